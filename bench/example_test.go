@@ -11,7 +11,7 @@ import (
 	"blobio/decomp"
 )
 
-// A history file of the atmosphere, on a small grid, is written by four ranks, read back and verified.
+// Four ranks write a history file of the atmosphere on a small grid, read it back and verify it.
 func ExampleReplay() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -19,7 +19,7 @@ func ExampleReplay() {
 	}
 	defer os.RemoveAll(tmp)
 	columns := decomp.Regular([]int64{218}, 4)
-	maps := []*decomp.Map{columns, columns, decomp.Regular([]int64{4, 218}, 4)} // D3 is of levels x columns
+	maps := []*decomp.Map{columns, columns, decomp.Regular([]int64{4, 218}, 4)} // D3 is levels x columns
 	res, err := bench.Replay(context.Background(), bench.ReplayOptions{Case: "F_h1", Maps: maps, Dir: tmp, Verify: true,
 		Layouts: []blob.Layout{blob.VariableCentric}})
 	if err != nil {

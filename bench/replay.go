@@ -18,36 +18,36 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// ReplayOptions say what Replay writes. The zero value of a field means its default.
+// ReplayOptions describe what Replay writes. The zero value of a field means its default.
 type ReplayOptions struct {
-	Case      string        // "F", "G" or "I" (all histories of it), or one history: "F_h0", "F_h1", "G", "I_h0", "I_h1"
-	Maps      []*decomp.Map // D1, D2, ... of the ranks; the replay has as many ranks as they have
-	Layouts   []blob.Layout // default both
-	Records   int64         // of the histories that have more than one, default 1
-	Flush     int           // records between flushes, default 1; -1: one flush at the end
-	Async     bool          // flushes are in the background, while the next data are made
+	Case      string        // "F", "G" or "I" (all histories), or one history: "F_h0", "F_h1", "G", "I_h0", "I_h1"
+	Maps      []*decomp.Map // D1, D2, ... for all ranks; they determine the number of ranks
+	Layouts   []blob.Layout // default: both
+	Records   int64         // number of records of histories that may have several, default 1
+	Flush     int           // number of records between flushes, default 1; -1: one flush at the end
+	Async     bool          // flush in the background while the next data are made
 	Float     bool          // record variables are float in the file, as with -j of E3SM-IO
 	Pattern   e3smcases.Pattern
-	Nodes     comm.Options // which ranks form a node
-	Comm      comm.Comm    // its ranks are the ranks of the replay, and all of them call Replay; default: ranks inside of this process
+	Nodes     comm.Options // the ranks of each node
+	Comm      comm.Comm    // its ranks are the ranks of the replay and must all call Replay; default: ranks within this process
 	Subfiles  int
-	Dir, Base string // where the datasets go; Base defaults to the case's letter
+	Dir, Base string // place of the datasets; Base defaults to the letter of the case
 	Verify    bool   // read back and compare every element
-	Convert   bool   // convert to ordinary netCDF as well
+	Convert   bool   // also convert to ordinary netCDF
 	Force     bool
-	Options   blob.Options     // of the writers; Layout, Subfiles, Records, Retain, Repeats and Force are set by Replay
-	Retain    *blob.Retain     // default LendUntilFlush: what is put is made anew each time
-	Open      blob.OpenOptions // of the readers
-	OpenEnded bool             // process-centric: Create does not know the number of records, so that puts are kept until Close
+	Options   blob.Options     // options of the writers; Replay sets Layout, Subfiles, Records, Retain, Repeats and Force
+	Retain    *blob.Retain     // default LendUntilFlush, since each put gets new data
+	Open      blob.OpenOptions // options of the readers
+	OpenEnded bool             // process-centric: Create gets no number of records, so puts are kept until Close
 
-	// Buffer caps the data that all ranks hold before a flush, in bytes; default 1 GiB. A
-	// record that is larger is flushed in parts. With Async half of it is what is being written.
+	// Buffer is the maximum size of the data that all ranks hold before a flush, in bytes; default 1 GiB. A larger record is flushed
+	// in parts. With Async half of it is for data being written.
 	Buffer int64
 
-	Progress func(stage string, done, total int64) // bytes
+	Progress func(stage string, done, total int64) // in bytes
 }
 
-// Result is what one dataset of a replay did.
+// Result describes one dataset of a replay.
 type Result struct {
 	Case      string  `json:"case"`
 	Layout    string  `json:"layout"`
@@ -56,17 +56,17 @@ type Result struct {
 	Subfiles  int     `json:"subfiles"`
 	Vars      int     `json:"variables"`
 	Records   int64   `json:"records"`
-	Bytes     int64   `json:"bytes"`         // of all subfiles
-	Write     float64 `json:"write_seconds"` // create to close, without making the data
+	Bytes     int64   `json:"bytes"`         // size of all subfiles
+	Write     float64 `json:"write_seconds"` // seconds from create to close, without making the data
 	Verified  int64   `json:"verified_elements"`
-	Uncovered int64   `json:"uncovered_elements"` // of these: owned by no rank, found to be fill values
-	Read      float64 `json:"read_seconds"`       // reading alone
+	Uncovered int64   `json:"uncovered_elements"` // verified elements that no rank owns and that are fill values
+	Read      float64 `json:"read_seconds"`       // seconds of reading alone
 	Canonical string  `json:"canonical,omitempty"`
 	CanBytes  int64   `json:"canonical_bytes,omitempty"`
 	Convert   float64 `json:"convert_seconds,omitempty"`
 }
 
-// histories lists the cases that a name means.
+// histories lists the cases that a name stands for.
 func histories(name string) ([]string, error) {
 	var out []string
 	for _, n := range e3smcases.Names() {
@@ -80,7 +80,7 @@ func histories(name string) ([]string, error) {
 	return out, nil
 }
 
-// recordsOf is how many records a history gets when -r is r: two of them have always one.
+// recordsOf returns the number of records of a history for -r r. Two histories always have one.
 func recordsOf(name string, r int64) int64 {
 	if name == "F_h0" || name == "I_h1" {
 		return 1
@@ -88,7 +88,7 @@ func recordsOf(name string, r int64) int64 {
 	return max(r, 1)
 }
 
-// fileName puts the history into the name: F.nc becomes F_h0.nc.
+// fileName inserts the history into the name: F.nc becomes F_h0.nc.
 func fileName(dir, base, name string, l blob.Layout) string {
 	ext := ".nc"
 	if l == blob.ProcessCentric {
@@ -100,8 +100,8 @@ func fileName(dir, base, name string, l blob.Layout) string {
 	return filepath.Join(dir, base+ext)
 }
 
-// Replay writes every history of the case in every layout asked for, and does with it what the
-// options say. It returns what was done up to an error.
+// Replay writes every history of the case in every requested layout, and processes each as the options specify. After an error it
+// returns the earlier results.
 func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
 	names, err := histories(o.Case)
 	if err != nil {
@@ -153,7 +153,7 @@ type replay struct {
 	schema  *blob.Schema
 	values  *e3smcases.Values
 	records int64
-	total   int64 // bytes of data of all ranks in memory, all records
+	total   int64 // data of all ranks and records in memory, in bytes
 }
 
 func newReplay(o *ReplayOptions, name string) (*replay, error) {
@@ -181,7 +181,7 @@ func newReplay(o *ReplayOptions, name string) (*replay, error) {
 	return p, nil
 }
 
-// elems is how many elements all ranks together put of one record.
+// elems returns the number of elements of one record that all ranks put.
 func (p *replay) elems(v int) int64 {
 	if m := p.c.Vars[v].Map; m != 0 {
 		return p.o.Maps[m-1].Total()
@@ -253,7 +253,7 @@ func (p *replay) comm() comm.Comm {
 	return p.o.Comm
 }
 
-// write writes the dataset, and returns how long that took.
+// write writes the dataset and returns the time.
 func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (time.Duration, error) {
 	if p.o.Comm != nil {
 		return p.rank(ctx, p.o.Comm, res, opt)
@@ -273,9 +273,8 @@ func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (tim
 	return <-took, nil
 }
 
-// rank does one rank's part of the writing. took is the time spent in calls
-// into blob, from Create to Close; all ranks wait for each other before the
-// clock starts to run again, so that it does not include making the data.
+// rank does one rank's part of the writing. took is the time spent in calls of blob from Create to Close. All ranks wait for each
+// other before the clock restarts, so that making the data is excluded.
 func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.Options) (took time.Duration, err error) {
 	rank := c.Rank()
 	parts := make([]blob.Part, len(p.o.Maps))
@@ -307,19 +306,19 @@ type rankReplay struct {
 	p             *replay
 	c             comm.Comm
 	w             *blob.Writer
-	took          time.Duration // in the calls of the library
-	puts          []replayPut   // of the next flush
+	took          time.Duration // time in calls of the library
+	puts          []replayPut   // for the next flush
 	held, written int64         // bytes of all ranks: in puts, and flushed
 }
 
-// replayPut is a put of a variable's record.
+// replayPut is a put of one record of a variable.
 type replayPut struct {
 	v    int
 	rec  int64
 	data any
 }
 
-// timed adds the time of f to what the calls took; it begins on all ranks at once.
+// timed adds the time of f to took; all ranks start it together.
 func (r *rankReplay) timed(ctx context.Context, f func() error) error {
 	if err := r.c.Barrier(ctx); err != nil {
 		return err
@@ -356,10 +355,10 @@ func (r *rankReplay) write(ctx context.Context) error {
 	return r.flush(ctx)
 }
 
-// put makes the data of a variable's record and holds them for the next flush.
+// put makes the data of one record of a variable and keeps them for the next flush.
 func (r *rankReplay) put(ctx context.Context, v int, rec int64) error {
 	cv, rank := &r.p.c.Vars[v], r.c.Rank()
-	mem := cv.Type // double also where the file has float
+	mem := cv.Type // double even if the file has float
 	n := r.p.c.Elems(v)
 	runs := e3smcases.Range(0, n)
 	if cv.Map != 0 {
@@ -381,7 +380,7 @@ func (r *rankReplay) put(ctx context.Context, v int, rec int64) error {
 	return nil
 }
 
-// flush writes what is held.
+// flush writes the kept puts.
 func (r *rankReplay) flush(ctx context.Context) error {
 	err := r.timed(ctx, func() error {
 		for _, q := range r.puts {

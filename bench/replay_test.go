@@ -9,7 +9,7 @@ import (
 	"blobio/e3smcases"
 )
 
-// TestReplayLends: a replay copies nothing, so it needs no memory beside its data, and is no slower for a copy.
+// TestReplayLends checks that a replay copies no data.
 func TestReplayLends(t *testing.T) {
 	maps, err := e3smcases.F{Ne: 2, Levels: 3, Ranks: 4}.Maps()
 	if err != nil {

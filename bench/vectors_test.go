@@ -20,7 +20,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// vector is one configuration of the real program.
+// vector is one run configuration of the real program.
 type vector struct {
 	cas     string // F, G, I, I_h1
 	dir     string
@@ -28,7 +28,7 @@ type vector struct {
 	records int64
 	float   bool
 	perNode int
-	// captured: on the maps of a model, which are not in the repository
+	// captured means that the maps were captured from a model and are not in the repository.
 	captured bool
 }
 
@@ -54,7 +54,7 @@ func (v vector) letter() string { return v.cas[:1] }
 
 func (v vector) String() string { return v.cas + "_" + v.dir }
 
-// sample skips a test of most configurations, unless all are asked for.
+// sample skips most configurations unless all are requested.
 func (v vector) sample(t *testing.T, dirs ...string) {
 	t.Helper()
 	if os.Getenv("BLOBIO_JUDGES") == "" && os.Getenv("BLOBIO_LONG") == "" && !slices.Contains(dirs, v.dir) {
@@ -62,10 +62,10 @@ func (v vector) sample(t *testing.T, dirs ...string) {
 	}
 }
 
-// canonical reports whether the real program's canonical files of the run are there.
+// canonical reports whether the run's canonical files of the real program exist.
 func (v vector) canonical() bool { return v.dir == "np6_nodes1" || v.dir == "np16_r3" }
 
-// maps deals the maps of the case to ranks as the real program does.
+// maps distributes the maps of the case to ranks as the real program does.
 func (v vector) maps(t testing.TB) []*decomp.Map {
 	t.Helper()
 	if v.captured {
@@ -92,7 +92,7 @@ func loadMaps(t testing.TB, name string, ranks int) []*decomp.Map {
 	return maps
 }
 
-// folder is where the real program's files of one library and layout are.
+// folder returns the folder of the real program's files of one library and layout.
 func (v vector) folder(t testing.TB, kind string) string {
 	t.Helper()
 	if v.captured {
@@ -145,7 +145,7 @@ func TestWrittenFilesEqualTheReference(t *testing.T) {
 	}
 }
 
-// compareCDF compares whole files but for the entries of the staggered rows that the real program never writes.
+// compareCDF compares whole files, except the entries of the staggered rows that the real program never writes.
 func compareCDF(t *testing.T, ours, real string) {
 	t.Helper()
 	a, b := read(t, ours), tight(t, real, read(t, real))
@@ -183,8 +183,8 @@ func compareCDF(t *testing.T, ours, real string) {
 	same(t, filepath.Base(ours), a, b)
 }
 
-// tight returns the bytes that a CDF-5 file has when its data follow the header at once, as PnetCDF 1.15 and blobio write it. PnetCDF 1.12
-// begins the data at a multiple of 512.
+// tight returns the bytes of a CDF-5 file whose data directly follow the header, as PnetCDF 1.15 and blobio write it. PnetCDF
+// 1.12 aligns the data to 512 bytes.
 func tight(t *testing.T, name string, b []byte) []byte {
 	t.Helper()
 	h, n, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), &cdf5.DecodeOptions{File: name})
@@ -260,8 +260,7 @@ func same(t *testing.T, what string, a, b []byte) {
 	}
 }
 
-// TestRealFilesReadAndConvert reads the real program's blob files: they check
-// clean, and convert to its own canonical files.
+// TestRealFilesReadAndConvert checks that the real program's blob files have no faults and convert to its own canonical files.
 func TestRealFilesReadAndConvert(t *testing.T) {
 	ctx := context.Background()
 	for _, v := range vectors() {
@@ -290,7 +289,7 @@ func TestRealFilesReadAndConvert(t *testing.T) {
 	}
 }
 
-// compareCanonical converts a dataset and holds it against the real program's canonical file.
+// compareCanonical converts a dataset and compares it with the real program's canonical file.
 func (v vector) compareCanonical(t *testing.T, base string) {
 	t.Helper()
 	ctx := context.Background()
@@ -311,7 +310,7 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 	canonical := strings.TrimSuffix(filepath.Base(base), filepath.Ext(base)) + ".nc"
 	want := tight(t, canonical, testfiles.Unzstd(t, filepath.Join(v.folder(t, "pnetcdf_canonical"), canonical+".zst")))
 	if len(got) > len(want) {
-		// The real file ends at the last element that a rank wrote (I: the last cells are no land).
+		// The real file ends at the last element that a rank wrote (I: the last cells are not land).
 		for _, x := range got[len(want):] {
 			if x != 0 {
 				t.Fatal("bytes behind the end of the real file are not zero")
@@ -320,13 +319,14 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 		got = got[:len(want)]
 	}
 	if v.letter() == "I" && !v.captured {
-		// Of cells that are no land the real program writes what it finds in memory: they are where the fill value shows.
+		// In cells that are not land, the real program writes uninitialized memory. These are the cells with the fill value.
 		clearUnowned(t, want, got, convert(blob.ConvertOptions{}))
 	}
 	same(t, filepath.Base(base)+" converted", got, want)
 }
 
-// clearUnowned gives the elements that no rank owns the value that they have in zeros: those that differ in fills. The three hold the same file.
+// clearUnowned replaces elements that no rank owns by their value in zeros. These elements are the ones where zeros and fills
+// differ, which are otherwise the same file.
 func clearUnowned(t *testing.T, file, zeros, fills []byte) {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(zeros), int64(len(fills)), nil)

@@ -33,8 +33,7 @@ func intVars(t testing.TB, path string) map[string][]int32 {
 	return vars
 }
 
-// capturedLists returns the requests by rank of map k (1-based) of a captured
-// file, as they are, without gap fillers.
+// capturedLists returns the requests by rank of map k (1-based) of a captured file, unchanged but without gap fillers.
 func capturedLists(t testing.TB, file string, k int) [][]decomp.Req {
 	t.Helper()
 	v := intVars(t, testfiles.Captured(t, "maps", file))
@@ -64,7 +63,7 @@ func oldLists(t testing.TB, file string, ranks int) [][]decomp.Req {
 	return lists
 }
 
-// mapOf makes a map of lists; merged sorts and merges each as E3SM-IO does.
+// mapOf makes a map of lists. With merged it sorts and merges each list as E3SM-IO does.
 func mapOf(t testing.TB, dims []int64, lists [][]decomp.Req, merged bool) *decomp.Map {
 	t.Helper()
 	b := decomp.NewBuilder(dims, len(lists))
@@ -89,7 +88,7 @@ var (
 	dimsI = [][]int64{{96, 144}, {15, 96, 144}, {10, 96, 144}, {9, 96, 144}, {17, 96, 144}}
 )
 
-// THE MARK: D1, and also D2 and D3, of ne = 4 with 16 ranks, request for request.
+// TestCapturedF16 is the central test: D1, D2 and D3 of ne = 4 with 16 ranks are equal, request for request.
 func TestCapturedF16(t *testing.T) {
 	maps, err := F{Ne: 4, Levels: 72, Ranks: 16}.Maps()
 	if err != nil {
@@ -115,7 +114,7 @@ func TestCapturedF512(t *testing.T) {
 	}
 }
 
-// With the captured land the five maps of I come out exactly.
+// With the captured land mask, the five maps of I are exactly equal.
 func TestCapturedI(t *testing.T) {
 	mask := make([]bool, 96*144)
 	for _, l := range capturedLists(t, "map_i_case_16p.nc", 1) {

@@ -14,7 +14,7 @@ import (
 // must not be changed; WithMapDims makes an adapted copy.
 type Case struct {
 	Name    string
-	Dims    []cdf5.Dim // Len 0 is the unlimited dimension, which is always the first
+	Dims    []cdf5.Dim // a dimension with Len 0 is the unlimited one, which is always the first
 	Atts    []cdf5.Att // global attributes
 	Vars    []Var      // fixed variables come before record variables
 	MapDims [][]int    // MapDims[k-1] are the ids of the dimensions that map Dk decomposes, slowest first
@@ -22,7 +22,7 @@ type Case struct {
 	plus []dimPlus
 }
 
-// dimPlus says that one dimension is another one plus a constant (ilev = lev + 1).
+// dimPlus declares that one dimension is another one plus a constant (ilev = lev + 1).
 type dimPlus struct {
 	dim, base int
 	add       int64
@@ -32,16 +32,15 @@ type dimPlus struct {
 type Var struct {
 	Name      string
 	Type      cdf5.Type  // type in the file by default
-	TypeFloat cdf5.Type  // type in the file under the float setting; memory stays Type
-	Dims      []int      // ids in Case.Dims, slowest first, the record dimension included
-	Record    bool       // whether Dims[0] is the unlimited dimension
-	Map       int        // number of the decomposition map, 1-based; 0 is a variable that is not decomposed
-	Atts      []cdf5.Att // attributes under Type
-	AttsFloat []cdf5.Att // attributes under TypeFloat: _FillValue follows the type, all else is equal
+	TypeFloat cdf5.Type  // type in the file with the float setting; memory stays Type
+	Dims      []int      // ids in Case.Dims, slowest first, including the record dimension
+	Record    bool       // Dims[0] is the unlimited dimension
+	Map       int        // number of the decomposition map, 1-based; 0: not decomposed
+	Atts      []cdf5.Att // attributes for Type
+	AttsFloat []cdf5.Att // attributes for TypeFloat: _FillValue follows the type, all others are equal
 }
 
-// FileType returns the type and the attributes that v has in the file; float
-// is the float setting.
+// FileType returns the type and attributes of v in the file; float is the float setting.
 func (v *Var) FileType(float bool) (cdf5.Type, []cdf5.Att) {
 	if float {
 		return v.TypeFloat, v.AttsFloat
@@ -49,7 +48,7 @@ func (v *Var) FileType(float bool) (cdf5.Type, []cdf5.Att) {
 	return v.Type, v.Atts
 }
 
-// component is F, G or I, or 0 for a case without a name.
+// component returns F, G or I, or 0 for a case without a name.
 func (c *Case) component() byte {
 	if c.Name == "" {
 		return 0
@@ -80,7 +79,7 @@ func (c *Case) Shape(v int) []int64 {
 	return s
 }
 
-// Elems returns the number of elements of variable v, of one record if it has records.
+// Elems returns the number of elements of variable v, or of one of its records.
 func (c *Case) Elems(v int) int64 {
 	n := int64(1)
 	for _, l := range c.Shape(v) {
@@ -98,18 +97,16 @@ func (c *Case) Extents(k int) []int64 {
 	return s
 }
 
-// WithMapDims returns a copy of c whose dimensions have the lengths of maps,
-// which are D1, D2 and so on. Dimensions that follow from others (ilev is lev + 1,
-// levdcmp is levgrnd since both are decomposed by D2) follow. It is an error
-// if the case has another number of maps, or a map another number of dimensions, or if
-// two maps disagree about one dimension.
+// WithMapDims returns a copy of c whose dimensions have the lengths of maps, which are D1, D2 and so on. Dependent dimensions are
+// adapted too (ilev is lev + 1; levdcmp is levgrnd, since D2 decomposes both). The error reports a wrong number of maps, a wrong
+// number of dimensions in a map, or two maps that disagree about a dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
 		return nil, fmt.Errorf("case %s has %d maps, want %d", c.Name, len(maps), len(c.MapDims))
 	}
 	n := *c
 	n.Dims = slices.Clone(c.Dims)
-	from := make([]string, len(n.Dims)) // what set the length, for error texts
+	from := make([]string, len(n.Dims)) // source of each length, for errors
 	set := func(dim int, l int64, by string) error {
 		if from[dim] != "" && n.Dims[dim].Len != l {
 			return fmt.Errorf("case %s: dimension %s has length %d according to %s, but %d according to %s",
@@ -132,7 +129,7 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 			}
 		}
 	}
-	// Variables may name another dimension of the same role (levdcmp for levgrnd).
+	// Variables may name another dimension with the same role (levdcmp for levgrnd).
 	for i := range c.Vars {
 		v := &c.Vars[i]
 		if v.Map == 0 {
@@ -154,13 +151,13 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	return &n, nil
 }
 
-// Maps makes the maps of c for ranks of a dataset with the dimensions dims, as F, G and I do. A dimension that the maps want and that is
-// not there, or of a length that they cannot have, is ErrMapMismatch. Dimensions that they do not want are passed over.
+// Maps makes the maps of c for the ranks of a dataset with dimensions dims, as F, G and I do. The error is ErrMapMismatch if a
+// required dimension is missing or has an impossible length. Other dimensions are ignored.
 func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 	bad := func(format string, args ...any) error {
 		return fault.Class(fault.ErrMapMismatch, "case %s: %s", c.Name, fmt.Sprintf(format, args...))
 	}
-	sizes := func(k int) (n []int, err error) { // of map Dk
+	sizes := func(k int) (n []int, err error) { // lengths for map Dk
 		for _, d := range c.MapDims[k-1] {
 			name := c.Dims[d].Name
 			at := slices.IndexFunc(dims, func(d cdf5.Dim) bool { return d.Name == name })

@@ -2,33 +2,28 @@ package e3smcases
 
 import "math"
 
-// cube is HOMME's cubed sphere of 6 ne x ne spectral elements with 4 x 4
-// Gauss-Lobatto points each.
+// cube is HOMME's cubed sphere of 6 ne x ne spectral elements with 4 x 4 Gauss-Lobatto points each.
 //
-// Faces 0 to 3 are the belt, eastward from the one around 0E; 4 is around the
-// south pole and 5 around the north pole. Element (i, j) of face f has the
-// global number f*ne*ne + j*ne + i. A point on the border of elements belongs
-// to the one with the lowest number; the columns are numbered element by
-// element in that order, and inside an element row by row (i fastest), over
+// Faces 0 to 3 are the belt, eastward from the face around 0E. Face 4 is around the south pole and face 5 around the north pole.
+// Element (i, j) of face f has the global number f*ne*ne + j*ne + i. A point on the border of elements belongs to the one with
+// the lowest number. Columns are numbered element by element in this order, and row by row (i fastest) within an element, over
 // the points that belong to it (modules cube_mod, dof_mod).
 //
-// As faces are numbered first, a point on the border of two faces belongs to
-// the lower one. So face 0 has all of its border, face 1 lacks the west side,
-// face 2 too, face 3 lacks west and east, and 4 and 5 lack all sides.
+// Faces are numbered first, so a point on the border of two faces belongs to the lower face. Face 0 thus has its whole border. Faces 1 and 2 lack the west side, face 3 lacks west and east, and faces 4 and 5 lack all sides.
 type cube struct{ ne int }
 
 const np = 4 // points along the side of an element
 
-// lacks says which sides (west, east, south, north) belong to a lower face.
+// lacks lists the sides (west, east, south, north) that belong to a lower face.
 var lacks = [6]struct{ w, e, s, n bool }{
 	{}, {w: true}, {w: true}, {w: true, e: true},
 	{true, true, true, true}, {true, true, true, true},
 }
 
-// elems is the number of elements.
+// elems returns the number of elements.
 func (c cube) elems() int { return 6 * c.ne * c.ne }
 
-// cols is the number of columns, 54 ne^2 + 2.
+// cols returns the number of columns, 54 ne^2 + 2.
 func (c cube) cols() int64 { return 54*int64(c.ne)*int64(c.ne) + 2 }
 
 // at splits the global number of an element.
@@ -57,14 +52,14 @@ func (c cube) own(e int) (i0, i1, j0, j1 int) {
 	return i0, i1, j0, j1
 }
 
-// count is the number of columns that belong to element e.
+// count returns the number of columns that belong to element e.
 func (c cube) count(e int) int64 {
 	i0, i1, j0, j1 := c.own(e)
 	return int64(i1-i0) * int64(j1-j0)
 }
 
-// curve returns the element at each place of the curve over all faces, which
-// visits the faces in the order 0 1 5 3 4 2, each turned so that the curve goes on.
+// curve returns the elements in the order of the curve over all faces. It visits the faces in the order 0 1 5 3 4 2, each rotated
+// so that the curve is continuous.
 func (c cube) curve() ([]int32, error) {
 	order, err := faceCurve(c.ne)
 	if err != nil {
@@ -91,8 +86,8 @@ func (c cube) curve() ([]int32, error) {
 	return list, nil
 }
 
-// partition returns the rank of each element: the curve in equal parts, the
-// first ranks one element more. Ranks beyond the number of elements get none.
+// partition returns the rank of each element. The curve is cut into equal parts; the first ranks get one element more. If there
+// are more ranks than elements, the last ranks get none.
 func (c cube) partition(ranks int) ([]int32, error) {
 	list, err := c.curve()
 	if err != nil {
@@ -115,11 +110,11 @@ func (c cube) partition(ranks int) ([]int32, error) {
 	return owner, nil
 }
 
-// gll are the Gauss-Lobatto points of 4 points on [-1, 1].
+// gll holds the 4 Gauss-Lobatto points on [-1, 1].
 var gll = [np]float64{-1, -1 / math.Sqrt(5), 1 / math.Sqrt(5), 1}
 
-// coords returns longitude (0 to 360) and latitude of each column, in degrees.
-// Points are equiangular between elements and Gauss-Lobatto inside them.
+// coords returns longitude (0 to 360) and latitude of each column, in degrees. Elements are equiangular; the points within are
+// Gauss-Lobatto points.
 func (c cube) coords() (lon, lat []float64) {
 	lon, lat = make([]float64, 0, c.cols()), make([]float64, 0, c.cols())
 	side := make([]float64, c.ne*np) // tangent of the face angle of each point of a row
@@ -140,7 +135,7 @@ func (c cube) coords() (lon, lat []float64) {
 	return lon, lat
 }
 
-// facePoint is the point (a, b) of face f, both -1 to 1, on the cube of side 2.
+// facePoint returns the point (a, b) of face f, both from -1 to 1, on the cube of side 2.
 func facePoint(f int, a, b float64) (x, y, z float64) {
 	switch f {
 	case 0:

@@ -6,37 +6,33 @@ import (
 	"math/bits"
 )
 
-// A move says how a cell of a refined curve gets its main axis and joiner from the parent's.
+// A move describes how a cell of a refined curve derives its main axis and joiner from its parent's.
 //
-// HOMME orders the elements of a cube face along a curve that is a Hilbert
-// curve in the factors 2 of ne, a meandering Peano curve in the factors 3 and
-// a "Cinco" curve in the factors 5 (J. Dennis, 2003; module spacecurve_mod).
-//
-// A curve is walked cell by cell. A cell has a main axis and direction, in
-// which the curve inside it ends up beside where it began, and a joiner:
-// axis and direction of the step that leaves it. A refined cell is p x p cells.
+// HOMME orders the elements of a cube face along a curve. It is a Hilbert curve in the factors 2 of ne, a meandering Peano curve
+// in the factors 3 and a "Cinco" curve in the factors 5 (J. Dennis, 2003; module spacecurve_mod). The curve is walked cell by
+// cell. The main axis and direction of a cell lead from the start to the end of the curve inside it. The joiner is the axis and
+// direction of the step out of the cell. A refined cell consists of p x p cells.
 type move struct {
 	turnMain bool // the main axis is the parent's other axis
-	flipMain bool // against the parent's main direction
+	flipMain bool // opposite to the parent's main direction
 	join     joiner
 }
 
-// joiner says how a sub-cell is left.
+// joiner is the step out of a sub-cell.
 type joiner uint8
 
 const (
 	ahead  joiner = iota // along the sub-cell's own main axis and direction
-	leave                // as the parent is left
+	leave                // the step out of the parent
 	main0                // along the parent's main axis, forward
 	main1                // ... backward
 	other0               // along the parent's other axis, forward
 	other1               // ... backward
 )
 
-// Each rule lists the sub-cells in the order of the walk. A letter is the main
-// axis of the sub-cell, relative to its parent's: m main, o other; upper case
-// is backward. A following sign is the joiner where it is not "ahead": > < is
-// the parent's main axis forward and backward, ^ v the other axis, . as the parent.
+// Each rule lists the sub-cells in the order of the walk. A letter is the main axis of the sub-cell, relative to its parent's: m
+// main, o other; upper case is backward. A following sign is the joiner if it is not "ahead": > < is the parent's main axis
+// forward and backward, ^ v the other axis, . the parent's joiner.
 const (
 	hilbertRule = "o m mv O."
 	peanoRule   = "o o m m mv M O O> m."
@@ -83,7 +79,7 @@ type walker struct {
 	rules [][]move // innermost factor first
 	n     int
 	pos   [2]int
-	order []int32 // order[i*n+j] is the place of cell (i, j) in the curve
+	order []int32 // order[i*n+j] is the index of cell (i, j) in the curve
 	next  int32
 }
 
@@ -119,9 +115,8 @@ func (w *walker) walk(level int, main, join heading) {
 	}
 }
 
-// faceCurve returns the place of each cell (i, j) of an n x n face in the
-// curve, at [i*n+j]. If n has other factors than 2, 3 and 5 the order is that
-// of the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
+// faceCurve returns the index in the curve of each cell (i, j) of an n x n face, at [i*n+j]. If n has factors other than 2, 3 and
+// 5, the order follows the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
 func faceCurve(n int) ([]int32, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("no curve for a face with %d elements per side", n)
@@ -152,7 +147,7 @@ func nearestCurve(n int) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	cell := make([]int32, big*big) // by place in the big curve: the small cell, from 1
+	cell := make([]int32, big*big) // by index in the big curve: the small cell, from 1
 	near := make([]int, n)
 	for i := range near {
 		x := (float64(i)+0.5)/float64(n)*float64(big) + 0.5

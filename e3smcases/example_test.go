@@ -7,7 +7,7 @@ import (
 	"blobio/e3smcases"
 )
 
-// The history file of the atmosphere, on a small grid for four ranks: what is in it, who owns what, and which values.
+// The history file of the atmosphere on a small grid for four ranks: its contents, owners, and values.
 func Example() {
 	maps, err := e3smcases.F{Ne: 2, Levels: 8, Ranks: 4}.Maps()
 	if err != nil {
@@ -28,13 +28,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	data := make([]float64, m.Count(1)) // what rank 1 puts of record 0
+	data := make([]float64, m.Count(1)) // the data that rank 1 puts for record 0
 	if err := values.Fill(data, v, 0, m.Reqs(1), 1); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("rank 1 has %d of %d elements\n", len(data), m.Elems())
 
-	if _, err := c.Schema(false); err != nil { // what blob.Create takes
+	if _, err := c.Schema(false); err != nil { // argument of blob.Create
 		log.Fatal(err)
 	}
 	// Output:

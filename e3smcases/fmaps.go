@@ -7,11 +7,10 @@ import (
 	"blobio/decomp"
 )
 
-// pCols is the largest number of columns of a physics chunk; CAM's value in
-// the captured maps.
+// pCols is the maximum number of columns of a physics chunk, as in CAM's captured maps.
 const pCols = 16
 
-// F says how to make the maps of the F case.
+// F describes the maps of the F case.
 type F struct {
 	Ne     int // elements along a side of a cube face; ncol is 54 Ne^2 + 2
 	Levels int // length of lev, 72 in the captured map
@@ -21,7 +20,7 @@ type F struct {
 func (f F) check() error {
 	switch {
 	case f.Ne < 1 || f.Ne > 6000:
-		return fmt.Errorf("F: ne is %d, want 1 to 6000", f.Ne) // 54 ne^2 + 2 fits int32
+		return fmt.Errorf("F: ne is %d, want 1 to 6000", f.Ne) // 54 ne^2 + 2 must fit int32
 	case f.Levels < 1:
 		return fmt.Errorf("F: %d levels, want >= 1", f.Levels)
 	case f.Ranks < 1 || f.Ranks > decomp.MaxRanks:
@@ -30,7 +29,7 @@ func (f F) check() error {
 	return nil
 }
 
-// Maps returns D1, D2 and D3, sorted and merged as E3SM-IO does it after it has read a map.
+// Maps returns D1, D2 and D3, sorted and merged as E3SM-IO does after it reads a map.
 func (f F) Maps() ([]*decomp.Map, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (f F) dynamics(c cube, owner []int32) (*decomp.Map, error) {
 	return b.Map()
 }
 
-// appendRun appends a run of n elements, merged with the last if it follows it.
+// appendRun appends a run of n elements, or merges it with the last run if it follows directly.
 func appendRun(reqs []decomp.Req, off, n int64) []decomp.Req {
 	if n == 0 {
 		return reqs
@@ -84,12 +83,10 @@ func appendRun(reqs []decomp.Req, off, n int64) []decomp.Req {
 	return append(reqs, decomp.Req{Offset: off, Length: n})
 }
 
-// physics makes D2 and D3 as CAM's phys_grid does with phys_loadbalance 2 and
-// without twins: the columns are dealt round robin to chunks of pCols columns
-// at most, as many chunks as give each rank the same number. Then each chunk in
-// turn goes to the rank that has most of its columns in D1 among those which
-// still have room; if several have equally many, to the rank of the chunk's earliest column; if no such rank has
-// room, to the lowest one that has.
+// physics makes D2 and D3 as CAM's phys_grid does with phys_loadbalance 2 and without twins. Columns are assigned round robin to
+// chunks of at most pCols columns; each rank gets the same number of chunks. Each chunk in turn goes to the rank with most of its
+// columns in D1, among those with room. In a tie it goes to the rank of the chunk's earliest column. If none of these ranks has
+// room, it goes to the lowest rank that has.
 func (f F) physics(c cube, owner []int32) (d2, d3 *decomp.Map, err error) {
 	ncol := c.cols()
 	own := make([]int32, 0, ncol) // D1 rank of each column
@@ -128,7 +125,7 @@ func (f F) physics(c cube, owner []int32) (d2, d3 *decomp.Map, err error) {
 	return d2, d3, err
 }
 
-// appendLevels appends reqs once for each level, each a size of the slower dimension further.
+// appendLevels appends reqs once per level, each time shifted by size.
 func appendLevels(dst, reqs []decomp.Req, levels int, size int64) []decomp.Req {
 	dst = slices.Grow(dst, len(reqs)*levels)
 	for l := range int64(levels) {
@@ -139,8 +136,8 @@ func appendLevels(dst, reqs []decomp.Req, levels int, size int64) []decomp.Req {
 	return dst
 }
 
-// chunks is the number of physics chunks: the columns in chunks of pCols, rounded
-// up to the same number for each rank, but not more than there are columns.
+// chunks returns the number of physics chunks. The columns are cut into chunks of pCols, and the number is rounded up to equal
+// numbers per rank, but is at most the number of columns.
 func (f F) chunks(ncol int64) int64 {
 	p := int64(f.Ranks)
 	n := max((ncol+pCols-1)/pCols, p)
@@ -161,7 +158,7 @@ func assignChunks(own []int32, chunks int64, ranks int) []int32 {
 	where := make([]int32, chunks)
 	count := make([]int32, ranks) // columns of the chunk by rank
 	var seen []int32              // ranks with a count, in the order of their first column
-	free := 0                     // no rank below has room
+	free := 0                     // lower ranks have no room
 	for k := range chunks {
 		seen = seen[:0]
 		for col := k; col < ncol; col += chunks {
@@ -193,13 +190,13 @@ func assignChunks(own []int32, chunks int64, ranks int) []int32 {
 	return where
 }
 
-// lists are the items of each rank, ascending.
+// lists holds the items of each rank, ascending.
 type lists struct {
 	items []int32
 	start []int // rank r has items[start[r]:start[r+1]]
 }
 
-// newLists inverts an item -> rank table. A negative rank is nobody's.
+// newLists inverts an item -> rank table. A negative rank means no owner.
 func newLists(owner []int32, ranks int) lists {
 	l := lists{start: make([]int, ranks+1)}
 	for _, r := range owner {

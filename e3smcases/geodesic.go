@@ -2,14 +2,12 @@ package e3smcases
 
 import "math"
 
-// geodesic is the triangular lattice over the sphere that has each side of an
-// icosahedron cut into f parts. Its points are the centres of the cells of a
-// Voronoi mesh of 10 f^2 + 2 cells (12 pentagons, else hexagons); lines between
-// neighbours cross the 30 f^2 edges of the mesh, triangles are its 20 f^2 vertices.
+// geodesic is the triangular lattice over the sphere with each side of an icosahedron cut into f parts. Its points are the
+// centres of the cells of a Voronoi mesh of 10 f^2 + 2 cells (12 pentagons, the rest hexagons). Lines between neighbours cross
+// the 30 f^2 edges of the mesh, and triangles are its 20 f^2 vertices.
 //
-// A point of a face has the weights (a, b, c) of the face's corners, a+b+c = f.
-// Points have ids: the 12 corners, then the inner points of the 30 sides, then
-// the inner points of the 20 faces.
+// A point of a face has the weights (a, b, c) of the face's corners, with a+b+c = f. Points are numbered: first the 12 corners,
+// then the inner points of the 30 sides, then the inner points of the 20 faces.
 type geodesic struct{ f int }
 
 func (g geodesic) points() int { return 10*g.f*g.f + 2 }
@@ -27,17 +25,17 @@ var icoPoints = func() (p [12][3]float64) {
 	return p
 }()
 
-// ico is the topology of the icosahedron: found from the distances of its points.
+// ico is the topology of the icosahedron, computed from the distances of its points.
 type ico struct {
 	faces [20][3]int
 	side  [12][12]int8 // number of the side between two points, -1 if none
-	first [20][3]bool  // side of a face (opposite of corner 0, 1, 2) is met there first
+	first [20][3]bool  // this face is the first one with the side (opposite of corner 0, 1, 2)
 }
 
 var icosahedron = func() (t ico) {
 	near := func(a, b int) bool {
 		p, q := icoPoints[a], icoPoints[b]
-		return a != b && p[0]*q[0]+p[1]*q[1]+p[2]*q[2] > 0.1 // neighbours: 1/sqrt(5), others less than 0
+		return a != b && p[0]*q[0]+p[1]*q[1]+p[2]*q[2] > 0.1 // neighbours have the product 1/sqrt(5), all others are negative
 	}
 	sides, faces := int8(0), 0
 	for a := range 12 {
@@ -72,10 +70,10 @@ var icosahedron = func() (t ico) {
 	return t
 }()
 
-// id is the point with weights f-b-c, b, c of a face's corners.
+// id returns the number of the point with weights f-b-c, b, c of a face's corners.
 func (g geodesic) id(face, b, c int) int32 {
 	f, a := g.f, g.f-b-c
-	v := icosahedron.faces[face] // ascending, so a side's points count from its lower corner
+	v := icosahedron.faces[face] // ascending, so that the points of a side are counted from its lower corner
 	switch {
 	case a == f:
 		return int32(v[0])
@@ -93,12 +91,12 @@ func (g geodesic) id(face, b, c int) int32 {
 	return int32(12 + 30*(f-1) + face*(f-1)*(f-2)/2 + (b-1)*(f-1) - (b-1)*b/2 + c - 1)
 }
 
-// onSide is the inner point of the side p-q that has weight w of q.
+// onSide returns the inner point of the side p-q with weight w of q.
 func (g geodesic) onSide(p, q, w int) int32 {
 	return int32(12 + int(icosahedron.side[p][q])*(g.f-1) + w - 1)
 }
 
-// position is the direction of a point; not of unit length.
+// position returns the direction of a point, not normalized.
 func (g geodesic) position(face, b, c int) [3]float64 {
 	v := icosahedron.faces[face]
 	var p [3]float64
@@ -108,7 +106,7 @@ func (g geodesic) position(face, b, c int) [3]float64 {
 	return p
 }
 
-// eachPoint calls do for all points of all faces; those on sides come more than once.
+// eachPoint calls do for all points of all faces. Points on sides occur more than once.
 func (g geodesic) eachPoint(do func(id int32, face, b, c int)) {
 	for face := range 20 {
 		for b := 0; b <= g.f; b++ {

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// geometry says where on the sphere the elements of a case's maps lie. It is
-// safe for concurrent use.
+// geometry holds the positions on the sphere of the elements of a case's maps. It is safe for concurrent use.
 type geometry struct {
 	places []place // by map
 }
 
-// place is how a map lies on a grid of points.
+// place describes how a map uses a grid of points.
 type place struct {
 	*points
 	levels int64 // 1 if the map has no level dimension
 	inner  bool  // the level is the fastest dimension
 }
 
-// points are the places of a horizontal grid, made when first needed.
+// points holds the positions of a horizontal grid, computed on first use.
 type points struct {
 	n    int64
 	land *terrain
@@ -29,19 +28,17 @@ type points struct {
 	list []point
 }
 
-// point is what smooth fields are made of, at one place.
+// point holds the inputs of smooth fields at one position.
 type point struct {
-	lat, lon   float32 // degrees
+	lat, lon   float32 // in degrees
 	sin2       float32 // square of the sine of latitude
 	coast      float32 // degrees from the coast, positive on land
 	w0, w1, w2 float32 // waves, about -1 to 1
 }
 
-// newGeometry returns where the elements of case c lie, whose dimensions are those
-// of its maps. F with ncol = 54 ne^2 + 2 has the columns of CoordsF; G has the
-// mesh of CoordsG if its edges and vertices are as many as the
-// case has; I has the axes of coordsI. For other sizes the points are
-// spread evenly over the sphere. Positions are made when first needed.
+// newGeometry returns the positions of the elements of case c, whose dimensions must match its maps. F with ncol = 54 ne^2
+// + 2 has the columns of CoordsF. G has the mesh of CoordsG if the numbers of edges and vertices match. I has the axes of
+// coordsI. For other sizes the points are spread evenly over the sphere. Positions are computed on first use.
 func newGeometry(c *Case) (*geometry, error) {
 	land, err := newTerrain(0)
 	if err != nil {
@@ -69,7 +66,7 @@ func newGeometry(c *Case) (*geometry, error) {
 			}
 			m, err := CoordsG(int(size("nCells")))
 			if err != nil || int64(len(m.EdgeLon)) != size("nEdges") || int64(len(m.VertexLon)) != size("nVertices") {
-				return nil // a mesh that is not ours
+				return nil // not our mesh
 			}
 			return m
 		})
@@ -123,8 +120,7 @@ func (p *points) get() []point {
 	return p.list
 }
 
-// weather holds three families of waves over the sphere: direction times wave
-// number, and phase.
+// weather holds three families of waves over the sphere: direction times wave number, and phase.
 var weather = [3][3]wave{
 	{{2, 1, 3, 0.3, 0.5}, {-3, 2, 1, 1.9, 0.3}, {4, -3, 5, 4.0, 0.2}},
 	{{1, -4, 2, 2.2, 0.5}, {5, 3, -2, 0.7, 0.3}, {-2, 6, 5, 5.1, 0.2}},
@@ -146,7 +142,7 @@ func newPoint(land *terrain, lon, lat float64) point {
 		w0: w[0], w1: w[1], w2: w[2]}
 }
 
-// columns are the positions of n atmosphere columns.
+// columns returns the positions of n atmosphere columns.
 func columns(n int64) (lon, lat []float32) {
 	ne, ok := sideOf(n)
 	if !ok {
@@ -160,7 +156,7 @@ func columns(n int64) (lon, lat []float32) {
 	return lon, lat
 }
 
-// cells are the positions of the points of a grid.
+// cells returns the positions of the points of a grid.
 func cells(nlat, nlon int) (lon, lat []float32) {
 	x, y := coordsI(nlat, nlon)
 	for i := range y {

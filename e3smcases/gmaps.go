@@ -7,12 +7,12 @@ import (
 	"blobio/decomp"
 )
 
-// G says how to make the maps of the G case.
+// G describes the maps of the G case.
 type G struct {
-	Cells  int // nCells; edges and vertices follow
+	Cells  int // nCells; the numbers of edges and vertices follow from it
 	Levels int // nVertLevels, 100 in the captured map
 	Ranks  int
-	Seed   int64 // 0 is the plain coast; others bend it a little
+	Seed   int64 // 0: the plain coast; others distort it slightly
 }
 
 // Maps returns D1 to D6, sorted and merged: cells, edges, cells x levels, edges x levels,
@@ -28,7 +28,7 @@ func (g G) Maps() ([]*decomp.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner := newLists(o.partition(min(g.Ranks, g.Cells)), g.Ranks) // ranks beyond the cells get none
+	owner := newLists(o.partition(min(g.Ranks, g.Cells)), g.Ranks) // if there are more ranks than cells, the last ranks get none
 	one := make([]int32, o.cells+1)                                // a cell has one cell
 	for i := range one {
 		one[i] = int32(i)
@@ -48,8 +48,8 @@ func (g G) Maps() ([]*decomp.Map, error) {
 	return maps, nil
 }
 
-// cellMap makes the map of what belongs to each rank's cells: items start[c] to
-// start[c+1]-1 of cell c, each a row of levels.
+// cellMap makes the map of the items that belong to each rank's cells: items start[c] to start[c+1]-1 of cell c, each a row of
+// levels.
 func cellMap(start []int32, levels int64, owner lists, ranks int) (*decomp.Map, error) {
 	dims := []int64{int64(start[len(start)-1])}
 	if levels > 0 {
@@ -83,7 +83,7 @@ type MeshG struct {
 	VertexLon, VertexLat []float32
 }
 
-// CoordsG returns where the cells, edges and vertices of G{Cells: ncells} are.
+// CoordsG returns the positions of the cells, edges and vertices of G{Cells: ncells}.
 func CoordsG(ncells int) (*MeshG, error) {
 	o, err := newOcean(ncells, 0)
 	if err != nil {
@@ -119,7 +119,7 @@ func put(lon, lat []float32, i int32, p [3]float64) {
 	lon[i], lat[i] = float32(lo), float32(la)
 }
 
-// positions returns a function that gives the direction in the middle of points.
+// positions returns a function that returns the direction of the centre of points.
 func (o *ocean) positions() func(points ...int32) [3]float64 {
 	at := make([][3]float32, o.g.points())
 	o.g.eachPoint(func(id int32, face, b, c int) {

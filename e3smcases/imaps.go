@@ -7,19 +7,19 @@ import (
 	"blobio/decomp"
 )
 
-// landLevels are the levels of the I case: the slowest dimension of D2 to D5, as captured.
+// landLevels holds the levels of the I case: the slowest dimension of D2 to D5, as captured.
 var landLevels = []int{15, 10, 9, 17} // levgrnd, levlak, ltype, natpft
 
-// segments is how many pieces ELM cuts the land cells into, per rank: nsegspc
-// 20 for each of the 2 clumps a process has in the captured map.
+// segments is the number of pieces of land cells per rank in ELM: nsegspc 20 for each of the 2 clumps of a process in the
+// captured map.
 const segments = 40
 
-// I says how to make the maps of the I case.
+// I describes the maps of the I case.
 type I struct {
 	Lat, Lon int   // grid points: latitudes from pole to pole, longitudes from 0E
 	Levels   []int // slowest dimension of D2, D3, D4, D5; nil is 15, 10, 9, 17
 	Ranks    int
-	Seed     int64  // 0 is the plain coast; others bend it a little
+	Seed     int64  // 0: the plain coast; others distort it slightly
 	Mask     []bool // land, [lat][lon] flattened; nil is a coast made from Seed
 }
 
@@ -87,9 +87,8 @@ func (g I) Maps() ([]*decomp.Map, error) {
 	return maps, nil
 }
 
-// deal returns the rank of each cell, -1 where there is no land. As in ELM
-// (decompInitMod), the land cells in grid order are cut into 40 segments per
-// rank of nearly equal length, which go to the ranks round robin.
+// deal returns the rank of each cell, -1 without land. As in ELM (decompInitMod), the land cells in grid order are cut into 40
+// segments per rank of nearly equal length. The segments are assigned to the ranks round robin.
 func (g I) deal() []int32 {
 	land := 0
 	for _, l := range g.Mask {

@@ -13,12 +13,12 @@ import (
 //go:embed tables/land.txt
 var landText string
 
-// polygon is a land mass: its corners, in degrees, closed.
+// polygon is a land mass, given by its corners in degrees, closed.
 type polygon struct {
 	lon, lat     []float64
 	south, north float64
 	west, east   float64
-	aroundPole   bool // reaches the south pole: no distance to its edge at -90
+	aroundPole   bool // reaches the south pole: distances to its edge at -90 do not count
 	name         string
 }
 
@@ -51,8 +51,7 @@ func parseLand(text string) ([]polygon, error) {
 	return list, nil
 }
 
-// height is a raster of the signed distance to the coast in degrees of arc,
-// positive on land, at whole degrees.
+// height is a raster of the signed distance to the coast in degrees of arc, at whole degrees. It is positive on land.
 type height struct {
 	at [181 * 360]float32 // [lat+90][lon]
 }
@@ -71,8 +70,8 @@ var coast = sync.OnceValues(func() (*height, error) {
 	return h, nil
 })
 
-// distance is the signed distance of a point to the nearest coast, in degrees,
-// by a flat map around the point: good enough near the coast.
+// distance returns the signed distance of a point to the nearest coast, in degrees. It uses a flat map around the point, which is
+// accurate enough near the coast.
 func distance(land []polygon, lon, lat float64) float64 {
 	best := 90.0
 	inside := false
@@ -80,7 +79,7 @@ func distance(land []polygon, lon, lat float64) float64 {
 	for i := range land {
 		p := &land[i]
 		for _, x := range []float64{lon - 360, lon} {
-			// A land mass farther away than the best so far cannot matter.
+			// Skip a land mass that is farther away than the best distance so far.
 			dx := math.Max(math.Max(p.west-x, x-p.east), 0) * scale
 			dy := math.Max(math.Max(p.south-lat, lat-p.north), 0)
 			if dx > best || dy > best {
@@ -111,12 +110,12 @@ func (p *polygon) contains(lon, lat float64) bool {
 	return in || p.aroundPole && lat <= -89.99
 }
 
-// edge is the distance to the nearest edge, longitudes scaled.
+// edge returns the distance to the nearest edge, with scaled longitudes.
 func (p *polygon) edge(lon, lat, scale float64) float64 {
 	best := math.Inf(1)
 	for i, j := 0, len(p.lon)-1; i < len(p.lon); j, i = i, i+1 {
 		if p.aroundPole && math.Abs(p.lon[i]) >= 180 && math.Abs(p.lon[j]) >= 180 {
-			continue // the seam along the date line and the pole is no coast
+			continue // the seam along the date line and the pole is not a coast
 		}
 		ax, ay := (p.lon[j]-lon)*scale, p.lat[j]-lat
 		bx, by := (p.lon[i]-lon)*scale, p.lat[i]-lat
@@ -130,8 +129,7 @@ func (p *polygon) edge(lon, lat, scale float64) float64 {
 	return best
 }
 
-// terrain is the signed distance to the coast anywhere, bent by waves when
-// the seed is not 0.
+// terrain is the signed distance to the coast anywhere, distorted by waves if the seed is not 0.
 type terrain struct {
 	h     *height
 	waves []wave
@@ -157,7 +155,7 @@ func newTerrain(seed int64) (*terrain, error) {
 	return t, nil
 }
 
-// at is the signed distance at a point (degrees): positive on land.
+// at returns the signed distance at a point (degrees): positive on land.
 func (t *terrain) at(lon, lat float64) float64 {
 	lon = math.Mod(lon, 360)
 	if lon < 0 {
@@ -177,20 +175,19 @@ func (t *terrain) at(lon, lat float64) float64 {
 			v += w.amp * math.Sin(w.x*r*c+w.y*r*s+w.z*z+w.phase)
 		}
 	}
-	return math.Round(v*1024) / 1024 // the same on every processor
+	return math.Round(v*1024) / 1024 // rounded to be the same on every processor
 }
 
-// landMask returns which cells of an nlat x nlon grid (latitudes from pole to
-// pole, longitudes from 0E) hold land, flattened, latitude slowest. As in ELM a
-// cell counts that has any land, not only one with its centre on land. Seed 0
-// is a coarse Earth; other seeds bend the coast. It is nil for an empty grid.
+// landMask returns the cells of an nlat x nlon grid that contain land, flattened, latitude slowest. Latitudes go from pole to
+// pole, longitudes from 0E. As in ELM a cell with any land counts, not only one with its centre on land. Seed 0 is a coarse
+// Earth; other seeds distort the coast. It is nil for an empty grid.
 func landMask(nlat, nlon int, seed int64) []bool {
 	if nlat < 1 || nlon < 1 {
 		return nil
 	}
 	t, err := newTerrain(seed)
 	if err != nil {
-		return nil // the embedded coast is tested
+		return nil // cannot fail: the embedded coast is tested
 	}
 	lon, lat := coordsI(nlat, nlon)
 	mask := make([]bool, nlat*nlon)

@@ -10,7 +10,7 @@ import (
 	"blobio/decomp"
 )
 
-// The curve visits every cell once, and each step is to a neighbour.
+// The curve visits every cell once, and each step leads to a neighbour.
 func TestFaceCurve(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		order, err := faceCurve(n)
@@ -35,7 +35,7 @@ func TestFaceCurve(t *testing.T) {
 			}
 		}
 		if rest > 1 {
-			continue // borrowed from a larger curve: it jumps
+			continue // derived from a larger curve: it jumps
 		}
 		for k := 1; k < n*n; k++ {
 			if d := abs(at[k][0]-at[k-1][0]) + abs(at[k][1]-at[k-1][1]); d != 1 {
@@ -53,8 +53,7 @@ func TestFaceCurve(t *testing.T) {
 
 func abs(x int) int { return max(x, -x) }
 
-// Over the whole cube the curve goes on from face to face: elements that follow
-// each other share a side.
+// The curve is continuous over the whole cube: consecutive elements share a side.
 func TestCubeCurve(t *testing.T) {
 	for _, ne := range []int{1, 2, 3, 4, 5, 6, 10, 30} {
 		c := cube{ne}
@@ -84,7 +83,7 @@ func corners(c cube, e int) (p [4][3]int) {
 			return int(v)
 		}
 		p[k] = [3]int{one(x), one(y), one(z)}
-		switch f { // the coordinate across the face is +-1 there, +-ne here
+		switch f { // the coordinate across the face is +-1 here, but +-ne on the cube
 		case 0, 2:
 			p[k][0] *= c.ne
 		case 1, 3:
@@ -107,8 +106,7 @@ func shared(c cube, a, b int) (n int) {
 	return n
 }
 
-// The numbering without a search gives each point to the first element that
-// touches it: compared with the rule itself.
+// The numbering computed without a search is compared with the rule that each point belongs to the first element that touches it.
 func TestColumnNumbering(t *testing.T) {
 	for ne := 1; ne <= 5; ne++ {
 		c := cube{ne}
@@ -214,7 +212,7 @@ func TestGeneratedMapsCover(t *testing.T) {
 	})
 }
 
-// The same arguments give the same maps; another seed gives others.
+// Equal arguments give equal maps; another seed gives others.
 func TestGeneratedMapsRepeat(t *testing.T) {
 	gen := func(seed int64) (all []*decomp.Map) {
 		for _, f := range []func() ([]*decomp.Map, error){
@@ -264,7 +262,7 @@ func TestGeneratorArguments(t *testing.T) {
 	}
 }
 
-// Euler: cells - edges + vertices of the whole sphere is 2.
+// Euler's formula: cells - edges + vertices of the whole sphere is 2.
 func TestGeodesic(t *testing.T) {
 	for f := 1; f <= 9; f++ {
 		g := geodesic{f}

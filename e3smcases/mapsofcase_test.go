@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// mapsOf are small maps of a case.
+// mapsOf returns small maps of a case.
 func mapsOf(t *testing.T, letter string) []*decomp.Map {
 	t.Helper()
 	maps, err := e3smcases.F{Ne: 2, Levels: 3, Ranks: 2}.Maps()
@@ -28,7 +28,7 @@ func mapsOf(t *testing.T, letter string) []*decomp.Map {
 	return maps
 }
 
-// TestMapsOfCase: Maps makes maps of the sizes of a dataset's dimensions; there are none for a dataset of another shape.
+// TestMapsOfCase checks that Maps makes maps with the dimensions of a dataset, and rejects a dataset of another shape.
 func TestMapsOfCase(t *testing.T) {
 	for _, name := range []string{"F_h1", "G", "I_h0"} {
 		c, err := e3smcases.Load(name)
@@ -41,7 +41,7 @@ func TestMapsOfCase(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := c.Maps(of.Dims, 4)
-		if name == "G" { // edges and vertices follow from the seed
+		if name == "G" { // the numbers of edges and vertices depend on the seed
 			maps, err = e3smcases.G{Cells: 60, Levels: 2, Ranks: 4}.Maps()
 		}
 		if err != nil || len(got) != len(maps) {

@@ -48,14 +48,14 @@ Per rank: min / mean / max. "Run" is the mean number of elements of a request. "
 
 `
 
-// mapsPage makes bench/results/maps.md.
+// mapsPage returns the text of bench/results/maps.md.
 func mapsPage(t *testing.T) string {
 	var w strings.Builder
 	w.WriteString(pageHead)
 	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
 	row := func(name, what string, m *decomp.Map) {
 		s := m.Stats()
-		covered := m.Total() // of maps without overlaps, as TestGeneratedMapsCover shows for generated ones
+		covered := m.Total() // valid for maps without overlaps, as TestGeneratedMapsCover shows for generated ones
 		if m.Elems() < 1_000_000 {
 			c, err := m.Coverage()
 			if err != nil {

@@ -7,22 +7,20 @@ import (
 	"slices"
 )
 
-// oceanShare is the part of the sphere that is ocean in the G case.
+// oceanShare is the fraction of the sphere that is ocean in the G case.
 const oceanShare = 0.71
 
-// maxCells bounds a mesh; the largest in use have 4 million cells.
+// maxCells is the maximum size of a mesh; the largest ones in use have 4 million cells.
 const maxCells = 50_000_000
 
-// coarse is the number of points below which a mesh does not resolve islands
-// and straits: there the coast is smoothed, so that they do not fray the ocean.
+// coarse is the number of points below which a mesh does not resolve islands and straits. Below it the coast is smoothed, so that
+// small islands do not break up the ocean.
 const coarse = 20_000
 
-// ocean is the mesh of the G case: the cells of a geodesic that lie in the
-// ocean, numbered 0 to cells-1.
+// ocean is the mesh of the G case: the cells of a geodesic that lie in the ocean, numbered 0 to cells-1.
 //
-// The points are numbered as in meshes made by refinement, such as MPAS-Ocean's:
-// the points of the coarser lattices come first. Edges and vertices are
-// numbered cell by cell; one belongs to the lowest cell that touches it.
+// The points are numbered as in meshes made by refinement, such as MPAS-Ocean's, where the points of the coarser lattices come
+// first. Edges and vertices are numbered cell by cell. Each belongs to the lowest cell that it touches.
 type ocean struct {
 	g        geodesic
 	cells    int
@@ -52,7 +50,7 @@ func newOcean(cells int, seed int64) (*ocean, error) {
 	return o, nil
 }
 
-// choose takes the cells that lie deepest in the ocean and numbers them.
+// choose selects the cells deepest in the ocean and numbers them.
 func (o *ocean) choose(land *terrain) {
 	n := o.g.points()
 	x, y, z := make([]float32, n), make([]float32, n), make([]float32, n)
@@ -76,7 +74,7 @@ func (o *ocean) choose(land *terrain) {
 	sorted := slices.Clone(depth)
 	slices.Sort(sorted)
 	limit := sorted[o.cells-1]
-	ties := o.cells // how many cells at the limit itself are taken
+	ties := o.cells // number of cells exactly at the limit to select
 	for _, d := range sorted[:o.cells] {
 		if d < limit {
 			ties--
@@ -104,12 +102,11 @@ func (o *ocean) choose(land *terrain) {
 	}
 }
 
-// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric
-// points; with the last bits, which differ between processors, they would be
-// ordered differently.
+// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric points. Their last bits differ between processors
+// and would change the order.
 func quantize(x float64) float32 { return float32(math.Round(x*(1<<20)) / (1 << 20)) }
 
-// smooth returns for each point the mean of its value and its neighbours' values.
+// smooth returns for each point the mean of the values of the point and its neighbours.
 func (o *ocean) smooth(v []float32) []float32 {
 	sum, count := slices.Clone(v), make([]float32, len(v))
 	o.g.eachEdge(func(p, q int32) {
@@ -124,14 +121,14 @@ func (o *ocean) smooth(v []float32) []float32 {
 	return sum
 }
 
-// orderKey places a point in the numbering: three levels of refinement, then
-// face by face, then along a Z-shaped curve. Never 0; below 2^33.
+// orderKey returns the sort key of a point in the numbering: three levels of refinement, then by face, then along a Z-shaped
+// curve. It is never 0, and below 2^33.
 func orderKey(face, b, c int) uint64 {
 	level := min(bits.TrailingZeros(uint(b)), bits.TrailingZeros(uint(c)), 3)
 	return uint64(3-level)<<31 | uint64(face+1)<<26 | spread(b)<<1 | spread(c)
 }
 
-// spread puts a zero bit between the low 13 bits of v.
+// spread inserts a zero bit between the low 13 bits of v.
 func spread(v int) (s uint64) {
 	for i := range 13 {
 		s |= uint64(v>>i&1) << (2 * i)
@@ -139,7 +136,7 @@ func spread(v int) (s uint64) {
 	return s
 }
 
-// lowest returns the lowest cell of those given by points, -1 if all are land.
+// lowest returns the lowest cell among points, -1 if all points are land.
 func (o *ocean) lowest(points ...int32) int32 {
 	low := int32(-1)
 	for _, p := range points {
@@ -169,8 +166,8 @@ func (o *ocean) countEdges() {
 	}
 }
 
-// partition cuts the cells into parts of nearly equal number by recursive
-// bisection across the longest extent, and returns the part of each cell.
+// partition cuts the cells into parts of nearly equal size by recursive bisection across the longest extent. It returns the part
+// of each cell.
 func (o *ocean) partition(parts int) []int32 {
 	owner := make([]int32, o.cells)
 	list := make([]int32, o.cells)

@@ -9,18 +9,17 @@ import (
 	"blobio/decomp"
 )
 
-// Pattern is a rule for values.
+// Pattern is a rule that determines the values of elements.
 type Pattern uint8
 
 const (
-	// Reference is what E3SM-IO writes: the world rank of the writer in every
-	// element, 'a' + rank (mod 256) in text. It shows owners, not places.
+	// Reference writes the values of E3SM-IO: the world rank of the writer in every element, 'a' + rank (mod 256) in text. It
+	// detects wrong owners but not wrong positions.
 	Reference Pattern = iota
-	// Unique is a hash of variable name, record and canonical index, as a
-	// value that the type in the file holds exactly: a wrong place shows.
+	// Unique writes a hash of variable name, record and canonical index, as a value that the type in the file represents exactly. It
+	// detects wrong positions.
 	Unique
-	// Smooth makes fields like the models': temperature, wind, rain with
-	// dry places, an ocean with a bottom.
+	// Smooth makes fields that resemble fields of models: temperature, wind, rain with dry places, an ocean with a bottom.
 	Smooth
 )
 
@@ -33,7 +32,7 @@ func (p Pattern) String() string {
 	return fmt.Sprintf("pattern %d", uint8(p))
 }
 
-// ParsePattern returns the pattern of a name: reference, unique or smooth.
+// ParsePattern returns the pattern with a name: reference, unique or smooth.
 func ParsePattern(name string) (Pattern, error) {
 	for i, n := range patternNames {
 		if n == name {
@@ -51,9 +50,8 @@ type Values struct {
 	fields  *fields
 }
 
-// NewValues returns the values of case c by a pattern. The dimensions of c must
-// fit the maps, see Case.WithMapDims. float is the float setting: the types in
-// the file, which values must fit.
+// NewValues returns the values of case c with a pattern. The dimensions of c must match the maps, see Case.WithMapDims. float is
+// the float setting; it determines the types in the file, which values must fit.
 func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 	x := &Values{c: c, pattern: p, float: float}
 	switch p {
@@ -70,14 +68,12 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 	return x, nil
 }
 
-// Fill sets dst to the values of variable v (an index of Case.Vars) in record
-// rec (0 for fixed variables) at the canonical elements of runs, in their
-// order; with Map.Reqs(rank) as runs this is the order of the rank's blob. A canonical index counts elements of
-// one record. rank is the world rank that writes them (Reference only).
+// Fill sets dst to the values of variable v (an index of Case.Vars) in record rec (0 for fixed variables) at the canonical
+// elements of runs, in order. With Map.Reqs(rank) as runs this is the order of the rank's blob. A canonical index counts elements
+// of one record. rank is the world rank that writes them (Reference only).
 //
-// dst is []float64, []float32, []int32, []int64 or []byte (text), of as many
-// elements as runs have. It must hold every value of the type in the file; the
-// values are the same whatever it is.
+// dst is []float64, []float32, []int32, []int64 or []byte (text) with the number of elements of runs. It must be able to hold
+// every value of the type in the file. The values do not depend on its type.
 func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) error {
 	if v < 0 || v >= len(x.c.Vars) {
 		return fmt.Errorf("variable number %d, want 0 to %d", v, len(x.c.Vars)-1)
@@ -131,7 +127,7 @@ func constant[T any](dst []T, v T) {
 	}
 }
 
-// FillRange is Fill for the canonical elements from off on, as many as dst has.
+// FillRange is Fill for the canonical elements from off on; the length of dst is their number.
 func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
 	n, _, ok := cdf5.SliceLen(dst)
 	if !ok {
@@ -140,11 +136,11 @@ func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
 	return x.Fill(dst, v, rec, Range(off, int64(n)), rank)
 }
 
-// Range is a sequence of one run of n elements from off on.
+// Range returns a sequence of one run of n elements from off.
 func Range(off, n int64) iter.Seq[decomp.Req] {
 	return func(yield func(decomp.Req) bool) { yield(decomp.Req{Offset: off, Length: n}) }
 }
 
-// Whole is the one run of all elements of variable v of a record: what rank 0
-// of a subfile writes of a variable that is not decomposed.
+// Whole returns one run of all elements of variable v in a record, which is the data that rank 0 of a subfile writes of a
+// variable that is not decomposed.
 func (c *Case) Whole(v int) iter.Seq[decomp.Req] { return Range(0, c.Elems(v)) }

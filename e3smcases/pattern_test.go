@@ -40,7 +40,7 @@ func smallCase(t testing.TB, name string) (*Case, []*decomp.Map) {
 	return c, maps
 }
 
-// memory returns a slice of n elements that holds type t.
+// memory returns a slice of n elements that can hold type t.
 func memory(t cdf5.Type, n int64) any {
 	switch t {
 	case cdf5.Char:
@@ -53,7 +53,8 @@ func memory(t cdf5.Type, n int64) any {
 	return make([]float64, n)
 }
 
-// Every variable of every case is filled rank by rank, in runs as in one element after the other; text, ints and both real types.
+// Every variable of every case is filled rank by rank, in runs and element by element, with equal results. This covers text, ints
+// and both real types.
 func TestFill(t *testing.T) {
 	for k, name := range Names() {
 		c, maps := smallCase(t, name)
@@ -94,7 +95,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Doubles in memory for a float in the file hold the same values as floats.
+// Doubles in memory for a float variable have the same values as floats.
 func TestMemoryTypeDoesNotMatter(t *testing.T) {
 	c, maps := smallCase(t, "F_h0")
 	v := c.VarIndex("CLOUD")
@@ -135,7 +136,7 @@ func TestUniqueIsUnique(t *testing.T) {
 			}
 		}
 	}
-	// what a place holds must never change: datasets of old versions are checked with it
+	// these values must never change, because they verify datasets of old versions
 	if err := fillUnique(b[:3], cdf5.Double, "T", 2, Range(7, 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestUniqueRanges(t *testing.T) {
 	}
 }
 
-// All types of CDF-5 and all memory types that hold them.
+// All types of CDF-5 and all memory types that can hold them.
 func TestUniqueTypes(t *testing.T) {
 	mem := map[cdf5.Type][]any{
 		cdf5.Byte: {make([]int8, 9), make([]int16, 9), make([]int32, 9), make([]int64, 9)}, cdf5.Char: {make([]byte, 9)},
@@ -204,7 +205,7 @@ func TestUniqueTypes(t *testing.T) {
 	}
 }
 
-// A range is the same however it is cut.
+// A range has the same values if it is filled in pieces.
 func TestFillByPieces(t *testing.T) {
 	c, maps := smallCase(t, "G")
 	x, err := NewValues(c, Smooth, false)

@@ -5,9 +5,8 @@ import (
 	"blobio/cdf5"
 )
 
-// Schema returns what blob.Create wants: dimensions, decompositions,
-// attributes and variables in the case's order, so that variable i of the case
-// is VarID i. float is the float setting (Var.FileType).
+// Schema returns the argument of blob.Create: dimensions, decompositions, attributes and variables in the case's order, so that
+// variable i of the case has VarID i. float is the float setting (Var.FileType).
 func (c *Case) Schema(float bool) (*blob.Schema, error) {
 	s := blob.NewSchema()
 	for _, d := range c.Dims {

@@ -10,7 +10,7 @@ import (
 	"blobio/decomp"
 )
 
-// kind is a class of fields that look alike.
+// kind is a class of similar fields.
 type kind uint8
 
 const (
@@ -32,8 +32,8 @@ const (
 	longitude
 )
 
-// rules say which kind a variable is of: the first that fits. An empty word fits
-// all; a name that ends in * is a prefix; long is a part of long_name.
+// rules determine the kind of a variable; the first match counts. An empty word matches all, a name that ends in * is a prefix,
+// and long is a part of long_name.
 var rules = []struct {
 	name, units, long string
 	kind              kind
@@ -114,7 +114,7 @@ type fields struct {
 	c     *Case
 	g     *geometry
 	kinds []kind
-	ocean bool // levels go down into an ocean with a bottom; otherwise down through the air or soil
+	ocean bool // levels go down into an ocean with a bottom; otherwise through air or soil
 }
 
 func newFields(c *Case, g *geometry) *fields {
@@ -125,20 +125,20 @@ func newFields(c *Case, g *geometry) *fields {
 	return f
 }
 
-// field is one variable in one record: all that does not depend on the place.
+// field holds the values of one variable in one record that do not depend on the position.
 type field struct {
 	kind     kind
 	a, b, c  float64 // weights of the three waves
 	scale    float64 // a positive factor of the variable
 	fill     float64
-	night    bool      // has fill values where there is no sun
+	night    bool      // has fill values at night
 	depth    []float64 // by level, 0 at the top to 1
 	decay    []float64 // by level, 1 at the surface to nearly 0
-	bottoms  bool      // the ocean floor cuts levels off
+	bottoms  bool      // the ocean floor hides deep levels
 	integers bool
 }
 
-// oceanFill is what MPAS-Ocean has below the bottom.
+// oceanFill is MPAS-Ocean's value below the ocean floor.
 const oceanFill = -1e34
 
 func (f *fields) field(v int, rec int64, levels int64) field {
@@ -164,7 +164,7 @@ func (f *fields) field(v int, rec int64, levels int64) field {
 		if f.ocean || f.c.component() == 'I' {
 			d.decay = append(d.decay, math.Exp(-5*s))
 		} else {
-			d.decay = append(d.decay, s) // the surface of the air is its last level
+			d.decay = append(d.decay, s) // the last level is at the surface
 		}
 	}
 	if levels == 1 {
@@ -173,7 +173,7 @@ func (f *fields) field(v int, rec int64, levels int64) field {
 	return d
 }
 
-// at is the value at a point and level.
+// at returns the value at a point and level.
 func (d *field) at(p *point, level int64) float64 {
 	w := d.a*float64(p.w0) + d.b*float64(p.w1) + d.c*float64(p.w2)
 	sin2, near := float64(p.sin2), d.decay[level]
@@ -224,8 +224,7 @@ func (d *field) at(p *point, level int64) float64 {
 	return d.scale * (w + 0.3*(1-sin2)) * near
 }
 
-// fill sets dst to the values at runs; it returns how many elements runs
-// have, -1 if more than dst.
+// fill sets dst to the values at runs. It returns the number of elements of runs, -1 if that exceeds dst.
 func (f *fields) fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], t cdf5.Type) (int, error) {
 	switch d := dst.(type) {
 	case []byte:
@@ -282,8 +281,8 @@ func fillSmooth[T int32 | int64 | float32 | float64](f *fields, dst []T, v int, 
 	return pos, nil
 }
 
-// axis is a value of a variable that is not decomposed: coordinates go from
-// their first to their last value, times count records, others are constant.
+// axis returns a value of a variable that is not decomposed. Coordinates go from their first to their last value, times count
+// records, and others are constant.
 func (f *fields) axis(v int, rec, i int64) float64 {
 	va := &f.c.Vars[v]
 	n := f.c.Elems(v)
@@ -328,7 +327,7 @@ func boolTo(b bool) float64 {
 	return 0
 }
 
-// text is a date, or a time of day, padded with zero bytes.
+// text returns a date or a time of day, padded with zero bytes.
 func (f *fields) text(v int, rec int64) []byte {
 	day, second := rec%28+1, rec*1800%86400
 	var s string

@@ -11,25 +11,25 @@ import (
 )
 
 // The tables are text, one item per line, fields separated by one tab. Empty
-// lines and lines that begin with # say nothing. Text values may hold \n, \t
+// lines and lines that begin with # are ignored. Text values may hold \n, \t
 // and \\.
 //
 //	dim  NAME LENGTH                 LENGTH is a number, "unlimited", or OTHER+N
-//	map  DIM DIM ...                 dimensions (one field, by blanks) of D1, D2 ... in turn
+//	map  DIM DIM ...                 dimensions of D1, D2 ... in turn (each one field, separated by blanks)
 //	let  NAME ATT ATT ...            a name for a series of attributes, used as $NAME
 //	att  FILES ATT                   global attribute
 //	var  FILES NAME TYPE MAP DIMS ATT ATT ...
 //
-// FILES says which history files have the item: * all, 0 or 1 only that one.
-// TYPE is the type in the file, or DEFAULT/FLOAT where the float setting
+// FILES selects the history files with the item: * means all, 0 or 1 only that one.
+// TYPE is the type in the file, or DEFAULT/FLOAT if the float setting
 // changes it. MAP is D1, D2 ... or -. DIMS is one field of names, or -.
-// ATT is NAME=TEXT, or NAME:TYPE=NUMBERS (by blanks). TYPE "self" is the type
+// ATT is NAME=TEXT, or NAME:TYPE=NUMBERS (separated by blanks). TYPE "self" is the type
 // of the variable; the value is the nearest float32, in either type.
 
 //go:embed tables/*.tab
 var files embed.FS
 
-// table is where a case is found: the file, and its mark in the FILES field.
+// table locates a case: the file, and its mark in the FILES field.
 type table struct{ name, file, mark string }
 
 var tables = []table{
@@ -59,8 +59,7 @@ func Names() []string {
 	return n
 }
 
-// Load returns the named case. It is parsed the first time; the result is
-// shared and must not be changed.
+// Load returns the named case. It parses the case on first use. The result is shared and must not be changed.
 func Load(name string) (*Case, error) {
 	l, ok := loaders[name]
 	if !ok {
@@ -69,7 +68,7 @@ func Load(name string) (*Case, error) {
 	return l()
 }
 
-// parser holds what the lines so far said.
+// parser holds the parsed content of the lines so far.
 type parser struct {
 	c    *Case
 	mark string

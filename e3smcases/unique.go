@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// number is every memory type of the patterns but text.
+// number is every memory type of the patterns except text.
 type number interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
@@ -25,8 +25,7 @@ func newStream(name string, rec int64) stream {
 	return stream(mix(h + uint64(rec)*0x9e3779b97f4a7c15))
 }
 
-// at is the hash at a canonical index. Any two of index, record and name
-// give unlike values; the upper bits are the best.
+// at returns the hash at a canonical index. Indices, records and names give independent values; the upper bits are the best.
 func (s stream) at(i int64) uint64 { return mix(uint64(s) + uint64(i)*0xd6e8feb86659fd93) }
 
 func mix(x uint64) uint64 {
@@ -35,18 +34,16 @@ func mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// uniqueShift leaves as many upper bits of a hash as a file type holds
-// exactly, without a sign. So values are never negative (nor a fill value),
-// and the same in any memory type that holds the file type.
+// uniqueShift leaves the upper bits of a hash that a file type represents exactly without a sign. Values are thus never negative
+// or a fill value, and the same in any memory type that can hold the file type.
 var uniqueShift = [...]uint{
 	cdf5.Byte: 57, cdf5.Short: 49, cdf5.Int: 33, cdf5.Float: 40, cdf5.Double: 11,
 	cdf5.UByte: 56, cdf5.UShort: 48, cdf5.UInt: 32, cdf5.Int64: 1, cdf5.UInt64: 0,
 }
 
-// fillUnique sets dst to the unique values of a variable of any name, at the
-// canonical elements of runs, in order; t is the type in the file. dst is a
-// slice of that type or of one that holds all its values ([]byte for Char);
-// anything else, or another length than runs have, is an error.
+// fillUnique sets dst to the unique values of a variable with any name, at the canonical elements of runs, in order. t is the
+// type in the file. dst is a slice of that type or of one that holds all its values ([]byte for Char). Any other type or length
+// is an error.
 func fillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
 	if err := fits(dst, t); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)
@@ -82,7 +79,7 @@ func fillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[deco
 	return lengthErr(name, dst, n)
 }
 
-// unique writes and returns how many elements runs have, or -1 if dst is too short.
+// unique writes the values and returns the number of elements of runs, or -1 if dst is too short.
 func unique[T number](dst []T, s stream, shift uint, runs iter.Seq[decomp.Req]) int {
 	pos := 0
 	for q := range runs {

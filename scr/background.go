@@ -14,15 +14,15 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// background is the flushes in the background of a rank, one after the other: a goroutine copies the files of the rank, and on rank 0
-// waits for the other ranks and finishes the flush, whether or not anybody calls anything.
+// background holds the background flushes of a rank, which run one after the other. A goroutine copies the files of the rank. On
+// rank 0 it also waits for the other ranks and finishes the flush, independently of the application's calls.
 type background struct {
 	*job
 	ctx     context.Context
 	cancel  context.CancelFunc
-	flights []*flight        // of this rank, oldest first; the same ids on all ranks
-	last    *flight          // the one that the next follows
-	failed  map[string]error // by name of the dataset: errors of flights that ended without anybody waiting
+	flights []*flight        // flights of this rank, oldest first; same ids on all ranks
+	last    *flight          // the last flight, which the next one must follow
+	failed  map[string]error // by dataset name: errors of finished flights that no caller waited for
 }
 
 func newBackground(ctx context.Context, j *job) *background {
@@ -41,7 +41,7 @@ func (b *background) flight(id int) *flight {
 	return nil
 }
 
-// busy reports whether a dataset is being flushed; a collective only if it was started.
+// busy reports whether a dataset is being flushed. It is collective only if a flush was started.
 func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	f := b.flight(id)
 	if f == nil {
@@ -50,7 +50,7 @@ func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	return b.anyRank(ctx, !f.task.Over())
 }
 
-// wait waits until a dataset is flushed, or all are (id 0), and returns the errors, on all ranks.
+// wait waits until a dataset, or all (id 0), are flushed. It returns the errors on all ranks.
 func (b *background) wait(ctx context.Context, id int) error {
 	b.launch()
 	var errs []error
@@ -59,7 +59,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 			continue
 		}
 		if err := f.task.Wait(ctx); err != nil {
-			return b.agree(ctx, err) // the others wait for this rank
+			return b.agree(ctx, err) // the other ranks wait for this one
 		}
 		if err := b.agree(ctx, f.task.Err()); err != nil {
 			b.unfinished = true
@@ -70,8 +70,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 	return errors.Join(errs...)
 }
 
-// waitFor waits until a dataset is flushed, or all are (name ""), and returns the errors, also of flushes that ended before; a
-// collective.
+// waitFor waits until a dataset, or all (name ""), are flushed. It returns the errors, also of earlier flushes. Collective.
 func (b *background) waitFor(ctx context.Context, name string) error {
 	earlier := b.failures(name)
 	if name == "" {
@@ -95,8 +94,8 @@ func (b *background) remove(f *flight) {
 	}
 }
 
-// reap settles flushes that ended. Their errors do not concern the dataset at hand and are logged: the next flush
-// follows, and Close flushes the newest checkpoint again.
+// reap settles finished flushes. It logs their errors, which do not concern the current dataset. The next flush follows, and
+// Close flushes the newest checkpoint again.
 func (b *background) reap(ctx context.Context) error {
 	for _, f := range slices.Clone(b.flights) {
 		busy, err := b.busy(ctx, f.d.ID)
@@ -113,8 +112,8 @@ func (b *background) reap(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the flush of a dataset before something else is done. A failure of the flush is logged, and kept for
-// WaitFlush. settle returns only errors after which the ranks cannot go on.
+// settle waits for the flush of a dataset before another operation on it. It logs a failure and keeps it for WaitFlush. It
+// returns only errors after which the ranks cannot continue.
 func (b *background) settle(ctx context.Context, d *cachedSet) error {
 	err := b.wait(ctx, d.ID)
 	if err == nil {
@@ -138,7 +137,7 @@ func (b *background) settleAll(ctx context.Context) error {
 	return nil
 }
 
-// abandon ends the flush of a dataset that is given up; a collective.
+// abandon ends the flush of a dataset that is given up. Collective.
 func (b *background) abandon(ctx context.Context, d *cachedSet) error {
 	f := b.flight(d.ID)
 	if f == nil {
@@ -152,7 +151,7 @@ func (b *background) abandon(ctx context.Context, d *cachedSet) error {
 	return err
 }
 
-// failures returns the errors of flights of a dataset, or of all (name ""), that nobody waited for; each is returned once.
+// failures returns, once, the errors of flights that no caller waited for: of a dataset, or of all (name "").
 func (b *background) failures(name string) error {
 	var errs []error
 	for _, n := range slices.Sorted(maps.Keys(b.failed)) {
@@ -174,16 +173,16 @@ func (b *background) stop() {
 	b.flights = nil
 }
 
-// flight is a flush of one dataset in the background. Its task ends when this rank is done; on rank 0 when the flush is.
+// flight is a background flush of one dataset. Its task ends when this rank is done, on rank 0 when the whole flush is done.
 type flight struct {
 	d     *cachedSet
 	began time.Time
-	files map[string]bool // that this rank writes
+	files map[string]bool // files that this rank writes
 	task  *par.Task
 }
 
-// ended waits until a flight, if there is one, is over on this rank. The next begins after it: the limits hold for all copying in the
-// background together, and an application that always writes the same files must end with the files of its last dataset.
+// ended waits until a flight, if any, has ended on this rank. Only then may the next one begin. The limits apply to all
+// background copying together, and if datasets share file names, the files of the last one must remain.
 func (f *flight) ended(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -191,8 +190,8 @@ func (f *flight) ended(ctx context.Context) error {
 	return f.task.Wait(ctx)
 }
 
-// add enters a flight of a dataset, which launch begins. fly is called with the context of the copying, the flight before, and the
-// numbers of datasets with files of the same names that are under way.
+// add adds a flight of a dataset, which launch starts. It calls fly with the context of the copying, the previous flight, and the
+// numbers of unfinished datasets with files of the same names.
 func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context.Context, f, before *flight, same []int) error) {
 	f := &flight{d: d, began: b.cfg.Clock(), files: map[string]bool{}}
 	var same []int
@@ -213,15 +212,15 @@ func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context
 	delete(b.failed, d.Dataset.Name)
 }
 
-// launch begins the flights that were added. It comes last in a call, because flights take the processors away
-// from messages that the ranks still have to exchange.
+// launch starts the added flights. It comes last in a call, because flights compete for processors with the messages of the
+// ranks.
 func (b *background) launch() {
 	for _, f := range b.flights {
 		f.task.Go()
 	}
 }
 
-// start prepares to flush a dataset in the background; a collective. Nothing is copied before launch.
+// start prepares a background flush of a dataset. Collective. Copying starts at launch.
 func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	in, err := fl.index.holds(ctx, d)
 	if err != nil || in {
@@ -241,7 +240,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	fl.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	fl.add(d, jobs, func(ctx context.Context, f, before *flight, same []int) error {
 		err := before.ended(ctx)
-		if err == nil && fl.c.Rank() != 0 { // on rank 0 it is over when it is listed
+		if err == nil && fl.c.Rank() != 0 { // on rank 0 the flight ends when the dataset is listed
 			err = fl.awaitListed(ctx, same)
 		}
 		var files []prefixdir.File
@@ -253,7 +252,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		case 0:
 			err = fl.conclude(d)
 			fl.logEnd(d.Dataset, d.Path, err == nil, true, f.began)
-		case fl.outcomes.Head(): // of another process
+		case fl.outcomes.Head(): // in another process
 			err = errors.Join(err, fl.outcomes.Post(fl.ctx, d.ID))
 		}
 		return err
@@ -261,7 +260,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// conclude waits for the results of all ranks, also after the copying here was stopped, and publishes the dataset. Rank 0.
+// conclude waits for the results of all ranks, even if the copying on this rank was stopped, and publishes the dataset. Rank 0.
 func (fl *flusher) conclude(d *cachedSet) error {
 	parts, err := fl.outcomes.All(fl.ctx, d.ID)
 	if err == nil {
@@ -274,8 +273,8 @@ func (fl *flusher) conclude(d *cachedSet) error {
 	return err
 }
 
-// awaitListed waits until rank 0 has listed datasets whose files are to be written again, or given them up: a dataset must
-// have its own bytes at the moment when it is listed. Rank 0 says so in the flush file.
+// awaitListed waits until rank 0 has listed or given up datasets whose files will be overwritten, because a dataset must have its
+// own bytes when it is listed. Rank 0 reports this in the flush file.
 func (fl *flusher) awaitListed(ctx context.Context, ids []int) error {
 	pause := time.Millisecond
 	for _, id := range ids {

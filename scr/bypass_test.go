@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestBypassFlippedByte: with bypass the files are in the prefix directory alone, and the caches know what should be in them: a byte
-// that is another one is found, whether or not the caches are still there.
+// TestBypassFlippedByte checks that a changed byte of a file written with bypass is found. The file is only in the prefix
+// directory; its checksum is in the caches. The caches may be lost.
 func TestBypassFlippedByte(t *testing.T) {
 	for _, flush := range []string{"1", "0"} {
 		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", flush)
@@ -26,7 +26,8 @@ func TestBypassFlippedByte(t *testing.T) {
 	}
 }
 
-// TestBypassFlushOfDamage: a byte that changes between Complete and a later flush of the file's record does not become right by it.
+// TestBypassFlushOfDamage changes a byte between Complete and a later flush of the file's record. The flush must not accept the
+// changed byte.
 func TestBypassFlushOfDamage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 1))
@@ -43,8 +44,8 @@ func TestBypassFlushOfDamage(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// TestBypassSameNames: a program that writes the same files each time has the bytes of the last checkpoint alone, and they do not pass
-// as an earlier one's.
+// TestBypassSameNames checks that a program that writes the same files each time keeps only the last checkpoint's bytes, and that
+// they do not pass as an earlier one's.
 func TestBypassSameNames(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -68,7 +69,7 @@ func TestBypassSameNames(t *testing.T) {
 	})
 }
 
-// TestBypassDurable: what Complete lists is on the disk, also if the program has not synced it.
+// TestBypassDurable checks that files listed by Complete are on disk, even if the program has not synced them.
 func TestBypassDurable(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -93,8 +94,7 @@ func TestBypassDurable(t *testing.T) {
 	after.mustRestart(1)
 }
 
-// TestBypassFlushAgain: a flush that failed is made again; a byte that has changed meanwhile, or a file that was cut, is not
-// listed as right.
+// TestBypassFlushAgain repeats a failed flush. A file that has changed or was truncated meanwhile is not listed as correct.
 func TestBypassFlushAgain(t *testing.T) {
 	bypassFlushAgain(t, "CRC-32", ErrChecksum, func(fsys vfs.FS, name string) { flip(t, fsys, name, 100) })
 	bypassFlushAgain(t, "size 100, want", ErrCorrupt, func(fsys vfs.FS, name string) {
@@ -143,7 +143,7 @@ func bypassFlushAgain(t *testing.T, says string, class error, hurt func(fsys vfs
 	}
 }
 
-// TestInPlaceFlippedByte: a restart that reads in the prefix directory compares every byte with its checksum, too.
+// TestInPlaceFlippedByte checks that a restart in place also compares every byte with its checksum.
 func TestInPlaceFlippedByte(t *testing.T) {
 	for _, how := range []string{"SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
 		for _, bypass := range []string{"0", "1"} {

@@ -11,10 +11,10 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// counters are the numbers of the last dataset and the last checkpoint.
+// counters holds the numbers of the last dataset and the last checkpoint.
 type counters struct{ set, ckpt int }
 
-// count takes in a new dataset.
+// count includes a new dataset.
 func (n *counters) count(ds record.Dataset) {
 	n.set = ds.ID
 	if ds.Checkpoint {
@@ -22,22 +22,22 @@ func (n *counters) count(ds record.Dataset) {
 	}
 }
 
-// atLeast takes in numbers that are in use.
+// atLeast raises the counters to numbers in use.
 func (n *counters) atLeast(set, ckpt int) {
 	n.set, n.ckpt = max(n.set, set), max(n.ckpt, ckpt)
 }
 
-// cachedSet is a dataset in the caches, as all ranks know it.
+// cachedSet is a dataset in the caches, as known to all ranks.
 type cachedSet struct {
 	cachedir.Cached
-	level  *level            // nil: it is in no store of this configuration
-	maps   *cachedir.Filemap // of this rank
-	held   []holding         // the devices' files before the ranks were given theirs
-	usable bool              // rebuilt, or made, in this run: all its files are there
-	summed bool              // bypass: the checksums in the map were made just now
+	level  *level            // nil: no store of this configuration has it
+	maps   *cachedir.Filemap // file map of this rank
+	held   []holding         // the files of the devices before they were distributed to the ranks
+	usable bool              // rebuilt or written in this run: all files exist
+	summed bool              // bypass: the checksums in the map were just computed
 }
 
-// cache is the datasets in the caches of this run. All ranks know the same.
+// cache holds the datasets in the caches of this run, the same on all ranks.
 type cache struct {
 	*job
 	levels    levels
@@ -48,15 +48,15 @@ type cache struct {
 	ids       counters
 }
 
-// flushes are the flushes that the cache has to ask about before it deletes a dataset. Its methods are collectives.
+// flushes are the flush operations that the cache needs before it deletes a dataset. All methods are collective.
 type flushes interface {
 	busy(ctx context.Context, id int) (bool, error)  // whether the dataset is being flushed in the background
-	settle(ctx context.Context, d *cachedSet) error  // wait until it is not
+	settle(ctx context.Context, d *cachedSet) error  // wait until its flush has ended
 	abandon(ctx context.Context, d *cachedSet) error // end its flush
-	now(ctx context.Context, d *cachedSet) error     // flush it, if it is not in the prefix directory
+	now(ctx context.Context, d *cachedSet) error     // flush it, unless it is in the prefix directory
 }
 
-// newest is the newest usable checkpoint in the caches, or nil.
+// newest returns the newest usable checkpoint in the caches, or nil.
 func (ca *cache) newest() *cachedSet {
 	for i := len(ca.sets) - 1; i >= 0; i-- {
 		if d := ca.sets[i]; d.usable && d.Dataset.Checkpoint {
@@ -66,7 +66,7 @@ func (ca *cache) newest() *cachedSet {
 	return nil
 }
 
-// find is the dataset of a name in the caches, or nil.
+// find returns the cached dataset with a name, or nil.
 func (ca *cache) find(name string) *cachedSet {
 	for _, d := range ca.sets {
 		if d.Dataset.Name == name {
@@ -76,8 +76,8 @@ func (ca *cache) find(name string) *cachedSet {
 	return nil
 }
 
-// outdated deletes the datasets of the caches that are newer than the one that the run goes on from: its next datasets
-// will have their names.
+// outdated deletes the cached datasets that are newer than the one from which the run continues, because the next datasets will
+// have their names.
 func (ca *cache) outdated(ctx context.Context, id int) error {
 	for _, d := range append([]*cachedSet(nil), ca.sets...) {
 		if d.ID > id && d.Dataset.Checkpoint {
@@ -89,8 +89,8 @@ func (ca *cache) outdated(ctx context.Context, id int) error {
 	return nil
 }
 
-// makeRoom deletes the oldest datasets of a store until another one may come. A dataset that is being flushed is kept as long as
-// there is something else to delete, and waited for otherwise.
+// makeRoom deletes the oldest datasets of a store until there is room for another one. It keeps a dataset that is being flushed
+// while there are others to delete, and otherwise waits for its flush.
 func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	for {
 		var in []*cachedSet
@@ -110,7 +110,7 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 			return err
 		}
 		if victim.usable && victim.Dataset.Output {
-			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
+			// Its flush failed, or the run died before the flush. The user wants it, and this is the only copy.
 			if err := ca.flushes.now(ctx, victim); err != nil {
 				return fmt.Errorf("no space in %s: it is full of output that is only in the caches: %w", l.dir, err)
 			}
@@ -121,8 +121,8 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	}
 }
 
-// victim is the dataset to delete: one that is of no use, else the oldest that is not being flushed, but not the newest
-// checkpoint as long as another one can be waited for.
+// victim returns the dataset to delete: an unusable one, else the oldest that is not being flushed. It spares the newest
+// checkpoint while another dataset's flush can be awaited.
 func (ca *cache) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error) {
 	for _, d := range in {
 		if !d.usable {
@@ -142,9 +142,9 @@ func (ca *cache) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error
 	return in[0], nil
 }
 
-// drop deletes a dataset from the caches: the files before the entry in the catalogue.
+// drop deletes a dataset from the caches: first the files, then the entry in the catalogue.
 func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
-	// Nobody deletes anything unless all are here: the error that led to this may be that somebody died.
+	// Delete only if all ranks are alive: the error that led here may be the death of a rank.
 	if err := ca.c.Barrier(ctx); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 			ca.warn("scr: a dataset to be deleted is damaged", "dataset", d.Dataset.Name, "err", err)
 		}
 	}
-	d.usable = false // also if it can be deleted in part only
+	d.usable = false // even if the deletion is incomplete
 	err := ca.removeDir(d.level, d.Path)
 	if err := ca.agree(ctx, err); err != nil {
 		return fmt.Errorf("delete %s: %w", d.Path, err)
@@ -183,7 +183,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// removeDir deletes the folder of a dataset; the first rank of the device does.
+// removeDir deletes the folder of a dataset, on the first rank of the device.
 func (ca *cache) removeDir(l *level, dir string) error {
 	if l.dc.Rank() != 0 {
 		return nil
@@ -191,7 +191,7 @@ func (ca *cache) removeDir(l *level, dir string) error {
 	return cachedir.Delete(ca.fs, dir)
 }
 
-// makeDir makes the folder of a cached dataset. The first rank of the device calls it.
+// makeDir creates the folder of a cached dataset, on the first rank of the device.
 func (ca *cache) makeDir(l *level, dir string) error {
 	if l.dc.Rank() != 0 {
 		return nil
@@ -202,7 +202,7 @@ func (ca *cache) makeDir(l *level, dir string) error {
 	return vfs.SyncParent(ca.fs, cachedir.MetaDir(dir))
 }
 
-// commit enters a dataset as complete in the catalogues of all nodes: from then on a restart may use it.
+// commit marks a dataset as complete in the catalogues of all nodes. From then on a restart may use it.
 func (ca *cache) commit(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := ca.step("commit"); err != nil {
 		return err

@@ -15,24 +15,24 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// catalog is the catalogue of the datasets that this node has in its caches.
+// catalog is the catalogue of the datasets in the caches of this node.
 type catalog struct {
 	*job
 	levels levels
-	remade *cachedir.Catalog // if the one on disk could not be used; first rank of the node
+	remade *cachedir.Catalog // replaces an unusable one on disk; first rank of the node
 }
 
-// file is the name of the catalogue of this node.
+// file returns the path of the catalogue of this node.
 func (cat *catalog) file() string { return path.Join(cat.p.job.Control, cachedir.CatalogName) }
 
-// change changes the catalogue of this node. The first rank of the node calls it; the others return at once.
+// change changes the catalogue of this node, on the first rank of the node. Other ranks return at once.
 func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	if cat.node.c.Rank() != 0 {
 		return nil
 	}
 	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
 	if err != nil && cat.remade != nil {
-		c, err = cat.remade, nil // a catalogue that cannot be read is replaced
+		c, err = cat.remade, nil // replace an unreadable catalogue
 	}
 	if err != nil {
 		return err
@@ -41,10 +41,9 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	return c.Write(cat.fs, cat.file())
 }
 
-// find reads the catalogue of this node. One that is lost, damaged or unreadable is made again from the folders in the
-// caches. Folders that it does not know are set aside, for a person to look at, and not used: they may be of
-// an older dataset of the same number. The catalogues of the other nodes make up for everything else that was lost. The first rank of the
-// node calls it.
+// find reads the catalogue of this node, on the first rank of the node. If it is lost, damaged or unreadable, find rebuilds it
+// from the folders in the caches. Unknown folders are set aside for the user and not used, because they may hold an older dataset
+// of the same number. The catalogues of the other nodes supply all other lost entries.
 func (cat *catalog) find() (*cachedir.Catalog, error) {
 	_, serr := cat.fs.Stat(cat.file())
 	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
@@ -64,7 +63,7 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := map[string]bool{} // folders of SCR 1 and 2, which have maps of their own
+	old := map[string]bool{} // folders of SCR 1 and 2, which have separate file maps
 	if all, err := salvage.Survey(salvage.Node{FS: cat.fs, Catalog: cat.file()}); err == nil || isFormat(err) {
 		for _, h := range all {
 			old[path.Clean(h.Path)] = old[path.Clean(h.Path)] || h.Old
@@ -81,14 +80,15 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 		cat.log.Warn("scr: a cached dataset that no catalogue lists is set aside; delete the dataset if it is not needed", "node", cat.node.name, "folder", dir, "now", to)
 	}
 	if c.Len() == 0 && serr != nil && errors.Is(serr, fs.ErrNotExist) {
-		return c, nil // a node that is new
+		return c, nil // a new node
 	}
 	cat.log.Warn("scr: the catalogue of a node is rebuilt from its caches", "node", cat.node.name, "datasets", c.Len())
 	cat.remade = c
 	return c, c.Write(cat.fs, cat.file())
 }
 
-// ownDevice reports whether only ranks of this node have the device of a store: otherwise another node's catalogue may list its datasets.
+// ownDevice reports whether only ranks of this node use the device of a store. Otherwise another node's catalogue may list its
+// datasets.
 func (cat *catalog) ownDevice(l *level) bool {
 	for r, d := range l.devices {
 		if d == l.device && cat.node.names[r] != cat.node.name {
@@ -98,7 +98,7 @@ func (cat *catalog) ownDevice(l *level) bool {
 	return true
 }
 
-// setAside gives the folder of a dataset a name under which nobody looks for one.
+// setAside renames the folder of a dataset, so that no program finds the dataset.
 func (cat *catalog) setAside(dir string) (string, error) {
 	for n := 1; ; n++ {
 		to := path.Join(path.Dir(dir), fmt.Sprintf("unlisted.%d.%s", n, path.Base(dir)))
@@ -110,8 +110,8 @@ func (cat *catalog) setAside(dir string) (string, error) {
 	}
 }
 
-// better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
-// if the run that used it first died before all nodes knew.
+// better orders records of datasets with the same number: complete ones first, then the latest. A number is used again if the
+// first run died before all nodes had recorded the dataset.
 func better(a, b record.Dataset) bool {
 	if a.Complete != b.Complete {
 		return a.Complete
@@ -119,8 +119,8 @@ func better(a, b record.Dataset) bool {
 	return a.Created.After(b.Created)
 }
 
-// flushFile is the flush file, in which commands outside of the run see where the datasets are. Rank 0 keeps it, also from the
-// background; on the others its methods do nothing.
+// flushFile is the flush file, which shows commands outside of the run where datasets are. Rank 0 maintains it, also from the
+// background. On other ranks its methods do nothing.
 type flushFile struct {
 	*job
 	dir *prefixdir.Dir
@@ -143,12 +143,12 @@ func (ff *flushFile) edit(change func(f *prefixdir.Flush) error) error {
 	return ff.dir.Flush.Write(f)
 }
 
-// setCached: the dataset is in the caches, and nowhere else.
+// setCached records that a dataset is only in the caches.
 func (ff *flushFile) setCached(ds record.Dataset) error {
 	return ff.edit(func(f *prefixdir.Flush) error { return f.Put(ds, prefixdir.Cache) })
 }
 
-// setFetched: the dataset was brought to the caches, and is in the prefix directory too.
+// setFetched records that a dataset was fetched into the caches and is also in the prefix directory.
 func (ff *flushFile) setFetched(ds record.Dataset) error {
 	return ff.edit(func(f *prefixdir.Flush) error {
 		if err := f.Put(ds, prefixdir.Cache); err != nil {
@@ -158,7 +158,7 @@ func (ff *flushFile) setFetched(ds record.Dataset) error {
 	})
 }
 
-// setFound: the dataset was found in the caches by a new run. A flush of the old run that did not end is over.
+// setFound records that a new run has found a dataset in the caches. An unfinished flush of the old run has ended.
 func (ff *flushFile) setFound(ds record.Dataset) error {
 	return ff.edit(func(f *prefixdir.Flush) error {
 		in := prefixdir.Cache
@@ -169,17 +169,17 @@ func (ff *flushFile) setFound(ds record.Dataset) error {
 	})
 }
 
-// setDropped: the dataset is not in the caches any more. Its entry goes, as the reference removes it: the file would grow with each checkpoint.
+// setDropped removes the entry of a dataset that has left the caches, as the reference does. Otherwise the file would grow with each checkpoint.
 func (ff *flushFile) setDropped(id int) error {
 	return ff.edit(func(f *prefixdir.Flush) error { f.Remove(id); return nil })
 }
 
-// setFlushing: a flush begins, of the kind that how says.
+// setFlushing records that a flush begins; how is its kind.
 func (ff *flushFile) setFlushing(id int, how prefixdir.Location) error {
 	return ff.edit(func(f *prefixdir.Flush) error { return f.Add(id, how) })
 }
 
-// setFlushed: a flush is over; ok: the dataset is in the prefix directory now.
+// setFlushed records that a flush has ended. ok means that the dataset is in the prefix directory.
 func (ff *flushFile) setFlushed(id int, ok bool) error {
 	return ff.edit(func(f *prefixdir.Flush) error {
 		if _, in := f.Entry(id); !in {

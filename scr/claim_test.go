@@ -19,7 +19,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// listedWhole is an error if a dataset that index and summary of the prefix directory call complete has other bytes than it says.
+// listedWhole returns an error if a dataset that index and summary of the prefix directory list as complete has wrong bytes.
 func listedWhole(fsys vfs.FS) (complete []string, err error) {
 	d := prefixdir.Open(fsys, testPrefix)
 	x, _, _, err := d.Index.Load()
@@ -52,7 +52,7 @@ func listedWhole(fsys vfs.FS) (complete []string, err error) {
 			}
 		}
 		if other != nil {
-			// A flush that goes on meanwhile may write the files, once the summary says that they are given up.
+			// A concurrent flush may write the files once the summary says that the dataset is incomplete.
 			if s, err := d.Datasets.ReadSummary(p); err != nil || s.Complete {
 				return nil, errors.Join(other, err)
 			}
@@ -63,7 +63,7 @@ func listedWhole(fsys vfs.FS) (complete []string, err error) {
 	return complete, nil
 }
 
-// overwrite is what a program does that always writes the same file: not removed first.
+// overwrite writes a file as a program does that always writes the same file, without removing it first.
 func overwrite(fsys vfs.FS, name string, b []byte) error {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func overwrite(fsys vfs.FS, name string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// same takes checkpoint n, with the same names of files each time.
+// same takes checkpoint n with the same file names each time.
 func (cl *cluster) same(ctx context.Context, s *Session, rank, n int, flags Flags) error {
 	if err := s.Start(ctx, fmt.Sprint("ckpt.", n), flags); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (cl *cluster) same(ctx context.Context, s *Session, rank, n int, flags Flag
 	return s.Complete(ctx, true)
 }
 
-// sameRestart reads the checkpoint that is offered, with the same names of files each time, and returns its number; 0: none is.
+// sameRestart reads the offered checkpoint, with the same file names each time, and returns its number; 0: none.
 func (cl *cluster) sameRestart() (got int, err error) {
 	err = cl.run(func(ctx context.Context, s *Session, rank int) error {
 		r, ok, err := s.HaveRestart(ctx)
@@ -128,9 +128,9 @@ func (cl *cluster) sameRestart() (got int, err error) {
 	return got, err
 }
 
-// TestSameNamesCrash cuts the power before each operation of a checkpoint that has the files of an older one, which is in the prefix
-// directory: written there by the program, or flushed. Whatever is listed as complete then has its bytes, and one of the two is there for
-// the next run: the older one until the newer one is whole.
+// TestSameNamesCrash cuts the power before each operation of a checkpoint that has the file names of an older one in the prefix
+// directory, written directly or flushed. Every dataset listed as complete then has its own bytes. The next run finds one of the
+// two: the older one until the newer one is whole.
 func TestSameNamesCrash(t *testing.T) {
 	for _, bypass := range []string{"0", "1"} {
 		t.Run("bypass "+bypass, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestSameNamesCrash(t *testing.T) {
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("in the index: %+v %v", e, ok)
 			}
-			// Between operations that change nothing a power cut finds the same.
+			// Between operations that change nothing a power loss leaves the same state.
 			var started atomic.Bool
 			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(23, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
 				Run: crashtest.One(func(fsys vfs.FS) error {
@@ -183,7 +183,7 @@ func TestSameNamesCrash(t *testing.T) {
 					}
 					cl := *base
 					cl.fs, cl.ready = left, true
-					if bypass == "1" && n%2 == 0 { // what is in the prefix directory is enough
+					if bypass == "1" && n%2 == 0 { // the files in the prefix directory suffice
 						cl.lose("node0", "node1")
 						cl.ready = false
 					}
@@ -205,8 +205,8 @@ func TestSameNamesCrash(t *testing.T) {
 	}
 }
 
-// TestSameNamesAsync: flushes in the background that follow each other on a rank do not write the files of one that rank 0 is about to
-// list. Rank 0 is held up there until rank 1 waits for it, or has written the files of the next checkpoint.
+// TestSameNamesAsync checks that consecutive background flushes on a rank do not write the files of a dataset that rank 0 is
+// about to list. Rank 0 is delayed until rank 1 waits for it, or has written the files of the next checkpoint.
 func TestSameNamesAsync(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")
 	var maps, copies atomic.Int64
@@ -248,8 +248,8 @@ func TestSameNamesAsync(t *testing.T) {
 	}
 }
 
-// TestSameNamesOutput: output is not overwritten, by whatever way: the error names the file and the dataset that it belongs to. A dataset of
-// its own name replaces it.
+// TestSameNamesOutput checks that output is never overwritten. The error names the file and its dataset. A dataset with the same
+// name replaces output.
 func TestSameNamesOutput(t *testing.T) {
 	for _, bypass := range []string{"0", "1"} {
 		for _, second := range []Flags{Output, Checkpoint, Checkpoint | Output} {
@@ -278,7 +278,7 @@ func TestSameNamesOutput(t *testing.T) {
 	}
 }
 
-// TestSameNamesOlder: a checkpoint of the caches that is flushed late does not take the files of a newer one.
+// TestSameNamesOlder checks that a cached checkpoint that is flushed late does not take the files of a newer one.
 func TestSameNamesOlder(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "2", "SCR_CACHE_SIZE", "4")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -295,8 +295,8 @@ func TestSameNamesOlder(t *testing.T) {
 	}
 }
 
-// TestOverwrittenListed: SCR lists all checkpoints of a program that writes the same files each time as complete, and knows no checksums: of
-// those that a newer one has overwritten none is offered.
+// TestOverwrittenListed checks that overwritten checkpoints are not offered. If a program writes the same files each time, SCR
+// lists all checkpoints as complete, without checksums.
 func TestOverwrittenListed(t *testing.T) {
 	for _, how := range []string{"SCR_FETCH", "SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
 		cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_CURRENT", "ckpt.2", how, "1")
@@ -345,8 +345,8 @@ func TestOverwrittenListed(t *testing.T) {
 	}
 }
 
-// TestSameNamesKilled: a run that always writes the same files and is killed at any step of a checkpoint goes on from the one before,
-// or from that one when all of its files were whole, also without the caches.
+// TestSameNamesKilled kills a run that always writes the same files, at any step of a checkpoint. The next run continues from the
+// previous checkpoint, or from this one if all of its files were whole, even without the caches.
 func TestSameNamesKilled(t *testing.T) {
 	for step, want := range map[string]int{"route": 2, "complete": 2, "whole": 2, "rename": 3, "encode": 3, "commit": 3, "flush": 3, "summary": 3, "index": 3} {
 		for _, ranks := range [][]string{{"node0", "node1"}, {"node0", "node1", "node2"}} {
@@ -394,8 +394,8 @@ func TestSameNamesKilled(t *testing.T) {
 	}
 }
 
-// TestSameNamesRenameFails: a disk that is full or sick when files get their names costs neither the older dataset nor the newer one, whose
-// files are not written to before they have them.
+// TestSameNamesRenameFails fails the renames of files with a full or failing disk. Neither dataset is lost, and no file of the
+// newer one is written to before it has its name.
 func TestSameNamesRenameFails(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	mem := cl.fs
@@ -439,8 +439,8 @@ func TestSameNamesRenameFails(t *testing.T) {
 	}
 }
 
-// TestSameNamesRefused: when the application refuses a checkpoint, an older one whose files it has is not offered instead, from the caches
-// of the same run either.
+// TestSameNamesRefused checks that after the application rejects a checkpoint, no older one with the same files is offered, not
+// even from the caches of the same run.
 func TestSameNamesRefused(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0", "SCR_CACHE_SIZE", "4")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

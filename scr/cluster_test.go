@@ -23,13 +23,13 @@ import (
 
 const testPrefix = "/p/sim"
 
-// cluster is a few nodes with private disks and a parallel file system, all in one vfs.FS.
+// cluster simulates a few nodes with private disks and a parallel file system, all in one vfs.FS.
 type cluster struct {
 	t        testing.TB
 	fs       vfs.FS
 	env      map[string]string
-	files    int      // per rank and checkpoint
-	nodes    []string // of each rank
+	files    int      // number of files per rank and checkpoint
+	nodes    []string // node of each rank
 	clock    func() time.Time
 	hook     func(rank int, step string) error
 	log      *bytes.Buffer
@@ -37,8 +37,8 @@ type cluster struct {
 	apart    bool // ranks share no memory
 	wrap     func(comm.Comm) comm.Comm
 	together bool   // see knobs
-	ready    bool   // the disks of the nodes are there
-	conf     vfs.FS // where the configuration files are; nil: in fs
+	ready    bool   // the disks of the nodes exist
+	conf     vfs.FS // file system of the configuration files; nil: fs
 }
 
 func newCluster(t testing.TB, nodes ...string) *cluster {
@@ -67,7 +67,7 @@ func (cl *cluster) set(kv ...string) *cluster {
 	return cl
 }
 
-// on is the same cluster with the ranks elsewhere.
+// on returns the same cluster with the ranks on other nodes.
 func (cl *cluster) on(nodes ...string) *cluster {
 	c := *cl
 	c.nodes = nodes
@@ -105,7 +105,7 @@ func (cl *cluster) knobs(rank int) (k knobs) {
 	return k
 }
 
-// mkdirs makes a directory that is there before anything else happens, and stays.
+// mkdirs creates a durable directory before the test begins.
 func mkdirs(t testing.TB, fsys vfs.FS, dir string) {
 	must(t, fsys.MkdirAll(dir))
 	for d := dir; d != "/"; d = path.Dir(d) {
@@ -113,7 +113,7 @@ func mkdirs(t testing.TB, fsys vfs.FS, dir string) {
 	}
 }
 
-// run opens a session on each rank and calls f; it does not close it.
+// run opens a session on each rank and calls f. It does not close the session.
 func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) error {
 	for _, n := range cl.nodes {
 		if cl.ready {
@@ -137,7 +137,7 @@ func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) 
 	})
 }
 
-// content is what a rank writes into a file of a checkpoint.
+// content returns the bytes that a rank writes into a file of a checkpoint.
 func content(ckpt, rank, file int) []byte {
 	b := make([]byte, 1000+37*rank+file*500)
 	if rank == 1 && file == 1 {
@@ -197,8 +197,7 @@ func (cl *cluster) write(ctx context.Context, s *Session, rank, n int) error {
 	return s.Complete(ctx, true)
 }
 
-// read restarts and returns the number of the checkpoint whose bytes were read; 0 if there is none. Bytes that are not
-// the bytes of that checkpoint are an error of the test.
+// read restarts and returns the number of the checkpoint that was read; 0 if there is none. Wrong bytes fail the test.
 func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) {
 	r, ok, err := s.HaveRestart(ctx)
 	if err != nil || !ok {
@@ -213,7 +212,7 @@ func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) 
 	}
 	ranks := []int{rank}
 	if r.InPlace {
-		// Each rank takes a share of the files that other ranks wrote.
+		// Each rank reads a share of the files that other ranks wrote.
 		ranks = nil
 		for q := rank; q < r.Ranks; q += len(cl.nodes) {
 			ranks = append(ranks, q)
@@ -237,7 +236,7 @@ func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) 
 	return n, s.CompleteRestart(ctx, true)
 }
 
-// restart opens a session and reads what it offers.
+// restart opens a session and reads the offered checkpoint.
 func (cl *cluster) restart() (n int, err error) {
 	err = cl.run(func(ctx context.Context, s *Session, rank int) error {
 		k, err := cl.read(ctx, s, rank)
@@ -260,7 +259,7 @@ func (cl *cluster) mustRestart(want int) {
 	}
 }
 
-// checkpoints runs a program that restarts, if it can, and takes checkpoints from..to.
+// checkpoints runs a program that restarts if possible, and takes checkpoints from..to.
 func (cl *cluster) checkpoints(from, to int) error {
 	return cl.run(func(ctx context.Context, s *Session, rank int) error {
 		if _, err := cl.read(ctx, s, rank); err != nil {

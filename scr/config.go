@@ -21,51 +21,51 @@ type Flags uint8
 // The flags; a dataset has at least one.
 const (
 	Checkpoint Flags = 1 << iota // usable for restart
-	Output                       // wanted by the user: always flushed, never deleted from the prefix directory
+	Output                       // wanted by the user: always flushed and never deleted from the prefix directory
 )
 
-// Config of Open. nil means all defaults.
+// Config is the configuration for Open. nil means all defaults.
 type Config struct {
-	// Params are the parameters, as rank 0 has them (the others' are not looked at). nil: from the environment
-	// and the files, as LoadParams finds them.
+	// Params are the parameters; only rank 0's count. nil: LoadParams reads them from the environment and the files.
 	Params *Params
 	// FS is the file system of this rank; nil: the operating system's.
 	FS vfs.FS
-	// Node names the node of this rank: ranks of equal names share control and cache directories and are
-	// lost together. "": the host name.
+	// Node is the name of this rank's node. Ranks with equal names share control and cache directories and are lost together. "":
+	// the host name.
 	Node string
-	// NodeRoot, if set, is put before the names of control and cache directories: the private disk of a node,
-	// where several nodes share one file system. Files know their names without it, as on a node of its own.
+	// NodeRoot, if set, is a prefix of the paths of control and cache directories. It stands for the private disk of a node if
+	// several nodes share one file system. Recorded file names do not include it.
 	NodeRoot string
-	// Dir is the directory that relative names of files start in; "": the working directory.
+	// Dir is the base directory of relative file names; "": the working directory.
 	Dir string
-	// Clock is the time; nil: time.Now. Durations are measured with it too.
+	// Clock returns the time and also measures durations; nil: time.Now.
 	Clock func() time.Time
-	// Logger gets the messages for a person: warnings, and which datasets were rebuilt, fetched, dropped. nil: slog.Default.
+	// Logger gets messages for the user: warnings, and names of rebuilt, fetched and dropped datasets. nil: slog.Default.
 	Logger *slog.Logger
-	// Strict makes Open fail where a scheme has too few failure groups. By default all
-	// ranks go on with SINGLE then, so that a run on fewer nodes can restart at all; Logger and Notes say so.
+	// Strict makes Open fail if there are too few failure groups for a scheme. By default all ranks then use SINGLE, so that a run
+	// on fewer nodes can still restart; Logger and Notes report this.
 	Strict bool
-	// NoCacheSync leaves out the syncs of the caches. A checkpoint then survives the death of processes, and of nodes as
-	// far as the redundancy goes, but not that all nodes lose their power at once. In memory there is no difference.
+	// NoCacheSync skips syncs of the caches. A checkpoint then survives the death of processes, and of nodes as far as the
+	// redundancy allows. It does not survive a power loss of all nodes. For caches in memory it makes no difference.
 	NoCacheSync bool
-	// NoSync leaves out the syncs of user files in the prefix directory.
+	// NoSync skips syncs of user files in the prefix directory.
 	NoSync bool
-	// Daemon leaves background flushes to the transfer process of each node (package transfer, blobio scr transfer),
-	// which somebody must have started: it goes on copying when the run has died. The run loop (blobio scr run --transfer)
-	// does, and says so in the environment: BLOBIO_TRANSFER=1 has the same effect.
+	// Daemon leaves background flushes to the transfer process of each node (package transfer, blobio scr transfer), which continues
+	// to copy after the run has died. It must be started separately. The run loop starts it with blobio scr run --transfer, and sets
+	// BLOBIO_TRANSFER=1 in the environment, which has the same effect as Daemon.
 	Daemon bool
-	// DaemonWait is how long a background flush waits for a transfer process that is not there, before or in the midst of it;
-	// then it fails with ErrMissing. One that is there may take as long as it needs. 0: 30 s; negative: for ever.
+	// DaemonWait is the maximum time that a background flush waits for a missing transfer process, at any point; then it fails with
+	// ErrMissing. There is no time limit for a running process. 0: 30 s; negative: no limit.
 	DaemonWait time.Duration
-	// Shared lets the group of the prefix directory write to it, and others if it is sticky. By default Open refuses one that
-	// anybody but its owner may write to: see docs/security.md. BLOBIO_SHARED=1 in the environment has the same effect.
+	// Shared allows the prefix directory to be writable for its group, and for others if it is sticky. By default Open rejects a
+	// prefix directory that users other than the owner may write to: see docs/security.md. BLOBIO_SHARED=1 in the environment has
+	// the same effect.
 	Shared bool
 }
 
-// knobs are settings that no user makes.
+// knobs are internal settings, for tests.
 type knobs struct {
-	together bool                    // names in the cache as the reference gives them, equal ones of ranks on different nodes too
+	together bool                    // names in the cache like the reference's: equal names even for ranks on different nodes
 	hook     func(step string) error // called before each step of the protocol; its error ends the call at once
 }
 
@@ -95,7 +95,7 @@ func (c *Config) withDefaults() Config {
 	if d.Dir == "" {
 		d.Dir, _ = os.Getwd()
 	} else if d.FS == vfs.OS {
-		if abs, err := filepath.Abs(d.Dir); err == nil { // the prefix directory is absolute, too
+		if abs, err := filepath.Abs(d.Dir); err == nil { // makes the prefix directory absolute, too
 			d.Dir = abs
 		}
 	}
@@ -108,29 +108,29 @@ func (c *Config) withDefaults() Config {
 	return d
 }
 
-// hookError is the error of a hook: the rank dies there.
+// hookError is the error of a hook: it simulates the death of the rank.
 type hookError struct{ err error }
 
 func (e *hookError) Error() string { return e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
-// fatal reports whether the ranks cannot go on together after an error. One that all of them have met is not fatal.
+// fatal reports whether the ranks cannot continue together after an error. An error that all ranks share is not fatal.
 func fatal(ctx context.Context, err error) bool {
 	var h *hookError
 	return ctx.Err() != nil || errors.Is(err, ErrBroken) || errors.As(err, &h)
 }
 
 type (
-	// Params are the parameters of SCR in effect: Get, Int, ... return their values, Config sets them as SCR_Config does.
+	// Params are the effective parameters of SCR. Get, Int, ... return their values, and Config sets them as SCR_Config does.
 	Params = config.Set
-	// ParamSources are the places from which LoadParams takes parameters.
+	// ParamSources are the sources from which LoadParams reads parameters.
 	ParamSources = config.Sources
 )
 
 // LoadParams reads the parameters from the environment and the configuration files, as SCR does.
 func LoadParams(from ParamSources) (*Params, error) { return config.Load(from) }
 
-// params are the parameters that a session looks at after Open, parsed once.
+// params holds the parameters that a session uses after Open, parsed once.
 type params struct {
 	enable       bool
 	prefix       string
@@ -161,7 +161,7 @@ type params struct {
 	pace         cadence.Pace
 }
 
-// loadParams gives all ranks the settings of rank 0. Faults are the same error on all ranks.
+// loadParams sends the settings of rank 0 to all ranks. Faults are the same error on all ranks.
 func loadParams(ctx context.Context, c comm.Comm, cfg *Config) (*config.Set, *params, error) {
 	var b []byte
 	var err error
@@ -197,7 +197,7 @@ func loadParams(ctx context.Context, c comm.Comm, cfg *Config) (*config.Set, *pa
 	return set, p, nil
 }
 
-// reader collects the first error of many getters.
+// reader collects the first error of several getters.
 type reader struct {
 	set *config.Set
 	err error
@@ -255,7 +255,7 @@ func parseParams(set *config.Set) (*params, error) {
 	p.percent = max(p.percent, 0)
 	p.fetchWidth, p.flushWidth = max(p.fetchWidth, 1), max(p.flushWidth, 1)
 	if p.global {
-		// As the reference: the datasets in the caches go to the prefix directory, and the restart is from there.
+		// As in the reference, the cached datasets go to the prefix directory, and the restart reads them there.
 		p.flushRestart = true
 	}
 	return p, r.err

@@ -16,18 +16,17 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// copier is one rank's part in a flush: it copies its files to the prefix directory, or has them copied.
+// copier does one rank's part of a flush: it copies the rank's files to the prefix directory, or has them copied.
 type copier struct {
 	*job
 	index   *index
 	courier *courier
 }
 
-// jobs are the copies that this rank has to make, all of them to the prefix directory; a collective. Bypassed files are where
-// they belong already.
+// jobs returns the copies that this rank has to make to the prefix directory. Collective. Bypassed files are already in place.
 func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
 	var jobs []transfer.Job
-	var outside error // the caches may be of a run with another prefix directory
+	var outside error // the caches may belong to a run with another prefix directory
 	for _, f := range d.maps.Files() {
 		j := transfer.Job{Src: f.Name, Dst: path.Join(f.Meta.Path, f.Meta.Name), Size: f.Meta.Size, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC,
 			Meta: cp.p.metadata}
@@ -45,8 +44,8 @@ func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error
 	return jobs, cp.containers(ctx, d, jobs)
 }
 
-// copyOut copies the files of this rank to the prefix directory and returns their entries in the map. In the
-// background there are limits of bandwidth and CPU time.
+// copyOut copies the files of this rank to the prefix directory and returns their map entries. Background copies have limits of
+// bandwidth and CPU time.
 func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
 	if err := cp.step("copy"); err != nil {
 		return nil, err
@@ -84,10 +83,11 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	return out, nil
 }
 
-// keyHidden marks a file that has its hidden name, between ranks. It is not in the map.
+// keyHidden marks a file with a hidden name in messages between ranks. It is not in the map.
 const keyHidden = "HIDDEN"
 
-// copied copies files, or has them copied. It compares bypassed ones, which the application has written, with their state at Complete.
+// copied copies files, or has them copied. It compares bypassed files, which the application has written, with their state at
+// Complete.
 func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
 	switch {
 	case d.Bypass:
@@ -103,7 +103,7 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 	if err != nil {
 		return nil, err
 	}
-	// Files that an earlier flush of the dataset left whole are not copied again.
+	// Whole files of an earlier flush of the dataset are not copied again.
 	return e.Resume(ctx, jobs)
 }
 
@@ -130,10 +130,10 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 	return res, nil
 }
 
-// allowed is an error if one of the files of this rank must not be written.
+// allowed returns an error if a file of this rank must not be written.
 func (cp *copier) allowed(d *cachedSet, jobs []transfer.Job) error {
 	if d.Bypass {
-		return nil // install asked
+		return nil // install has checked
 	}
 	files, err := cp.standing(jobs)
 	if err != nil || len(files) == 0 {
@@ -146,10 +146,10 @@ func (cp *copier) allowed(d *cachedSet, jobs []transfer.Job) error {
 	return c.Check(slices.Sorted(maps.Keys(files))...)
 }
 
-// hide gives files that would overwrite files of a complete dataset their hidden names, which publish changes when all are whole.
+// hide gives files hidden names if they would overwrite files of a complete dataset. publish renames them when all are whole.
 func (cp *copier) hide(d *cachedSet, jobs []transfer.Job) ([]transfer.Job, map[int]bool, error) {
 	if d.Bypass {
-		return jobs, nil, nil // install did
+		return jobs, nil, nil // install has done this
 	}
 	files, err := cp.standing(jobs)
 	if err != nil || len(files) == 0 {
@@ -171,20 +171,20 @@ func (cp *copier) hide(d *cachedSet, jobs []transfer.Job) ([]transfer.Job, map[i
 		at := prefixdir.Hidden(jobs[i].Dst)
 		if owned {
 			jobs[i].Dst, hidden[i] = at, true
-		} else if err := cp.cfg.FS.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a flush that failed
+		} else if err := cp.cfg.FS.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) { // from a failed flush
 			return nil, nil, err
 		}
 	}
 	return jobs, hidden, nil
 }
 
-// standing lists the files that a flush is to write and that are in the prefix directory already, under either name, by their names there,
-// with the number of their job.
+// standing lists the files to flush that already exist in the prefix directory under either name, by path, with the index of
+// their job.
 func (cp *copier) standing(jobs []transfer.Job) (map[string]int, error) {
 	files := map[string]int{}
 	for i, j := range jobs {
 		if j.Dst == "" {
-			continue // in a container of the dataset's own
+			continue // in a container of the dataset itself
 		}
 		if _, err := vfs.Lstat(cp.cfg.FS, j.Dst); err != nil {
 			if _, err := vfs.Lstat(cp.cfg.FS, prefixdir.Hidden(j.Dst)); err != nil {
@@ -200,8 +200,8 @@ func (cp *copier) standing(jobs []transfer.Job) (map[string]int, error) {
 	return files, nil
 }
 
-// sweep removes unfinished files of killed flushes in the folders that this rank writes to; where all ranks write to one
-// folder, rank 0 does.
+// sweep removes unfinished files of killed flushes in the folders that this rank writes to. If all ranks write to one folder,
+// rank 0 does it.
 func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
 	dirs := map[string]bool{}
 	for _, j := range jobs {
@@ -230,8 +230,7 @@ func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
 	return nil
 }
 
-// bypassed brings to rank 0 the names of the files that the ranks have written to the prefix directory at once; a
-// collective.
+// bypassed collects on rank 0 the names of files that the ranks wrote directly to the prefix directory. Collective.
 func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, error) {
 	if !d.Bypass {
 		return nil, nil
@@ -256,7 +255,7 @@ func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, 
 	return names, cp.agree(ctx, err)
 }
 
-// filesIn lists the files of all ranks from the result of gatherFiles, with true for those that have their hidden names.
+// filesIn lists the files of all ranks from the result of gatherFiles; the value is true for files with hidden names.
 func filesIn(parts [][]byte) (map[string]bool, error) {
 	names := map[string]bool{}
 	for r, b := range parts {
@@ -275,7 +274,7 @@ func filesIn(parts [][]byte) (map[string]bool, error) {
 	return names, nil
 }
 
-// gatherFiles brings the entries of the map to rank 0: the packed trees, by rank.
+// gatherFiles collects the map entries on rank 0 as packed trees, by rank.
 func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
 	t, err := prefixdir.FilesTree(files)
 	var b []byte

@@ -18,7 +18,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// clone is a copy of the cluster as it is now.
+// clone returns a copy of the cluster in its current state.
 func (cl *cluster) clone() *cluster {
 	c := *cl
 	mem := vfs.NewMem()
@@ -33,8 +33,8 @@ func (cl *cluster) clone() *cluster {
 	return &c
 }
 
-// TestFlippedByte: one flipped byte anywhere in the caches or in the prefix directory is found before data reach the
-// application (read compares every byte), and costs a checkpoint at most where there is no redundancy.
+// TestFlippedByte flips one byte anywhere in the caches or the prefix directory. It is found before data reach the application
+// (read compares every byte), and costs at most one checkpoint if there is no redundancy.
 func TestFlippedByte(t *testing.T) {
 	long := os.Getenv("BLOBIO_LONG") != ""
 	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
@@ -73,8 +73,8 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// TestDefect1SilentCorruption: the reference hands a flipped byte to the application, in the cache and in the prefix
-// directory, and spreads it when it rebuilds a lost node. Here it is repaired, or the checkpoint before is used.
+// TestDefect1SilentCorruption covers a defect of the reference: it passes flipped bytes in the cache and in the prefix directory
+// to the application, and spreads them when it rebuilds a node. Here the byte is repaired, or the previous checkpoint is used.
 func TestDefect1SilentCorruption(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "2")
 	must(t, cl.checkpoints(1, 4))
@@ -85,12 +85,13 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	if b, err := vfs.ReadFile(hurt.fs, data, 1<<20); err != nil || string(b) != string(content(4, 0, 0)) {
 		t.Errorf("not repaired: %v", err)
 	}
-	// With a node lost too, it is one loss too many for XOR: not spread, but refused. Checkpoint 4 is in the prefix directory.
+	// A lost node is one loss too many for XOR: the rebuild is rejected, and damage does not spread. Checkpoint 4 is in the prefix
+	// directory.
 	hurt = cl.clone()
 	flip(t, hurt.fs, data, 77)
 	hurt.lose("node2")
 	hurt.mustRestart(4)
-	// In the prefix directory there is nothing to repair it from: the one before is used, this one is marked.
+	// The prefix directory has no redundancy: the damaged checkpoint is marked, and the previous one is used.
 	hurt = cl.clone()
 	hurt.lose("node0", "node1", "node2", "node3")
 	flip(t, hurt.fs, testPrefix+"/ckpt.4/rank_2.1.ckpt", 5)
@@ -102,8 +103,8 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	}
 }
 
-// TestDefect1FlushOfDamage: a byte that changes in the cache between Complete and the flush does not get into the
-// prefix directory.
+// TestDefect1FlushOfDamage checks that a byte that changes in the cache between Complete and the flush does not reach the prefix
+// directory.
 func TestDefect1FlushOfDamage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -119,7 +120,7 @@ func TestDefect1FlushOfDamage(t *testing.T) {
 	}
 }
 
-// TestFlushOfLoss: a cached file that was cut short, or is gone, is rebuilt before it is flushed.
+// TestFlushOfLoss checks that a truncated or missing cached file is rebuilt before it is flushed.
 func TestFlushOfLoss(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0")
@@ -141,13 +142,13 @@ func TestFlushOfLoss(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a killed flush left unfinished in the prefix directory is removed by the next one.
+// TestLeftovers checks that a flush removes unfinished files of a killed flush from the prefix directory.
 func TestLeftovers(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	var left atomic.Int64
 	cl.fs = vfs.NewFault(cl.fs, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRename && strings.HasPrefix(op.Name, testPrefix+"/ckpt.1/") && left.Add(1) == 3 {
-			return errKilled // before the file has its name; nor can it be removed
+			return errKilled // before the file has its name; it cannot be removed either
 		}
 		if op.Kind == vfs.OpRemove && left.Load() >= 3 {
 			return errKilled
@@ -179,8 +180,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestDefect2TornIndex: the reference starts from scratch when index.scr is torn, counts from 1 again and hides all
-// older checkpoints. Here the index is made again from the summaries, and numbers go on.
+// TestDefect2TornIndex covers a defect of the reference: with an incomplete index.scr it starts from scratch, counts from 1 again
+// and hides all older checkpoints. Here the index is rebuilt from the summaries and the numbering continues.
 func TestDefect2TornIndex(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 3))
@@ -206,8 +207,8 @@ func TestDefect2TornIndex(t *testing.T) {
 	}
 }
 
-// TestDefect4TruncatedParity: the reference looks at the header of a redundancy file only; a truncated one means that
-// the protection is gone without a word. Here it is made anew at the restart.
+// TestDefect4TruncatedParity covers a defect of the reference: it reads only the header of a redundancy file, so a truncated file
+// silently ends the protection. Here the file is rebuilt at the restart.
 func TestDefect4TruncatedParity(t *testing.T) {
 	for _, scheme := range []string{"PARTNER", "XOR", "RS"} {
 		cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
@@ -231,7 +232,7 @@ func TestDefect4TruncatedParity(t *testing.T) {
 	}
 }
 
-// TestDefect7OutsideIsAnError: a path outside the prefix directory aborts the whole job in the reference.
+// TestDefect7OutsideIsAnError covers a path outside the prefix directory, which aborts the whole job in the reference.
 func TestDefect7OutsideIsAnError(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -243,8 +244,8 @@ func TestDefect7OutsideIsAnError(t *testing.T) {
 	}))
 }
 
-// TestDefect7WrongOrderIsAnError: a call at the wrong time ends the job in the reference. Here it is an error that says what is
-// missing, the session is as it was, and goes on. TestStates has all calls in all states.
+// TestDefect7WrongOrderIsAnError makes a call at the wrong time, which ends the job in the reference. Here the error names the
+// missing call, and the session stays usable. TestStates has all calls in all states.
 func TestDefect7WrongOrderIsAnError(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -264,14 +265,14 @@ func TestDefect7WrongOrderIsAnError(t *testing.T) {
 	}))
 }
 
-// TestDefect10Containers: containers cannot be created by SCR 1.2.2, which computes their folder in two ways. Here they are made in
-// the dataset's folder, filled to their size with one file behind the other, and are all that is in the prefix directory of
-// the files; every byte comes back from there when all nodes are lost.
+// TestDefect10Containers covers containers, which SCR 1.2.2 cannot create because it computes their folder in two ways. Here they
+// are created in the dataset's folder and filled with one file after the other. The prefix directory has no other copy of the
+// files, and all bytes can be read back when all nodes are lost.
 func TestDefect10Containers(t *testing.T) {
 	const limit = 1500
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", fmt.Sprint(limit))
 	var total int64
-	var want []byte // nodes, ranks, files in order
+	var want []byte // ordered by node, rank, file
 	for rank := range 4 {
 		for i := range cl.files {
 			want = append(want, content(1, rank, i)...)

@@ -13,24 +13,23 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// courier has the transfer process of the node do the copying of background flushes (Config.Daemon).
+// courier lets the node's transfer process do the copying of background flushes (Config.Daemon).
 type courier struct {
 	*job
-	run context.Context // of flushes in the background: done when the session is closed
+	run context.Context // for background flushes: done when the session is closed
 }
 
-// file is the list of this node's transfer process: its name in Config.FS, and whether it has no lock.
+// file returns the path of the transfer file of this node in Config.FS, and whether it has no lock.
 func (co *courier) file() (name string, noLock bool) {
 	return co.fs.Real(path.Join(co.p.job.Control, transfer.FileName)), co.cfg.FS != vfs.OS
 }
 
-// copy has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
-// transfer file.
+// copy makes the node's transfer process copy files, and waits. Several ranks of a node share the transfer file.
 func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfer.Result, err error) {
 	name, noLock := co.file()
 	mine := map[string]int{}
 	defer func() {
-		// Files that nobody waits for any more must not be copied later, unless the run just ends: then the process goes on.
+		// Files that no rank waits for must not be copied later. But if the run is ending, the process continues.
 		if co.run.Err() == nil {
 			err = errors.Join(err, co.recall(mine))
 		}
@@ -80,7 +79,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			if it.Error != "" {
 				return nil, fmt.Errorf("transfer process: %s: %s", it.Src, it.Error)
 			}
-			// The checksum is there once the copy is; a file without bytes has no other sign.
+			// The checksum appears with the finished copy; for an empty file it is the only sign.
 			if !it.HasCRC || it.Written < it.Size || it.Size == 0 && !f.Done {
 				continue
 			}
@@ -103,12 +102,12 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 	return res, nil
 }
 
-// pulse returns a function to call with the transfer file again and again while a rank waits for the transfer process. It
-// fails when there has been no such process for Config.DaemonWait. A process shows that it is there by the lock that it holds, however
-// slow it is, and without locks by writing the file.
+// pulse returns a function to call with the transfer file repeatedly while a rank waits for the transfer process. The function
+// fails if there was no process for Config.DaemonWait. A process shows that it runs, however slowly, by holding a lock, or
+// without locks by writing the file.
 func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error {
 	const every = 100 * time.Millisecond
-	alive := time.Now() // of the machine: Config.Clock may belong to a simulation
+	alive := time.Now() // real time: Config.Clock may belong to a simulation
 	asked, last := alive, ""
 	return func(f *transfer.File) error {
 		now := time.Now()
@@ -136,7 +135,7 @@ func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error 
 	}
 }
 
-// recall takes files out of the transfer file again: nobody waits for them any more.
+// recall removes files from the transfer file that no rank waits for any more.
 func (co *courier) recall(mine map[string]int) error {
 	name, noLock := co.file()
 	return transfer.UpdateFile(context.Background(), co.cfg.FS, name, noLock, func(f *transfer.File) error {
@@ -151,8 +150,8 @@ func (co *courier) recall(mine map[string]int) error {
 	})
 }
 
-// stop ends the work of the node's transfer process for an earlier run, as at the start of the original. The
-// first rank of the node calls it.
+// stop stops the work of the node's transfer process for an earlier run, as the original does at the start. The first rank of the
+// node calls it.
 func (co *courier) stop(ctx context.Context) error {
 	if !co.cfg.Daemon || co.node.c.Rank() != 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// daemons is a cluster of two nodes that leaves its background flushes to transfer processes.
+// daemons is a cluster of two nodes whose background flushes are done by transfer processes.
 type daemons struct {
 	*cluster
 	t   *testing.T
@@ -32,13 +32,13 @@ func daemonCluster(t *testing.T, wait time.Duration, kv ...string) *daemons {
 	return d
 }
 
-// patience sets how long a flush waits for a process.
+// patience sets the time that a flush waits for a process.
 func (d *daemons) patience(wait time.Duration) {
 	under := d.opts
 	d.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, wait }
 }
 
-// serve runs the processes of nodes, until ctx ends or they have nothing to do.
+// serve runs the processes of nodes until ctx ends or there is no work left.
 func (d *daemons) serve(ctx context.Context, o transfer.ServeOptions, nodes ...string) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for _, node := range nodes {
@@ -55,7 +55,7 @@ func (d *daemons) serve(ctx context.Context, o transfer.ServeOptions, nodes ...s
 	return &wg
 }
 
-// whole demands that a dataset is complete in the prefix directory.
+// whole fails the test unless a dataset is complete in the prefix directory.
 func (d *daemons) whole(name string) {
 	d.t.Helper()
 	x, err := prefixdir.Open(vfs.OS, filepath.Join(d.dir, "prefix")).Index.Read()
@@ -65,8 +65,8 @@ func (d *daemons) whole(name string) {
 	}
 }
 
-// TestDaemon: a transfer process on each node does the background flushes. It outlives the run: what a run that died
-// asked for is copied all the same, and the next run needs not copy it again.
+// TestDaemon checks that a transfer process on each node does the background flushes and outlives the run. Copies that a dead run
+// requested are still made, and the next run does not repeat them.
 func TestDaemon(t *testing.T) { synctest.Test(t, daemonOutlives) }
 
 func daemonOutlives(t *testing.T) {
@@ -89,7 +89,7 @@ func daemonOutlives(t *testing.T) {
 	}
 	cl.mustRestart(3)
 
-	// The processes end; a run asks for a flush, and dies.
+	// The processes end; a run requests a flush and dies.
 	stop()
 	wg.Wait()
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -98,7 +98,7 @@ func daemonOutlives(t *testing.T) {
 		for {
 			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, noLock)
 			must(t, err)
-			if len(f.Items) == 2*cl.files { // of both ranks of the node
+			if len(f.Items) == 2*cl.files { // from both ranks of the node
 				return s.c.Barrier(ctx)
 			}
 			time.Sleep(time.Millisecond)
@@ -113,7 +113,7 @@ func daemonOutlives(t *testing.T) {
 			}
 		}
 	}
-	// The next run takes up from there.
+	// The next run continues this flush.
 	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		if n, err := cl.read(ctx, s, rank); n != 4 || err != nil {
 			t.Errorf("restarted from %d, %v", n, err)
@@ -123,8 +123,8 @@ func daemonOutlives(t *testing.T) {
 	cl.whole("ckpt.4")
 }
 
-// TestDaemonContainers: transfer processes fill containers, several nodes the same one, and what is in them is
-// fetched back.
+// TestDaemonContainers checks that transfer processes of several nodes fill the same containers, and that the data can be fetched
+// back.
 func TestDaemonContainers(t *testing.T) { synctest.Test(t, daemonContainers) }
 
 func daemonContainers(t *testing.T) {
@@ -148,7 +148,7 @@ func daemonContainers(t *testing.T) {
 	if _, ok := all[fileName(2, 0, 0)]; ok {
 		t.Error("a file is beside its container")
 	}
-	// The nodes are lost, and with them the processes: one that still ran would write its state there in the midst of this.
+	// The nodes are lost with their processes. A process still running would write its state there during the loss.
 	stop()
 	wg.Wait()
 	must(t, os.RemoveAll(filepath.Join(cl.dir, "nodes")))
@@ -157,8 +157,8 @@ func daemonContainers(t *testing.T) {
 	cl.mustRestart(2)
 }
 
-// TestDaemonMissing: a flush that is left to transfer processes ends with an error when there are none, or when they die in the
-// midst of it; the next one, when they are there again, is made. Where they are there nobody loses patience. The time is not the real one.
+// TestDaemonMissing checks that a flush fails if there are no transfer processes, or if they die during the flush. A later flush
+// with new processes succeeds. A running process causes no timeout. The test uses simulated time.
 func TestDaemonMissing(t *testing.T) { synctest.Test(t, daemonMissing) }
 
 func daemonMissing(t *testing.T) {
@@ -169,10 +169,10 @@ func daemonMissing(t *testing.T) {
 		}
 		return s.WaitFlush(ctx, "")
 	}
-	begun := make(chan struct{}) // rank 0: the flush of checkpoint 3 is under way, at a rate that takes minutes
+	begun := make(chan struct{}) // rank 0: the flush of checkpoint 3 is in progress, at a rate that takes minutes
 	dead := make(chan struct{})
 	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
-		// Nobody is there.
+		// No process runs.
 		if err := flush(ctx, s, rank, 1); !errors.Is(err, ErrMissing) {
 			t.Errorf("rank %d, no process: %v", rank, err)
 		} else if !strings.Contains(err.Error(), "no transfer process") || !strings.Contains(err.Error(), "start blobio scr transfer") {
@@ -181,7 +181,7 @@ func daemonMissing(t *testing.T) {
 		if e := s.c.Barrier(ctx); e != nil {
 			return e
 		}
-		// One of two nodes has one: all ranks learn of the other.
+		// Only one of two nodes has a process: all ranks learn that the other is missing.
 		if rank == 0 {
 			stop, cancel := context.WithCancel(ctx)
 			wg := cl.serve(stop, transfer.ServeOptions{}, "node0")
@@ -202,7 +202,7 @@ func daemonMissing(t *testing.T) {
 	go func() {
 		defer close(dead)
 		<-begun
-		time.Sleep(600 * time.Millisecond) // longer than anybody waits for one that is not there
+		time.Sleep(600 * time.Millisecond) // longer than DaemonWait
 		killed.Store(true)
 		cancel()
 		slow.Wait()

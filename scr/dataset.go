@@ -11,10 +11,10 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// Start begins a dataset, a collective (SCR_Start_output): from now on Route returns where its files are to be written.
-// The oldest datasets of the store make room. name is unique in the prefix directory, "" for a default; a dataset of
-// the same name there is replaced when this one is flushed. Other datasets of the prefix directory that have files of the
-// same names are not complete any more once this one's get their names; if they are output, it is an error (ErrExist).
+// Start begins a dataset (SCR_Start_output). Collective. From then on Route returns the names under which to write its files. The
+// oldest datasets of the store make room. name must be unique in the prefix directory; "" means a default. A dataset of the same
+// name there is replaced when this one is flushed. Other datasets with files of the same names become incomplete once the files
+// of this one get their names. If such a dataset is output, the error is ErrExist.
 func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.need("Start", between); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err = s.agree(ctx, err); err != nil {
 		return err
 	}
-	s.offer, s.below = nil, 0 // making room may delete the dataset that was offered
+	s.offer, s.below = nil, 0 // making room may delete the offered dataset
 	s.event(runlog.Entry{Event: runlog.ComputeEnd, Took: s.took(s.computed)})
 	if err := s.step("start"); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	if l.Bypass { // the new files may overwrite files of background flushes, which must be done first
+	if l.Bypass { // the new files may overwrite files of background flushes, which must end first
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
@@ -58,11 +58,11 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	return nil
 }
 
-// Complete ends a dataset, a collective (SCR_Complete_output): valid reports whether the files of this rank are good. If
-// all are, they are protected by redundancy, and flushed when it is time. If not, the dataset is deleted and the error
-// is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless it is the error of
-// a flush: then it stays in the caches. With bypass files get their names here; if that fails in part, the next Start or Open
-// goes on with it, and the dataset is in the prefix directory then.
+// Complete ends a dataset (SCR_Complete_output). Collective. valid reports whether the files of this rank are good. A rank may
+// have no files. If all files are good, Complete protects them by redundancy, and flushes them when it is time. If not, it
+// deletes the dataset and returns ErrInvalid on all ranks. After an error the dataset is deleted, except after an error of a
+// flush: then it stays in the caches. With bypass, Complete gives the files their names. If this fails in part, the dataset is in
+// the prefix directory and the next Start or Open finishes the renames.
 func (s *Session) Complete(ctx context.Context, valid bool) error {
 	if err := s.need("Complete", inDataset); err != nil {
 		return err
@@ -106,13 +106,13 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 		return w.cachedSet, err
 	}
 	if w.Bypass {
-		s.job.unfinished = false // it was due
+		s.job.unfinished = false // due has written the dataset
 	}
 	return w.cachedSet, nil
 }
 
-// Current sets the checkpoint that the run starts from when the application found and read it itself, or wants another
-// one than the newest; a collective, before HaveRestart. Newer checkpoints of the caches are deleted.
+// Current sets the checkpoint from which the run continues, if the application found and read it itself or wants one other than
+// the newest. Collective; call it before HaveRestart. It deletes newer checkpoints from the caches.
 func (s *Session) Current(ctx context.Context, name string) error {
 	if err := s.need("Current", between); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 			}
 			if gone, err := s.index.dir.Presence().Of(e); err != nil {
 				return err
-			} else if gone != nil && id == 0 { // else the caches serve
+			} else if gone != nil && id == 0 { // otherwise use the caches
 				return fmt.Errorf("dataset %q: %w: %w", name, ErrMissing, gone)
 			}
 			id = e.ID
@@ -163,7 +163,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 	return s.cache.outdated(ctx, id)
 }
 
-// Drop takes a dataset out of the index; a collective. Its files stay, in the prefix directory and in the caches.
+// Drop removes a dataset from the index. Collective. Its files stay in the prefix directory and in the caches.
 func (s *Session) Drop(ctx context.Context, name string) error {
 	if err := s.need("Drop", between); err != nil {
 		return err
@@ -177,14 +177,13 @@ func (s *Session) Drop(ctx context.Context, name string) error {
 	return s.onRoot(ctx, func() error { return s.index.dir.Drop(ctx, name) })
 }
 
-// Delete deletes a dataset from the caches and from the prefix directory, with the folders that are empty then; a
-// collective.
+// Delete deletes a dataset from the caches and the prefix directory, including folders that become empty. Collective.
 func (s *Session) Delete(ctx context.Context, name string) error {
 	if err := s.need("Delete", between); err != nil {
 		return err
 	}
 	s.offer = nil
-	// A dataset that is being flushed may have files of the same names, and is not in the index yet.
+	// A dataset that is being flushed may share file names, and is not in the index yet.
 	if err := s.flush.settleAll(ctx); err != nil {
 		return err
 	}

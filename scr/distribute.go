@@ -10,16 +10,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ErrBroken: the communication of the ranks broke.
+// ErrBroken means that the communication between ranks failed.
 var ErrBroken = fault.ErrBroken
 
-// mover brings the files of a dataset from the nodes that have them to the nodes where its ranks are now.
+// mover moves the files of a dataset from the nodes that have them to the current nodes of its ranks.
 type mover struct{ *job }
 
-// distribute brings the files of each rank to the device where the rank is now. A device that has them may be one on
-// which other ranks are now. All ranks make the same plan of moves, one file tree of a rank after the other, in rounds
-// in which nobody takes part twice; a file gets its name when it is whole. The copies left behind are deleted (sweep)
-// when the dataset is whole again.
+// distribute moves the files of each rank to the rank's current device. The device that has them may now be used by other ranks.
+// All ranks make the same plan of moves, in rounds in which each rank takes part at most once. A move transfers all files of one
+// rank, and a file gets its name when it is whole. Copies left behind are deleted (sweep) when the dataset is whole again.
 func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 	l := d.level
 	if err := mv.step("distribute"); err != nil {
@@ -43,7 +42,7 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 		return &ranksError{ranks, mv.c.Size()}
 	}
 	if l.shared {
-		return nil // all is where all are
+		return nil // all files are in place
 	}
 	moves := plan(held, l.devices)
 	if err := collide(held, moves, l.devices); err != nil {
@@ -59,10 +58,10 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 	return mv.step("distributed")
 }
 
-// collide finds moves by which files of two ranks would get one name. Ours have names of their own (apart), but the
-// reference calls files by their base names, and ranks that were on different nodes may have the same ones.
+// collide finds moves that would give files of two ranks the same name. Our file names are unique (apart), but the reference uses
+// base names, which may be equal for ranks from different nodes.
 func collide(held []holding, moves [][]move, devices []int) error {
-	names := map[int][]uint64{} // of each rank, on the lowest device that has some: from there they are brought
+	names := map[int][]uint64{} // of each rank, on the lowest device that has some, which will send them
 	for _, h := range held {
 		for j, r := range h.ranks {
 			if _, ok := names[r]; !ok {
@@ -96,13 +95,13 @@ func collide(held []holding, moves [][]move, devices []int) error {
 	return nil
 }
 
-// move brings the files of a rank from one process to that rank.
+// move transfers the files of a rank from a process to that rank.
 type move struct{ rank, from int }
 
-// plan finds the moves: a rank whose device has none of its files gets them from the lowest device that has some. The
-// processes of a device take turns in sending. devices is by rank; a device is the number of its first rank.
+// plan finds the moves. A rank whose device has none of its files gets them from the lowest device that has some. The processes
+// of a device take turns as senders. devices is by rank; a device is identified by its first rank.
 func plan(held []holding, devices []int) [][]move {
-	has := map[int][]int{} // rank -> devices
+	has := map[int][]int{} // devices by rank
 	for _, h := range held {
 		for _, r := range h.ranks {
 			has[r] = append(has[r], h.device)
@@ -141,8 +140,8 @@ func plan(held []holding, devices []int) [][]move {
 	return rounds
 }
 
-// sweep deletes a device's files of ranks that are elsewhere now: each device keeps the files of its own ranks. The
-// first rank of the device calls it.
+// sweep deletes a device's files of ranks that are now elsewhere; each device keeps the files of its own ranks. The first rank of
+// the device calls it.
 func (mv *mover) sweep(d *cachedSet) error {
 	l := d.level
 	for _, h := range d.held {
@@ -167,7 +166,7 @@ func (mv *mover) sweep(d *cachedSet) error {
 	return nil
 }
 
-// ranksError: the dataset was written by another number of ranks.
+// ranksError means that another number of ranks wrote the dataset.
 type ranksError struct{ ranks, now int }
 
 func (e *ranksError) Error() string {

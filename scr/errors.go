@@ -10,27 +10,27 @@ import (
 
 // Classes of errors, re-exported.
 var (
-	ErrMissing  = fault.ErrMissing  // a file or dataset that should be there is not
+	ErrMissing  = fault.ErrMissing  // a required file or dataset does not exist
 	ErrChecksum = fault.ErrChecksum // bytes have changed since they were written
-	ErrExist    = fault.ErrExist    // a file belongs to a dataset of the prefix directory that is not given up
-	ErrCorrupt  = fault.ErrCorrupt  // a file or record contradicts itself or another one
+	ErrExist    = fault.ErrExist    // a file belongs to a dataset that must not be overwritten
+	ErrCorrupt  = fault.ErrCorrupt  // a file or record is contradictory
 )
 
-// Kinds of misuse and of failure of this package.
+// Errors of misuse and failures of this package.
 var (
-	// ErrState: a call that is not allowed now. It changed nothing; the error has the call that comes before.
+	// ErrState means that a call is not allowed now. It changed nothing; the error text names the call that must come first.
 	ErrState = errors.New("call not allowed in this state")
-	// ErrDisabled: SCR_ENABLE is 0; every call but Close fails with it.
+	// ErrDisabled is returned by every call except Close if SCR_ENABLE is 0.
 	ErrDisabled = errors.New("SCR_ENABLE is 0")
-	// ErrOutside: a file that is not below the prefix directory.
+	// ErrOutside means that a file is not below the prefix directory.
 	ErrOutside = errors.New("not below the prefix directory")
-	// ErrInvalid: some rank said that its files are not good.
+	// ErrInvalid means that some rank reported bad files.
 	ErrInvalid = errors.New("a rank gave the dataset up as invalid")
-	// ErrNoRestart: there is no checkpoint to restart from.
+	// ErrNoRestart means that there is no checkpoint to restart from.
 	ErrNoRestart = errors.New("no checkpoint to restart from")
 )
 
-// state is where a session is between its calls; Session has the calls that it allows.
+// state is the state of a session between calls; Session lists the calls that each state allows.
 type state uint8
 
 // The states.
@@ -54,7 +54,7 @@ func (s state) String() string {
 	return "closed"
 }
 
-// need is an error unless the session is in the wanted state.
+// need returns an error unless the session is in the wanted state.
 func (s *Session) need(call string, want state) error {
 	if s.off {
 		return fmt.Errorf("%s: %w", call, ErrDisabled)

@@ -19,7 +19,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// fetcher finds checkpoints of the prefix directory and brings them into the caches, or has them read where they are.
+// fetcher finds checkpoints in the prefix directory and fetches them into the caches, or lets the application read them in place.
 type fetcher struct {
 	*job
 	index      *index
@@ -30,8 +30,8 @@ type fetcher struct {
 	scratch    *scratch
 }
 
-// fetch brings a checkpoint of the prefix directory into the caches, or checks it where it is if it is to be read there.
-// Every byte is compared with its checksum. A checkpoint that cannot be fetched is marked as failed.
+// fetch fetches a checkpoint from the prefix directory into the caches, or verifies it if it is to be read in place. It compares
+// every byte with its checksum. If the checkpoint cannot be fetched, it is marked as failed.
 func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error) {
 	if err := fe.step("fetch"); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error)
 		if fatal(ctx, err) {
 			return nil, err
 		}
-		// Marked only if the dataset is at fault, not the disk of a node.
+		// Mark it only if the dataset is at fault, not the disk of a node.
 		return nil, errors.Join(err, fe.onRoot(ctx, func() error {
 			if beyondRepair(err) || isFormat(err) {
 				return fe.index.markRestart(ctx, e.Name, false)
@@ -60,7 +60,7 @@ func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error)
 	return o, fe.step("fetched")
 }
 
-// open makes an offer of a checkpoint of the prefix directory.
+// open offers a checkpoint of the prefix directory.
 func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) {
 	m, dir, ds, err := fe.locate(ctx, e)
 	if err != nil {
@@ -72,7 +72,7 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 		return o, fe.verifyInPlace(ctx, o.inPlace)
 	}
 	if fe.costs(e, ds) {
-		// The fetch would delete a usable checkpoint from the caches: verify first, so that a fetch that fails does not cost it.
+		// The fetch would delete a usable checkpoint from the caches. Verify first, so that a failed fetch does not lose it.
 		if err := fe.verifyInPlace(ctx, &inPlace{m, dir}); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 	return o, err
 }
 
-// locate gives summary and map of a dataset to all ranks. Each needs its own files only, but a restart in place needs all.
+// locate sends summary and map of a dataset to all ranks. Each rank needs only its own files, but a restart in place needs all.
 func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, at prefixdir.Place, ds record.Dataset, err error) {
 	var t *kvtree.Tree
 	if fe.c.Rank() == 0 {
@@ -122,13 +122,13 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 		return nil, dir, ds, err
 	}
 	if err := fe.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
-		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // a prefix directory that is only read
+		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // a read-only prefix directory
 	}
 	return m, dir, ds, nil
 }
 
-// costs reports whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: the one of its
-// name, or one that makes room. The same on all ranks.
+// costs reports whether fetching a checkpoint requires deleting a usable cached one, with the same name or to make room. Same on
+// all ranks.
 func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	if d := fe.cache.find(e.Name); d != nil && d.usable {
 		return true
@@ -146,7 +146,7 @@ func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	return serve && n >= max(l.count, 1)
 }
 
-// mapTree is a map as it travels, for parseMapTree.
+// mapTree returns a map in its message form, for parseMapTree.
 func mapTree(m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	t.Value("RANKS").SetInt(m.Ranks)
@@ -186,7 +186,7 @@ func parseMapTree(t *kvtree.Tree) (m *prefixdir.Map, at prefixdir.Place, ds reco
 	return m, at, ds, nil
 }
 
-// toCache copies the files of this rank into the cache and protects them, as if they had just been written.
+// toCache copies the files of this rank into the cache and protects them like newly written files.
 func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.Place, files []prefixdir.File) (*cachedSet, error) {
 	l, err := fe.cache.levels.choose(max(ds.Ckpt, 1), Checkpoint)
 	if err := fe.agree(ctx, err); err != nil {
@@ -214,7 +214,7 @@ func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.
 		return nil, errors.Join(err, fe.cache.drop(ctx, w.cachedSet))
 	}
 	w.usable = true
-	// An older dataset than others in the cache: they stay in the order of their numbers.
+	// The fetched dataset may be older than others in the cache: keep the order of numbers.
 	slices.SortFunc(fe.cache.sets, func(a, b *cachedSet) int { return a.ID - b.ID })
 	return w.cachedSet, nil
 }

@@ -31,7 +31,7 @@ func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, err
 	return crc, size, vfs.SyncParent(fsys, name)
 }
 
-// checkFiles compares the files of this rank with its file map; with sums their bytes too, where the map knows them.
+// checkFiles compares the files of this rank with its file map. With sums it also compares their bytes, if the map has checksums.
 func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 	fsys := j.fileFS(d)
 	for _, f := range d.maps.Files() {
@@ -60,10 +60,10 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 	return nil
 }
 
-// groupPrefix begins the names of the redundancy files of a group.
+// groupPrefix returns the name prefix of the redundancy files of a group.
 func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }
 
-// containers sends the files to containers: one after the other, by node, rank and file, cut at the container size.
+// containers assigns the files to containers, ordered by node, rank and file, and cut at the container size.
 func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.Job) error {
 	var mine int64
 	for i := range jobs {
@@ -104,7 +104,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 			break
 		}
 		if jobs[i].Size == 0 {
-			continue // an empty file has no place in a container: it is made as a file
+			continue // an empty file has no range in a container and is created as a file
 		}
 		if jobs[i].Out, cerr = transfer.Pack(cp.p.containerMax, at, jobs[i].Size, dir); cerr != nil {
 			cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w", cerr)
@@ -127,7 +127,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	return cp.agree(ctx, cerr)
 }
 
-// maxContainers of a dataset: a container size that is far too small is a mistake.
+// maxContainers is the maximum number of containers of a dataset: a larger number means a wrong container size.
 const maxContainers = 1 << 20
 
 func oneHot(n, i int, v int64) []int64 {
@@ -141,9 +141,8 @@ const (
 	tagDone
 )
 
-// window calls f on each rank, on at most width of them at once, rank 0 among them like any other: it admits the others
-// while it does its own. f must not communicate. After a failure the ranks that were not admitted yet skip.
-// The outcome is the same on all ranks.
+// window calls f on each rank, on at most width ranks at once. Rank 0 takes part and admits the other ranks while its own f runs.
+// f must not communicate. After a failure, ranks not yet admitted skip f. The outcome is the same on all ranks.
 func (j *job) window(ctx context.Context, width int, f func() error) error {
 	n := j.c.Size()
 	if width >= n {
@@ -168,9 +167,9 @@ func (j *job) window(ctx context.Context, width int, f func() error) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- f() }()
-	own := true // not waited for yet
+	own := true // not awaited yet
 	defer func() {
-		if own { // the communication broke
+		if own { // the communication failed
 			<-done
 		}
 	}()

@@ -30,7 +30,7 @@ func (cl *cluster) writeFile(ctx context.Context, s *Session, dataset string, f 
 	return s.Complete(ctx, true)
 }
 
-// refuse lets no file of a folder of the prefix directory get its name while bad is set.
+// refuse fails renames in a folder of the prefix directory while bad is set.
 func (cl *cluster) refuse(dir string) *atomic.Bool {
 	bad := &atomic.Bool{}
 	bad.Store(true)
@@ -45,7 +45,7 @@ func (cl *cluster) refuse(dir string) *atomic.Bool {
 	return bad
 }
 
-// landed waits until no flush of a dataset is under way, by what the flush file says.
+// landed waits until the flush file shows that the flush of a dataset has ended.
 func (cl *cluster) landed(ctx context.Context, s *Session, id int) error {
 	if s.c.Rank() == 0 {
 		for dir := prefixdir.Open(cl.fs, testPrefix); ; time.Sleep(time.Millisecond) {
@@ -61,8 +61,8 @@ func (cl *cluster) landed(ctx context.Context, s *Session, id int) error {
 	return s.c.Barrier(ctx)
 }
 
-// TestOutputKept: output is not deleted from the caches before it is in the prefix directory, whether its flush failed in the
-// background, or the run died before it.
+// TestOutputKept checks that output stays in the caches until it is in the prefix directory, even if its background flush failed
+// or the run died before it.
 func TestOutputKept(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, how := range []string{"failed", "failed, no room", "killed", "closed"} {
@@ -124,8 +124,7 @@ func TestOutputKept(t *testing.T) {
 	}
 }
 
-// TestFlightsInTurn: flushes in the background follow each other, so that an application that always writes the same files
-// ends with the files of the last dataset, and the limit of bandwidth is for all together.
+// TestFlightsInTurn checks that background flushes run one after the other. An application that always writes the same files ends with the files of the last dataset, and all flushes share the bandwidth limit.
 func TestFlightsInTurn(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", "3", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -159,7 +158,7 @@ func TestFlightsInTurn(t *testing.T) {
 			mu.Unlock()
 			file := fmt.Sprintf("state.%d", rank)
 			for n := 1; n <= 2; n++ {
-				// Nothing of the first flight is taken from the list before the second one copies: SCR_CACHE_SIZE is 3.
+				// No file of the first flight may leave the cache before the second one copies: SCR_CACHE_SIZE is 3.
 				must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint))
 				name, err := s.Route(file)
 				must(t, err)
@@ -182,8 +181,7 @@ func TestFlightsInTurn(t *testing.T) {
 	}
 }
 
-// TestFlightAbandoned: a dataset that is given up while it is being flushed is not listed as whole afterwards, and nothing goes on
-// copying it.
+// TestFlightAbandoned checks that a dataset given up during its flush is not listed as whole, and that the copying stops.
 func TestFlightAbandoned(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, how := range []string{"invalid", "older"} {
@@ -223,7 +221,7 @@ func TestFlightAbandoned(t *testing.T) {
 	}
 }
 
-// TestFlightErrorKept: who waits for a flush hears what went wrong with it, also if another call found out first.
+// TestFlightErrorKept checks that a call that waits for a flush gets its error, even if another call saw the error first.
 func TestFlightErrorKept(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -246,7 +244,7 @@ func TestFlightErrorKept(t *testing.T) {
 	}
 }
 
-// TestDropWaits: a dataset that is dropped from the index while it is being flushed does not come back.
+// TestDropWaits checks that a dataset dropped during its flush does not return to the index.
 func TestDropWaits(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	gate := make(chan struct{})
@@ -271,7 +269,7 @@ func TestDropWaits(t *testing.T) {
 	}
 }
 
-// TestRoomWaits: the dataset that makes room is in the prefix directory before it is deleted, if it was on its way there.
+// TestRoomWaits checks that a dataset deleted to make room is first in the prefix directory, if its flush had begun.
 func TestRoomWaits(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_SIZE", "1", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	gate := make(chan struct{})
@@ -282,7 +280,7 @@ func TestRoomWaits(t *testing.T) {
 		case "copy":
 			<-gate
 		case "start":
-			if starts.Add(1) == 8 { // all ranks have begun the second
+			if starts.Add(1) == 8 { // all ranks have begun the second one
 				close(gate)
 			}
 		case "delete":

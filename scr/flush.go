@@ -18,13 +18,13 @@ import (
 	"blobio/scr/internal/outcome"
 )
 
-// flusher writes datasets of the cache to the prefix directory: now, while the application waits, or in the background. Either way
+// flusher writes cached datasets to the prefix directory, in the background or while the application waits. The steps are:
 //
-//	begin    index: dataset, not complete; flush file; what this rank has to copy
+//	begin    index: dataset, incomplete; flush file; list of files to copy
 //	copyOut  files, on each rank
 //	publish  map, summary, index: complete; on rank 0
 //
-// In the background no rank talks to another after begin: what they wrote comes to rank 0 by package outcome.
+// In the background ranks exchange no messages after begin. Package outcome brings their results to rank 0.
 type flusher struct {
 	*job
 	*background
@@ -36,7 +36,7 @@ type flusher struct {
 	copier     *copier
 }
 
-// Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
+// Flush writes a cached dataset to the prefix directory now, unless it is already there. Collective.
 func (s *Session) Flush(ctx context.Context, name string) error {
 	if err := s.need("Flush", between); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	return s.flush.now(ctx, d)
 }
 
-// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns the errors,
-// also if the flush ended before.
+// WaitFlush waits for the background flush of a dataset, or of all (name ""). Collective. It also returns errors of flushes that
+// have already ended.
 func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	if err := s.need("WaitFlush", between); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	return s.flush.waitFor(ctx, name)
 }
 
-// due flushes a new dataset if it is time: output always, a dataset that was written to the prefix directory at once too (only its
-// metadata are missing), checkpoints by their number.
+// due flushes a new dataset if it is time. Output is always flushed. So is a dataset written directly to the prefix directory, of
+// which only the metadata are missing. Checkpoints are flushed according to their number.
 func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 	if err := fl.reap(ctx); err != nil {
 		return err
@@ -77,10 +77,10 @@ func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 	return fl.now(ctx, d)
 }
 
-// now writes a dataset to the prefix directory while the application waits. A file that has changed since it was
-// written is rebuilt from the redundancy first.
+// now writes a dataset to the prefix directory while the application waits. It first rebuilds files that have changed since they
+// were written.
 func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
-	// All flushes, not only this dataset's: others may have the same files in the prefix directory.
+	// All flushes, not only this dataset's: others may write the same files.
 	if err := fl.settleAll(ctx); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	return fl.step("flushed")
 }
 
-// run is a flush of now: it copies, where a file is damaged once more.
+// run does a foreground flush. If a file is damaged, it copies once more after a rebuild.
 func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	there, err := fl.copier.bypassed(ctx, d)
 	if err != nil {
@@ -147,11 +147,11 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	return fl.agree(ctx, err)
 }
 
-// begin announces a flush and lists the files that this rank has to copy; a collective. If the flush cannot begin after all, begin
-// takes the announcement out of the flush file.
+// begin announces a flush and lists the files that this rank has to copy. Collective. If the flush fails to begin, begin removes
+// the announcement from the flush file.
 func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) (jobs []transfer.Job, err error) {
 	defer func() {
-		if err != nil && !fatal(ctx, err) { // rank 0 alone, after the last message
+		if err != nil && !fatal(ctx, err) { // only rank 0, after the last message
 			err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
 		}
 	}()
@@ -167,8 +167,8 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 	return jobs, fl.copier.sweep(ctx, jobs)
 }
 
-// announce enters the dataset in index and flush file before the first byte is written. there are files of it that are
-// in the prefix directory already. Rank 0.
+// announce adds the dataset to index and flush file before the first byte is written. there lists files of the dataset that
+// already exist in the prefix directory. Rank 0.
 func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) error {
 	if err := fl.index.dir.Datasets.Create(d.ID); err != nil {
 		return err
@@ -191,7 +191,8 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	return fl.flushFile.setFlushing(d.ID, how)
 }
 
-// publish writes map, summary and index: the dataset is in the prefix directory. A dataset that it replaces stays until the new files are whole. Rank 0.
+// publish writes map, summary and index, which put the dataset in the prefix directory. A replaced dataset stays until the new
+// files are whole. Rank 0.
 func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byte) error {
 	if err := fl.step("map"); err != nil {
 		return err
@@ -228,7 +229,7 @@ func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byt
 	}
 	order := []func() error{summary, list}
 	if s, err := fl.index.dir.Datasets.ReadSummary(fl.index.dir.Datasets.Place(ds.ID)); err == nil && s.Renames {
-		// Its map is there, and the content of the summary is needed until it is listed.
+		// The map exists, and the content of the summary is needed until the dataset is listed.
 		order[0], order[1] = list, summary
 	} else if err := fl.index.writeMap(ds.ID, parts); err != nil {
 		return err
@@ -268,7 +269,7 @@ func damaged(err error) bool {
 	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrCorrupt) || errors.Is(err, fault.ErrTruncated) || errors.Is(err, fs.ErrNotExist)
 }
 
-// rebuilt flushes the newest checkpoint that was rebuilt, and all rebuilt output.
+// rebuilt flushes the newest rebuilt checkpoint and all rebuilt output.
 func (fl *flusher) rebuilt(ctx context.Context) error {
 	newest := fl.cache.newest()
 	for _, d := range fl.cache.sets {

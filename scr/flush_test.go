@@ -16,7 +16,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestStored: containers change how the files lie, not what is read, with the same ranks and others.
+// TestStored checks that containers change the location of files but not the data read, with the same and other ranks.
 func TestStored(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 			cl.lose("node0", "node1", "node2", "node3")
 			cl.mustRestart(3)
 			cl.on("a", "b", "c").mustRestart(3)
-			// One flipped byte of the newest one is never handed out.
+			// A flipped byte in the newest checkpoint is never returned.
 			for name, size := range tree(t, cl.fs, testPrefix) {
 				if size > 0 && (strings.HasPrefix(name, "ckpt.3/") || strings.HasPrefix(name, ".scr/scr.dataset.3/ctr")) {
 					flip(t, cl.fs, path.Join(testPrefix, name), size/2)
@@ -66,7 +66,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWindow: no more ranks write at once than SCR_FLUSH_WIDTH says, and after a failure the rest skip.
+// TestWindow checks that at most SCR_FLUSH_WIDTH ranks write at once, and that the others skip after a failure.
 func TestWindow(t *testing.T) {
 	for _, width := range []int{1, 2, 3, 6} {
 		for _, bad := range []int{-1, 0, 3} {
@@ -99,8 +99,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestAsync: Complete returns while the copy waits, the dataset is not complete meanwhile, nobody needs to call
-// anything for it to end, and a crash in the middle leaves nothing that counts.
+// TestAsync checks that Complete returns while the copying is delayed, and that the dataset is incomplete meanwhile. The flush
+// ends without any call, and a crash in the middle leaves nothing that counts as complete.
 func TestAsync(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	gate := make(chan struct{})
@@ -126,7 +126,7 @@ func TestAsync(t *testing.T) {
 				t.Errorf("flush file: %+v", f.Entries())
 			}
 			close(gate)
-			for { // without any call of the session
+			for { // without any session call
 				if x, err := dir.Index.Read(); err == nil {
 					if e, ok := x.Entry("ckpt.1"); ok && e.Complete {
 						break
@@ -141,7 +141,7 @@ func TestAsync(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// TestAsyncCrash: killed while a flush is in the background; the next run flushes it again at its end.
+// TestAsyncCrash kills a run during a background flush; the next run flushes the dataset at its end.
 func TestAsyncCrash(t *testing.T) {
 	for _, step := range crashtest.Some(t, 2, []string{"copy", "map", "summary", "index"}) {
 		cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -180,8 +180,8 @@ func TestAsyncCrash(t *testing.T) {
 	}
 }
 
-// TestFlushOutside: what a run with another prefix directory left in the caches is not flushed to that, also if its name begins as
-// this one's.
+// TestFlushOutside checks that cached datasets of a run with another prefix directory are not flushed there, even if its path
+// begins with this run's.
 func TestFlushOutside(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_PREFIX", testPrefix+"2")
 	mkdirs(t, cl.fs, testPrefix+"2")

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestGone: a checkpoint that the index calls complete, and whose files or metadata are gone, is not offered, not counted by
-// SCR_PREFIX_SIZE, and flushed again out of the caches.
+// TestGone checks a checkpoint listed as complete whose files or metadata are missing. It is not offered, does not count for
+// SCR_PREFIX_SIZE, and is flushed again from the caches.
 func TestGone(t *testing.T) {
 	for _, what := range []string{"ckpt.3", ".scr/scr.dataset.3"} {
 		t.Run(what, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGoneSlides: what is gone does not push out what is whole.
+// TestGoneSlides checks that checkpoints with missing files do not displace whole ones.
 func TestGoneSlides(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2")
 	must(t, cl.checkpoints(1, 2))

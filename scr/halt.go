@@ -8,15 +8,15 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// halts is the halt file: when the run is to end, and why. Rank 0 asks and changes it.
+// halts accesses the halt file, which holds the conditions that end the run. Rank 0 reads and changes it.
 type halts struct {
 	*job
 	dir *prefixdir.Dir
 }
 
-// ShouldExit is a collective: it reports whether the run should end now, and why (one of the reasons of package cadence, or the text
-// that somebody wrote into the halt file). It ends nothing itself. A reason found here is written into the halt file, so
-// that the run loop starts no other run.
+// ShouldExit reports whether the run should end now and why: one of the reasons of package cadence, or a text that a user wrote
+// into the halt file. Collective. It ends nothing itself. It writes a newly found reason into the halt file, so that the run loop
+// starts no other run.
 func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	if err := s.need("ShouldExit", between); err != nil {
 		return false, "", err
@@ -41,8 +41,9 @@ func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	return err == nil, string(b), err
 }
 
-// NeedCheckpoint is a collective (SCR_Need_checkpoint): it reports whether the application should take a checkpoint now, by the
-// number of questions, the time since the last one, or the cost of checkpoints, and in any case if the run is to end.
+// NeedCheckpoint reports whether the application should take a checkpoint now (SCR_Need_checkpoint). Collective. It depends on
+// the number of calls, the time since the last checkpoint, or the cost of checkpoints. It is always true if the run is about to
+// end.
 func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 	if err := s.need("NeedCheckpoint", between); err != nil {
 		return false, err
@@ -58,7 +59,7 @@ func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 	return s.anyOrError(ctx, need, err)
 }
 
-// verdict asks the halt file and the clock whether the run is to end.
+// verdict checks whether the halt file or the clock requires the run to end.
 func (ha *halts) verdict(ctx context.Context) (cadence.Verdict, error) {
 	h, err := ha.read(ctx)
 	if err != nil {
@@ -67,7 +68,7 @@ func (ha *halts) verdict(ctx context.Context) (cadence.Verdict, error) {
 	return cadence.Limits{Halt: h, HaltSeconds: ha.p.haltSeconds, EndTime: ha.p.endTime}.Check(ha.cfg.Clock()), nil
 }
 
-// read reads the halt file. A file that a dead writer left damaged ends no run: it is set aside, with a warning.
+// read reads the halt file. A file that a dead writer left damaged ends no run: it is set aside with a warning.
 func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
 	h, err := ha.dir.Halt.Read(ctx)
 	if !isFormat(err) {
@@ -79,7 +80,7 @@ func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
 	return ha.dir.Halt.Read(ctx)
 }
 
-// countdown takes a checkpoint off the halt file.
+// countdown decrements the remaining checkpoints in the halt file.
 func (ha *halts) countdown(ctx context.Context) error {
 	h, err := ha.read(ctx)
 	if err != nil || !h.Countdown(1) {
@@ -88,7 +89,7 @@ func (ha *halts) countdown(ctx context.Context) error {
 	return ha.dir.Halt.Update(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil })
 }
 
-// setReason writes why the run ends. Unless force is set a reason that is there stays.
+// setReason writes the reason for the end of the run. It keeps an existing reason unless force is set.
 func (ha *halts) setReason(ctx context.Context, reason string, force bool) error {
 	return ha.dir.Halt.Update(ctx, func(h *cadence.Halt) error {
 		if force || h.ExitReason == "" {

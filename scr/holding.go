@@ -19,15 +19,15 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// holding is a device's files of a dataset.
+// holding describes a device's files of a dataset.
 type holding struct {
 	device int
-	ranks  []int      // whose files it has, ascending
-	names  [][]uint64 // hashes of the names of their files, by position in ranks
-	world  int        // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
+	ranks  []int      // ranks that have files there, ascending
+	names  [][]uint64 // hashes of the names of their files, by index in ranks
+	world  int        // number of ranks that wrote the dataset, according to a redundancy file; 0: unknown
 }
 
-// held lists the holding of each device; the same on all ranks.
+// held lists the holding of each device, the same on all ranks.
 func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
 	var mine []byte
 	var err error
@@ -73,7 +73,7 @@ func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, e
 	return out, nil
 }
 
-// ranksIn lists the files of the metadata folder of a dataset by the rank whose they are.
+// ranksIn lists the files in the metadata folder of a dataset by rank.
 func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
 	list, err := fsys.ReadDir(cachedir.MetaDir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
 	return out, nil
 }
 
-// worldOf finds in the file maps how many ranks wrote a dataset; 0 if none says.
+// worldOf returns the number of ranks that wrote the dataset, from the file maps; 0 if unknown.
 func (mv *mover) worldOf(dir string, names map[int][]string) int {
 	for r := range names {
 		m, err := cachedir.ReadFilemap(mv.fs, cachedir.FilemapName(dir, r))
@@ -107,9 +107,9 @@ func (mv *mover) worldOf(dir string, names map[int][]string) int {
 	return 0
 }
 
-// userFiles lists the files of the application that a device has of a rank: those in its file map and those in the
-// list of the device, as far as they lie in the folder. A file that the list says is another rank's is not of this one,
-// whatever its map says: names may be the same (see collide).
+// userFiles lists the application files of a rank on a device: those in the rank's file map and in the device's list, if they are
+// in the dataset's folder. If the list assigns a file to another rank, the file map does not count, because names may be equal
+// (see collide).
 func (mv *mover) userFiles(dir string, rank int) []string {
 	list, err := cachedir.ReadShuffile(mv.fs, dir, cachedir.DataGroup)
 	if err != nil {
@@ -146,14 +146,14 @@ func (mv *mover) userFiles(dir string, rank int) []string {
 	return out
 }
 
-// inFolder reports whether a name is below the folder of a dataset, and not of its metadata.
+// inFolder reports whether a path is below the folder of a dataset but not among its metadata.
 func inFolder(dir, name string) bool {
 	return len(name) > len(dir)+1 && name[:len(dir)+1] == dir+"/" && path.Dir(name) != cachedir.MetaDir(dir)
 }
 
-// adopt looks for caches that SCR 1 or 2 left on the nodes (generations A and B). The newest checkpoint in them that can be made
-// whole is brought to the prefix directory, as after a crash, from where it is restarted like any other; unless there is one
-// that is newer, there or in the caches. The old caches are left as they are.
+// adopt looks for caches that SCR 1 or 2 (generations A and B) left on the nodes. It saves the newest checkpoint that can be
+// completed to the prefix directory, as after a crash. The run can then restart from it, unless a newer one is there or in the
+// caches. The old caches stay unchanged.
 func (sv *salvager) adopt(ctx context.Context) error {
 	node := salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}
 	var mine []byte
@@ -173,7 +173,7 @@ func (sv *salvager) adopt(ctx context.Context) error {
 		if len(b) == 0 {
 			continue
 		}
-		t, err := kvtree.Unpack(b, nil) // of bytes that all ranks have
+		t, err := kvtree.Unpack(b, nil) // all ranks have the same bytes
 		if err != nil {
 			return err
 		}
@@ -224,10 +224,10 @@ func (sv *salvager) adopt(ctx context.Context) error {
 	return nil
 }
 
-// oldSets lists the datasets of generations A and B of a node.
+// oldSets lists the datasets of generations A and B on a node.
 func (sv *salvager) oldSets(node salvage.Node) ([]byte, error) {
 	if all, err := cachedir.Survey(sv.fs, path.Join(sv.p.job.Control, cachedir.MasterName)); err == nil && len(all) == 0 {
-		return nil, nil // the usual case: nothing to look at again
+		return nil, nil // the usual case
 	}
 	all, err := salvage.Survey(node)
 	t := kvtree.New()

@@ -12,13 +12,13 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// index is the datasets of the prefix directory, as rank 0 lists them there. All methods but holds are for rank 0.
+// index holds the datasets of the prefix directory, as listed by rank 0. All methods except holds are for rank 0.
 type index struct {
 	*job
 	dir *prefixdir.Dir
 
-	mu     sync.Mutex // one install at a time: flushes install in the background
-	failed bool       // the last one, of a flush
+	mu     sync.Mutex // held during an install: background flushes install too
+	failed bool       // the last install of a flush failed
 }
 
 // older reports whether an older dataset of the same name is complete.
@@ -31,7 +31,7 @@ func (ix *index) older(ds record.Dataset) (bool, error) {
 	return ok && e.ID < ds.ID, nil
 }
 
-// install lists a dataset that is whole and takes the names of the files that are hidden from other datasets; see prefixdir.Hidden.
+// install lists a whole dataset and gives hidden files their final names; see prefixdir.Hidden.
 func (ix *index) install(ctx context.Context, ds record.Dataset, parts [][]byte, names, hidden []string) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -55,7 +55,7 @@ func (ix *index) pending() bool {
 	return ix.failed
 }
 
-// finishInstalls goes on with installs that failed.
+// finishInstalls completes installs that failed.
 func (ix *index) finishInstalls(ctx context.Context) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -64,7 +64,8 @@ func (ix *index) finishInstalls(ctx context.Context) error {
 	return err
 }
 
-// begin writes an empty index where nothing is: one that is not there beside the first summary would count as lost. Rank 0.
+// begin writes an empty index if there are no datasets. Otherwise a missing index beside the first summary would count as lost.
+// Rank 0.
 func (ix *index) begin(ctx context.Context) error {
 	_, rebuilt, found, err := ix.dir.Index.Load()
 	if err != nil || !rebuilt || len(found) > 0 {
@@ -87,7 +88,7 @@ func (ix *index) purge(ctx context.Context) error {
 	return nil
 }
 
-// writeAppConf writes the program's settings, for commands outside the run. Rank 0.
+// writeAppConf writes the program's settings for commands outside the run. Rank 0.
 func (ix *index) writeAppConf() error {
 	t := kvtree.New()
 	for p := range config.Paths(ix.set, config.Program) {
@@ -96,7 +97,7 @@ func (ix *index) writeAppConf() error {
 	return ix.dir.AppConf.Write(t)
 }
 
-// holds reports whether a dataset is in the prefix directory; a collective.
+// holds reports whether a dataset is in the prefix directory. Collective.
 func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	var in bool
 	err := ix.onRoot(ctx, func() error {
@@ -126,8 +127,8 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	return ix.rootSays(ctx, in)
 }
 
-// replace deletes an older dataset of the same name from the prefix directory, except files that the new one has there
-// already. Rank 0.
+// replace deletes an older dataset of the same name from the prefix directory, except files that the new dataset already has
+// there. Rank 0.
 func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[string]bool) error {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -140,8 +141,8 @@ func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[strin
 	return nil
 }
 
-// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Checkpoints that failed, or whose files are gone or
-// overwritten, do not count. Output stays. Rank 0.
+// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Failed checkpoints, and those with missing
+// or overwritten files, do not count. Output stays. Rank 0.
 func (ix *index) slide(ctx context.Context) error {
 	if ix.p.prefixSize <= 0 {
 		return nil
@@ -174,7 +175,7 @@ func (ix *index) slide(ctx context.Context) error {
 	return nil
 }
 
-// sound returns a function that reports whether a dataset that is listed as complete in x is one: all of it is there, and its own.
+// sound returns a function that reports whether a dataset listed as complete in x really is: all its files exist and are its own.
 func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error) {
 	over, there := ix.dir.Overwritten(x), ix.dir.Presence()
 	return func(e prefixdir.Entry) (bool, error) {
@@ -186,12 +187,12 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 	}
 }
 
-// hasNewer reports whether the prefix directory has a newer checkpoint to start from. A dataset that a power cut left in the caches while
-// it was being deleted must not take its place.
+// hasNewer reports whether the prefix directory has a newer checkpoint to restart from. A cached dataset whose deletion was
+// interrupted by a power loss must not replace it.
 func (ix *index) hasNewer(id int) bool {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
-		return false // the next reader returns the error
+		return false // the next reader gets the error
 	}
 	sound := ix.sound(x)
 	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool {
@@ -203,7 +204,7 @@ func (ix *index) hasNewer(id int) bool {
 	})
 }
 
-// hasFrom reports whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
+// hasFrom reports whether the prefix directory has a complete checkpoint with this or a higher number. Rank 0.
 func (ix *index) hasFrom(id int) (bool, error) {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -221,7 +222,7 @@ func (ix *index) hasFrom(id int) (bool, error) {
 	return false, nil
 }
 
-// markRestart enters into the index how a restart went. Rank 0.
+// markRestart records the result of a restart in the index. Rank 0.
 func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -258,7 +259,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 		}
 	}
 	if ix.p.current != "" && !tried["\x00"] {
-		tried["\x00"] = true // once
+		tried["\x00"] = true // only once
 		if _, ok := x.Entry(ix.p.current); ok {
 			if err := x.SetCurrent(ix.p.current); err != nil {
 				return prefixdir.Entry{}, false, err
@@ -270,7 +271,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 	over := ix.dir.Overwritten(x)
 	for _, e := range x.Candidates() {
 		if tried[e.Name] || below > 0 && e.ID >= below {
-			continue // the current one failed; somebody gave up those newer than it
+			continue // the current one failed; newer ones were given up
 		}
 		taken, err := over.Of(e)
 		if err != nil {
@@ -306,7 +307,7 @@ func (ix *index) writeMap(id int, parts [][]byte) error {
 	})
 }
 
-// takeOver makes the datasets incomplete that have files which are about to get their names, and returns their numbers.
+// takeOver marks datasets as incomplete whose files are about to be replaced, and returns their numbers.
 func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Dataset, files ...string) (map[int]bool, error) {
 	lost, err := c.Claim(ctx, files...)
 	ids := map[int]bool{}

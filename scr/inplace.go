@@ -22,8 +22,8 @@ type inPlace struct {
 	dir prefixdir.Place
 }
 
-// routeInPlace returns where a file is, or a copy of it if it lies in containers. Its bytes were checked
-// when the checkpoint was offered.
+// routeInPlace returns the path of a file, or of a copy if it lies in containers. Its bytes were verified when the checkpoint was
+// offered.
 func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	p := r.inPlace
 	rel, err := fe.relative(abs)
@@ -52,7 +52,7 @@ func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	return fe.fs.Real(at), nil
 }
 
-// fetchJob is the copy of a file of the prefix directory to a name.
+// fetchJob returns the job that copies a file of the prefix directory to a path.
 func fetchJob(at prefixdir.Place, f prefixdir.File, to string) transfer.Job {
 	j := transfer.Job{Src: path.Join(at.Data, filepath.FromSlash(f.Path)), Dst: to, Size: -1, CRC: f.CRC, HasCRC: f.HasCRC}
 	if f.HasSize {
@@ -115,13 +115,13 @@ func sortedRanks(m *prefixdir.Map) []int {
 	return out
 }
 
-// scratch is a folder of each rank in the control directory, to which a restart in place unpacks files.
+// scratch is each rank's folder in the control directory, into which a restart in place unpacks files.
 type scratch struct{ *job }
 
-// scratchPrefix begins their names.
+// scratchPrefix begins the names of the folders.
 const scratchPrefix = "restart."
 
-// dir is the folder of this rank.
+// dir returns the folder of this rank.
 func (sc *scratch) dir() string {
 	return path.Join(sc.p.job.Control, scratchPrefix+strconv.Itoa(sc.c.Rank()))
 }
@@ -135,11 +135,11 @@ func (sc *scratch) remove(dir string) {
 	}
 }
 
-// clearLeft removes those that killed runs have left on this node. Its first rank calls it.
+// clearLeft removes folders that killed runs left on this node, on the first rank of the node.
 func (sc *scratch) clearLeft() {
 	list, err := sc.fs.ReadDir(sc.p.job.Control)
 	if err != nil {
-		return // others will report an error there
+		return // other code will report the error
 	}
 	for _, e := range list {
 		if rank, ok := strings.CutPrefix(e.Name(), scratchPrefix); ok && e.IsDir() {

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// install gives the files of a dataset that was written with bypass their names, when all of them are whole, and enters their
-// checksums; a collective. prefixdir.Hidden describes the state after a crash, and what becomes of it.
+// install gives the files of a dataset written with bypass their names when all are whole, and records their checksums.
+// Collective. prefixdir.Hidden describes the states after a crash.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	return wr.agree(ctx, wr.renameAll(w))
 }
 
-// takeAll makes the datasets incomplete that have files of the same names, and returns them. Rank 0.
+// takeAll marks datasets with files of the same names as incomplete, and returns them. Rank 0.
 func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[int]bool, error) {
 	names, err := filesIn(parts)
 	if err != nil {
@@ -81,7 +81,7 @@ func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[
 	return wr.index.takeOver(ctx, c, w.ds, slices.Sorted(maps.Keys(names))...)
 }
 
-// overwrite deletes from the caches the entries of older datasets with files of the same names; a collective.
+// overwrite deletes the cache entries of older datasets with files of the same names. Collective.
 func (wr *writer) overwrite(ctx context.Context, w *writing, lost map[int]bool) error {
 	for _, d := range slices.Clone(wr.cache.sets) {
 		if d == w.cachedSet || !d.Bypass || !d.usable {
@@ -103,7 +103,7 @@ func (wr *writer) overwrite(ctx context.Context, w *writing, lost map[int]bool) 
 	return nil
 }
 
-// renameAll gives the files of this rank their names.
+// renameAll gives the files of this rank their final names.
 func (wr *writer) renameAll(w *writing) error {
 	if err := wr.step("rename"); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (wr *writer) renameAll(w *writing) error {
 	return nil
 }
 
-// finish goes on with an install that failed, before its hidden names are written again; a collective.
+// finish completes a failed install before its hidden names are used again. Collective.
 func (wr *writer) finish(ctx context.Context) error {
 	if !wr.unfinished {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// job is known to all parts of a session: the ranks, where they are, their disks, the parameters, the log. Open fills it in, and
-// it does not change after that. The parts talk to other ranks through it.
+// job is shared by all parts of a session: the ranks, their nodes and disks, the parameters, the log. Open fills it in, and then
+// it does not change. The parts communicate with other ranks through it.
 type job struct {
 	c      comm.Comm
 	cfg    Config
@@ -25,18 +25,18 @@ type job struct {
 	node   nodes
 	fs     *vfs.BindFS // the disks of this rank
 	log    *slog.Logger
-	runs   *runlog.Logger // rank 0; nil: off
-	opened time.Time      // by the clock of the system, as the times of files are
+	runs   *runlog.Logger // rank 0 only; nil: disabled
+	opened time.Time      // in system time, like file times
 	notes  []string       // for Session.Notes
 
-	unfinished bool // a dataset may be whole and not be listed, or lack names of its files; the same on all ranks
+	unfinished bool // a dataset may be whole but unlisted, or have hidden files; same on all ranks
 }
 
-// nodes is where a rank stands among the nodes.
+// nodes describes the nodes and this rank's position.
 type nodes struct {
 	c     comm.Comm // ranks of this node
 	name  string
-	names []string // of all ranks, by rank
+	names []string // node of each rank
 	count int
 }
 
@@ -46,10 +46,10 @@ func newJob(c comm.Comm, cfg *Config, k knobs) *job {
 	return j
 }
 
-// agree gives the error of one rank to all.
+// agree returns the error of any rank on all ranks.
 func (j *job) agree(ctx context.Context, err error) error { return comm.Agree(ctx, j.c, err) }
 
-// onRoot is a collective: rank 0 calls f, and all get its error.
+// onRoot calls f on rank 0 and returns its error on all ranks. Collective.
 func (j *job) onRoot(ctx context.Context, f func() error) error {
 	var err error
 	if j.c.Rank() == 0 {
@@ -58,8 +58,7 @@ func (j *job) onRoot(ctx context.Context, f func() error) error {
 	return j.agree(ctx, err)
 }
 
-// unanimous is a collective: nil if all ranks say that it is valid, otherwise an ErrInvalid of the lowest rank that does
-// not, the same on all ranks: agree could not tell the class of it to other processes.
+// unanimous returns nil if all ranks pass valid, and otherwise an ErrInvalid that names the lowest rank that passes false. All ranks get the same result. Collective. agree could not transmit the error class between processes.
 func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, err error) {
 	no := int64(j.c.Size())
 	if !valid {
@@ -72,8 +71,8 @@ func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, 
 	return fmt.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
 }
 
-// anyRank is a collective: it reports whether v is true on some rank. After an error the ranks use it to decide how to go on. They cannot use the
-// error for that: a rank that failed itself sees another error than the rest.
+// anyRank reports whether v is true on some rank. Collective. After an error the ranks use it to decide how to continue. The
+// error itself cannot serve for this, because the failed rank sees another error than the rest.
 func (j *job) anyRank(ctx context.Context, v bool) (bool, error) {
 	n := int64(0)
 	if v {
@@ -83,7 +82,7 @@ func (j *job) anyRank(ctx context.Context, v bool) (bool, error) {
 	return err == nil && out[0] != 0, err
 }
 
-// anyOrError is agree and anyRank in one message.
+// anyOrError combines agree and anyRank in one message.
 func (j *job) anyOrError(ctx context.Context, v bool, err error) (bool, error) {
 	n := int64(0)
 	if v {
@@ -93,7 +92,7 @@ func (j *job) anyOrError(ctx context.Context, v bool, err error) (bool, error) {
 	return err == nil && out[0] != 0, err
 }
 
-// rootSays gives the answer of rank 0 to all.
+// rootSays returns the answer of rank 0 on all ranks.
 func (j *job) rootSays(ctx context.Context, v bool) (bool, error) {
 	var b []byte
 	if j.c.Rank() == 0 {
@@ -126,15 +125,15 @@ func (j *job) warn(msg string, args ...any) {
 	}
 }
 
-// remark is a warning for Session.Notes, too.
+// remark logs a warning and adds it to Session.Notes.
 func (j *job) remark(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	j.notes = append(j.notes, text)
 	j.warn(text)
 }
 
-// ownDir makes a folder of this node for the user alone, if it is not there, and checks that nobody else can change its content.
-// The folders above one that all nodes share are the site's.
+// ownDir creates a missing folder of this node, private to the user, and checks that no other user can change its content. The
+// parents of a folder that all nodes share belong to the site and are not checked.
 func (j *job) ownDir(dir string, shared bool) error {
 	real := j.fs.Real(dir)
 	err := vfs.MkdirOwn(j.cfg.FS, real)
@@ -144,7 +143,7 @@ func (j *job) ownDir(dir string, shared bool) error {
 	return err
 }
 
-// fileFS is where the files of a dataset are.
+// fileFS returns the file system that holds the files of a dataset.
 func (j *job) fileFS(d *cachedSet) vfs.FS {
 	if d.Bypass {
 		return j.cfg.FS
@@ -152,7 +151,7 @@ func (j *job) fileFS(d *cachedSet) vfs.FS {
 	return j.fs
 }
 
-// real is the name in Config.FS of a file of a dataset.
+// real returns the path in Config.FS of a file of a dataset.
 func (j *job) real(d *cachedSet, name string) string {
 	if d.Bypass {
 		return name
@@ -213,7 +212,7 @@ func storeNames(stores []config.Store) []string {
 	return out
 }
 
-// openLog opens the log, if there is to be one; name is the file of the text. Rank 0.
+// openLog opens the log if it is enabled; name is the text file. Rank 0.
 func (j *job) openLog(name string) error {
 	var err error
 	j.runs, err = runlog.Open(j.set, j.cfg.FS, name, runlog.Options{Host: j.node.name, JobID: j.p.job.ID, Clock: j.cfg.Clock,
@@ -221,7 +220,7 @@ func (j *job) openLog(name string) error {
 	return err
 }
 
-// event writes to the log. A run goes on when its log cannot be written.
+// event writes to the log. The run continues if the log cannot be written.
 func (j *job) event(e runlog.Entry) {
 	if err := j.runs.Put(e); err != nil {
 		j.log.Warn("scr: log", "err", err)

@@ -12,22 +12,22 @@ import (
 	"blobio/scr/redset"
 )
 
-// level is a redundancy descriptor, with everything that a rank needs for it.
+// level is a redundancy descriptor and the objects that a rank needs for it.
 type level struct {
 	config.Descriptor
-	count   int64       // datasets kept in its store
+	count   int64       // maximum number of datasets in its store
 	dir     string      // cache directory of its store
 	shared  bool        // all ranks share the store
-	device  int         // number of the store's device of this rank: ranks of equal numbers share it
-	devices []int       // by rank
-	dc      comm.Comm   // the ranks of the device
-	set     *redset.Set // of the scheme
+	device  int         // number of this rank's device of the store: ranks with equal numbers share it
+	devices []int       // device by rank
+	dc      comm.Comm   // ranks of the device
+	set     *redset.Set // redundancy set of the scheme
 }
 
-// levels has a level for each descriptor, in their order.
+// levels has a level for each descriptor, in the same order.
 type levels []*level
 
-// formLevels forms the redundancy sets of all descriptors. It is collective.
+// formLevels forms the redundancy sets of all descriptors. Collective.
 func formLevels(ctx context.Context, j *job) (levels, error) {
 	var desc []config.Descriptor
 	var groups *config.Groups
@@ -78,7 +78,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	l.dir = j.p.job.CacheDir(st.Name)
 	l.shared = st.Group == "WORLD"
 
-	// The device: ranks with the same value of the store's group, numbered by their first rank.
+	// The device: ranks with the same value of the store's group, identified by their first rank.
 	device := map[string]int{}
 	for r, host := range j.node.names {
 		v, ok := groups.Value(host, st.Group)
@@ -117,7 +117,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	return nil
 }
 
-// choose returns the level of a dataset; for a checkpoint it depends on its number.
+// choose returns the level of a dataset. For a checkpoint it depends on its number.
 func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	desc := make([]config.Descriptor, len(ls))
 	for i, l := range ls {
@@ -130,8 +130,8 @@ func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	return ls[i], nil
 }
 
-// forCached is the level by which a cached dataset is handled: the one that would be chosen for it now, or another
-// one of the store in which it lies; nil if there is none.
+// forCached returns the level of a cached dataset: the one that choose would return now, or another one of the same store; nil if
+// there is none.
 func (ls levels) forCached(e cachedir.Cached) *level {
 	f := Output
 	if e.Dataset.Checkpoint {

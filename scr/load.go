@@ -13,7 +13,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// loader makes the cache from the datasets that are there when a session opens.
+// loader fills the cache with the datasets found when a session opens.
 type loader struct {
 	*job
 	index      *index
@@ -25,8 +25,8 @@ type loader struct {
 	salvager   *salvager
 }
 
-// load fills the cache with the nodes' datasets, saves those that SCR 1 and 2 left there, and makes the numbers of datasets go on after all of
-// them; a collective.
+// load fills the cache with the nodes' datasets, saves those that SCR 1 and 2 left, and continues the numbering of datasets after
+// all of them. Collective.
 func (lo *loader) load(ctx context.Context) error {
 	if err := lo.loadCaches(ctx); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (lo *loader) load(ctx context.Context) error {
 	return lo.loadIDs(ctx)
 }
 
-// loadCaches finds the datasets in the caches of the nodes, and makes them whole again, newest first: it brings files
-// to the nodes where their ranks are now, and rebuilds lost ones. A dataset that cannot be rebuilt is deleted.
+// loadCaches finds the datasets in the caches of the nodes and restores them, newest first. It moves files to the current nodes
+// of their ranks and rebuilds lost ones. It deletes a dataset that cannot be rebuilt.
 func (lo *loader) loadCaches(ctx context.Context) error {
 	found, err := lo.merged(ctx)
 	if err != nil {
@@ -104,14 +104,14 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// sameDataset reports whether two records are of one dataset.
+// sameDataset reports whether two records describe the same dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
 }
 
-// dropStale deletes the folders of datasets on this node that are not the ones that the others mean by the number:
-// folders of a node that was away, and folders that its catalogue does not know. Where nodes share a device, one of them that
-// knows is enough. c is the catalogue of this node, listed are the catalogues of all, by their first ranks.
+// dropStale deletes this node's folders of datasets that differ from the dataset that other nodes have under the same number.
+// Such folders come from a node that was away, or are missing in the node's catalogue. If nodes share a device, it is enough that
+// one of them lists the dataset. c is the catalogue of this node; listed holds the catalogues of all nodes, by first rank.
 func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
 	if lo.node.c.Rank() != 0 {
 		return nil
@@ -141,7 +141,7 @@ func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed
 	return c.Write(lo.fs, lo.catalog.file())
 }
 
-// onDevice reports whether a node that shares the device of this rank knows a dataset.
+// onDevice reports whether a node that shares the device of this rank lists a dataset.
 func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 	l := d.level
 	for r, c := range listed {
@@ -155,7 +155,7 @@ func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 	return false
 }
 
-// loadIDs makes the numbers go on after all that is in caches or prefix directory.
+// loadIDs continues the numbering after all datasets in caches and prefix directory.
 func (lo *loader) loadIDs(ctx context.Context) error {
 	var err error
 	if lo.c.Rank() == 0 {

@@ -12,13 +12,13 @@ import (
 	"blobio/scr/redset"
 )
 
-// lossCase is a run with several ranks on a node, in sets of odd sizes, and what becomes of its nodes.
+// lossCase is a run with several ranks per node, in sets of unequal sizes, with a loss of nodes.
 type lossCase struct {
 	scheme     redset.Scheme
-	nodes, now []string // of each rank
+	nodes, now []string // node of each rank
 	lost       []string
 	set, k     int
-	files      [][]int // sizes, by rank
+	files      [][]int // file sizes, by rank
 	apart      bool
 }
 
@@ -42,7 +42,7 @@ func drawLosses(r *rand.Rand) lossCase {
 	for _, i := range r.Perm(n)[:r.Intn(min(n, 3)+1)] {
 		c.lost = append(c.lost, fmt.Sprint("n", i))
 	}
-	// The ranks are anywhere afterwards, on nodes that are new, on those that are left, or on those that were lost and are empty.
+	// Afterwards the ranks run on new nodes, on remaining ones, or on lost ones, which are empty.
 	hosts := []string{"s0", "s1"}
 	for i := range n {
 		hosts = append(hosts, fmt.Sprint("n", i))
@@ -57,7 +57,8 @@ func drawLosses(r *rand.Rand) lossCase {
 	return c
 }
 
-// survives reports whether all sets can bear the loss. away are nodes on which no rank is any more: what they have is not to be had.
+// survives reports whether all sets survive the loss. The files on away nodes, on which no rank runs any more, are not
+// accessible.
 func (c *lossCase) survives() bool {
 	gone := map[string]bool{}
 	for _, n := range c.nodes {
@@ -71,7 +72,7 @@ func (c *lossCase) survives() bool {
 	}
 	places := redset.Form(c.scheme, c.nodes, c.set)
 	single := c.scheme == redset.Single
-	for _, p := range places { // too small a set for the scheme makes all of them SINGLE, and Notes say so
+	for _, p := range places { // if a set is too small for the scheme, all become SINGLE, and Notes report it
 		single = single || len(p.Ranks) == 1 || c.scheme == redset.RS && len(p.Ranks) <= c.k
 	}
 	for rank, p := range places {
@@ -94,9 +95,9 @@ func (c *lossCase) survives() bool {
 	return true
 }
 
-// TestRandomLosses: whatever is lost, and wherever the ranks are then, a checkpoint is offered if every set can bear it, and what
-// is offered has its own bytes. (Where little was written, sets bear more than their scheme says: zeros beyond the end of files
-// cannot be lost.)
+// TestRandomLosses checks random losses and new positions of ranks. If every set survives, a checkpoint is offered, and any
+// offered checkpoint has its own bytes. Sets with little data survive more than their scheme guarantees, because zeros after the
+// end of files cannot be lost.
 func TestRandomLosses(t *testing.T) {
 	runs := int64(20)
 	if os.Getenv("BLOBIO_LONG") != "" {
@@ -125,7 +126,7 @@ func TestRandomLosses(t *testing.T) {
 			})
 			cl.lose(c.lost...)
 			next := cl.on(c.now...)
-			for again := range 2 { // and it is as well protected afterwards, where it is now
+			for again := range 2 { // afterwards it has the same protection in its new place
 				each(t, next, func(ctx context.Context, s *Session, rank int) error {
 					_, ok, err := s.HaveRestart(ctx)
 					if c.survives() && !ok || err != nil {

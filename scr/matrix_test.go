@@ -15,7 +15,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// killer ends all ranks when a step of the protocol is reached for the n-th time, by whichever rank.
+// killer kills all ranks when any rank reaches a step of the protocol for the n-th time.
 type killer struct {
 	step string
 	n    int
@@ -38,15 +38,15 @@ func (k *killer) hook(_ int, step string) error {
 	return nil
 }
 
-// progress is what a run got to, as the ranks saw it.
+// progress records how far a run got, as seen by the ranks.
 type progress struct {
 	mu      sync.Mutex
-	began   int // newest checkpoint that was begun
-	done    int // newest one whose Complete returned nil on some rank
-	flushed int // newest one of those that was to be flushed
+	began   int // newest begun checkpoint
+	done    int // newest checkpoint whose Complete returned nil on some rank
+	flushed int // newest of the done checkpoints due for a flush
 }
 
-// scene has the nodes that are lost with a run, and the nodes on which the ranks of the next run are.
+// scene holds the nodes lost with a run, and the nodes of the next run's ranks.
 type scene struct {
 	name  string
 	lost  []string
@@ -65,7 +65,7 @@ var scenes = []scene{
 	{"all lost, fewer nodes", []string{"node0", "node1", "node2", "node3"}, []string{"a", "a", "a", "b"}},
 }
 
-// survives reports whether the caches of the nodes that are left can give back a checkpoint of four nodes.
+// survives reports whether the caches of the remaining nodes can restore a checkpoint of four nodes.
 func survives(scheme string, lost []string) bool {
 	switch scheme {
 	case "SINGLE":
@@ -87,7 +87,7 @@ func survives(scheme string, lost []string) bool {
 	return true
 }
 
-// schedule is what the program of the matrix does: a flush at 2 and 4, five checkpoints.
+// schedule of the matrix's program: five checkpoints, with flushes at 2 and 4.
 const (
 	matrixLast  = 5
 	matrixFlush = 2
@@ -117,7 +117,7 @@ func (cl *cluster) matrixRun(p *progress) error {
 	})
 }
 
-// least is the checkpoint that must be found again at least.
+// least returns the minimum checkpoint that must be found again.
 func (p *progress) least(scheme string, lost []string) int {
 	if survives(scheme, lost) {
 		return p.done
@@ -125,7 +125,7 @@ func (p *progress) least(scheme string, lost []string) int {
 	return p.flushed
 }
 
-// power is what becomes of what was not synced.
+// power is the fate of unsynced data.
 type power struct {
 	name string
 	cut  func(*vfs.Mem) *vfs.Mem
@@ -139,9 +139,8 @@ var powers = []power{
 	}},
 }
 
-// TestFailureMatrix kills the run at each step of the protocol, with each scheme, loses nodes, brings the ranks
-// elsewhere, and restarts: the newest checkpoint that can be had is found, with its own bytes (read checks them), and
-// the run goes on to the end.
+// TestFailureMatrix kills the run at each step of the protocol with each scheme, loses nodes, moves the ranks, and restarts. The
+// newest available checkpoint is found with its own bytes (read checks them), and the run continues to the end.
 func TestFailureMatrix(t *testing.T) {
 	long := os.Getenv("BLOBIO_LONG") != ""
 	steps := []struct {
@@ -194,7 +193,7 @@ func TestFailureMatrix(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestKilledRestart kills the restart itself, at each of its steps, after a crash that lost a node, and again.
+// TestKilledRestart kills the restart after a crash that lost a node, at each of its steps, and again.
 func TestKilledRestart(t *testing.T) {
 	long, i := os.Getenv("BLOBIO_LONG") != "", 0
 	for _, scheme := range []string{"PARTNER", "XOR", "RS"} {

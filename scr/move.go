@@ -23,11 +23,11 @@ const (
 	tagAck
 )
 
-// movePiece is how much of a file goes in a message. Two are on their way at most.
+// movePiece is the number of file bytes in a message. At most two messages are in transit.
 const movePiece = 1 << 20
 
-// moveRound does the moves of a round in which this rank takes part, in at most one of them. It must come to the same
-// end on both sides of a move, so an error of a disk is sent to the other side.
+// moveRound does the moves of a round; this rank takes part in at most one. Both sides of a move must finish it, so a disk error
+// is sent to the other side.
 func (mv *mover) moveRound(ctx context.Context, d *cachedSet, round []move) error {
 	for _, m := range round {
 		switch mv.c.Rank() {
@@ -40,8 +40,7 @@ func (mv *mover) moveRound(ctx context.Context, d *cachedSet, round []move) erro
 	return nil
 }
 
-// sendFiles sends all that this device has of a rank. Files that cannot be read are left out: the other side rebuilds
-// them as if they were lost.
+// sendFiles sends all files of a rank on this device. It skips unreadable files, which the receiver rebuilds like lost ones.
 func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	names, err := ranksIn(mv.fs, d.Path)
 	if err != nil {
@@ -63,18 +62,18 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	}
 	b, bad := kvtree.Pack(t)
 	if bad != nil {
-		b = nil // for the other side, which waits for a list: there is none
+		b = nil // no list: the receiver, which waits for one, gets an empty message
 	}
 	if err := mv.c.Send(ctx, rank, tagList, b); err != nil {
 		return err
 	}
-	// Nothing is sent before the other side has said that it can read the list.
+	// Send nothing before the receiver has confirmed that it can read the list.
 	ok, err := mv.c.Recv(ctx, rank, tagAck)
 	if err != nil || bad != nil {
 		return errors.Join(bad, err)
 	}
 	if len(ok) != 1 || ok[0] != 1 {
-		return nil // it has the error
+		return nil // the receiver has the error
 	}
 	o := outbox{j: mv.job, to: rank, buf: make([]byte, movePiece)}
 	for i, name := range list {
@@ -90,16 +89,16 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	return nil
 }
 
-// outbox sends files to a rank, one after the other: there may be more than a process may have open.
+// outbox sends files to a rank one by one, because there may be more files than a process may open.
 type outbox struct {
 	j           *job
 	to          int
 	buf         []byte
-	sent, acked int // pieces
+	sent, acked int // in pieces
 }
 
-// file sends one file. It returns only errors of the communication. If the file cannot be read, or is shorter than
-// it was, other bytes follow, and the wrong sum says so.
+// file sends one file. It returns only communication errors. If the file cannot be read or has become shorter, it sends filler
+// bytes, and the wrong checksum reveals this.
 func (o *outbox) file(ctx context.Context, name string, size int64) error {
 	f, bad := o.j.fs.Open(name)
 	if bad == nil {
@@ -136,7 +135,7 @@ func (o *outbox) file(ctx context.Context, name string, size int64) error {
 	return o.j.c.Send(ctx, o.to, tagData, binary.BigEndian.AppendUint32(nil, sum))
 }
 
-// recvFiles receives the files of this rank. An error of the disk is returned when the sender has said everything.
+// recvFiles receives the files of this rank. It returns a disk error only after the sender has finished.
 func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 	b, err := mv.c.Recv(ctx, from, tagList)
 	if err != nil {
@@ -159,7 +158,7 @@ func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 	return failed
 }
 
-// parseList reads which files come, all of them in the folder of a dataset.
+// parseList parses the list of files to come, which must all be in the dataset's folder.
 func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("cache: %w: the other rank could not list its files", ErrCorrupt)
@@ -184,8 +183,8 @@ func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	return list, nil
 }
 
-// recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
-// errors of the disk go to failed, and the rest of the file is received without being written.
+// recvFile receives one file and renames it when it is whole. It returns only communication errors. Disk errors go to failed, and
+// the rest of the file is received without being written.
 func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
 	var f *durable.Temp
 	fail := func(err error) {
@@ -197,10 +196,10 @@ func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.M
 		var err error
 		f, err = durable.CreateTemp(mv.fs, name, durable.TempOptions{Owner: "scr rank " + strconv.Itoa(mv.c.Rank()), Mkdir: true, Sync: true})
 		fail(err)
-		defer f.Discard() // of none, too
+		defer f.Discard() // works for no file, too
 	}
 	crc := crc32.NewIEEE()
-	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts it in the same way, whatever is in the pieces
+	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts the same pieces, whatever their content
 		b, err := mv.c.Recv(ctx, from, tagData)
 		if err != nil {
 			return err

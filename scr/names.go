@@ -20,7 +20,7 @@ import (
 	"blobio/internal/scr/spath"
 )
 
-// absolute is the absolute, clean form of a name of the application, below the prefix directory.
+// absolute returns the absolute, clean form of an application's file name, which must be below the prefix directory.
 func (j *job) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
 		return "", fault.Usage("file name of %d bytes", len(name))
@@ -32,7 +32,7 @@ func (j *job) absolute(name string) (string, error) {
 	abs = path.Clean(abs)
 	in := spath.IsChild(j.p.prefix, abs)
 	if !in && j.cfg.FS == vfs.OS {
-		// The way there may lead through links.
+		// The path may contain symbolic links.
 		ok, err := spath.Inside(j.p.prefix, abs)
 		if err != nil {
 			return "", err
@@ -50,7 +50,7 @@ func (j *job) absolute(name string) (string, error) {
 	return abs, nil
 }
 
-// relative is the name of a file as the map has it.
+// relative returns the name of a file as in the map.
 func (j *job) relative(name string) (string, error) {
 	if !spath.IsChild(j.p.prefix, name) {
 		return "", fmt.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
@@ -58,9 +58,9 @@ func (j *job) relative(name string) (string, error) {
 	return spath.Relative(j.p.prefix, name)
 }
 
-// cacheName finds a free name for a file in the folder of the dataset: its base name, as the reference, unless another
-// file has that already; then in a folder of this rank. Ranks that share the folder find out by files whose names can
-// be made only once.
+// cacheName finds a free name for a file in the dataset's folder. It is the base name, as in the reference, unless another file
+// has it; then it is a name in a folder of this rank. Ranks that share the folder detect conflicts through files created
+// exclusively.
 func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	l := w.level
 	base := path.Base(abs)
@@ -97,14 +97,14 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	return at, nil
 }
 
-// maxBase is the longest base name of a file in the cache, in bytes. File systems know 255; files that are moved, rebuilt or
-// saved have longer names until they are whole.
+// maxBase is the maximum length of a base name in the cache, in bytes. File systems allow 255, but files have longer names until
+// they are whole when they are moved, rebuilt or saved.
 const maxBase = 220
 
 // rankFolder matches the folders of ownName.
 var rankFolder = regexp.MustCompile(`^rank\.\d+\.\d+$`)
 
-// ownName is a free name for a file in a folder that no other rank uses.
+// ownName returns a free name for a file in a folder that no other rank uses.
 func (wr *writer) ownName(w *writing, base string) string {
 	for n := range 1 << 20 {
 		at := path.Join(w.Path, fmt.Sprintf("rank.%d.%d", wr.c.Rank(), n), base)
@@ -115,8 +115,8 @@ func (wr *writer) ownName(w *writing, base string) string {
 	return ""
 }
 
-// separateNames gives files that have the name of a file of another rank, on whichever node, names of their own: ranks that are
-// brought together by a restart share a folder. moved says that the files are there already.
+// separateNames renames files that have the same name as another rank's file, on any node, because ranks may share a folder
+// after a restart. moved reports that the files are already in the cache.
 func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
 	if wr.knobs.together {
 		return nil
@@ -146,14 +146,14 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 		}
 	}
 	for _, n := range count {
-		if n > 1 { // as all ranks see
+		if n > 1 { // same on all ranks
 			return wr.agree(ctx, err)
 		}
 	}
 	return nil
 }
 
-// rename gives a file of the cache a name of this rank's own. Both names are in the map on disk meanwhile.
+// rename gives a cached file a name unique to this rank. Meanwhile both names are in the map on disk.
 func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {
@@ -167,7 +167,7 @@ func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 		if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 			return fmt.Errorf("file map: %w", err)
 		}
-		if err := durable.Rename(wr.fs, old, f.Name); err != nil { // else the map on disk would lose the old name first
+		if err := durable.Rename(wr.fs, old, f.Name); err != nil { // otherwise the map on disk would lose the old name first
 			return fmt.Errorf("cache: %w", err)
 		}
 	}

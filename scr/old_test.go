@@ -21,7 +21,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// oldCaches makes what SCR 1 or 2 leaves in the caches of a cluster: checkpoint id, on a rank of each node.
+// oldCaches creates caches as SCR 1 or 2 leaves them: checkpoint id, with a rank on each node.
 func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, id int) {
 	const control = "/local/user1/scr.77"
 	dir := path.Join(control, fmt.Sprintf("scr.dataset.%d", id))
@@ -75,7 +75,7 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 			must(t, err)
 			must(t, s.Encode(ctx, binds[r], files, prefix))
 			list, err := redset.Files(binds[r], prefix, r)
-			for _, name := range list { // those programs make no checksums
+			for _, name := range list { // those programs write no checksums
 				if strings.HasSuffix(name, ".redsum") {
 					err = errors.Join(err, binds[r].Remove(name))
 				} else {
@@ -121,8 +121,8 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 	}
 }
 
-// TestOldCaches: a run goes on from caches that SCR 1 or 2 left, with nodes lost as far as the scheme allows, else from an older
-// checkpoint in them; and salvage saves them without ranks.
+// TestOldCaches checks that a run continues from caches of SCR 1 or 2, with as many lost nodes as the scheme allows, else from an
+// older checkpoint in them. Salvage also saves them without ranks.
 func TestOldCaches(t *testing.T) {
 	for i, c := range []struct {
 		scheme string
@@ -169,7 +169,7 @@ func TestOldCaches(t *testing.T) {
 	}
 }
 
-// TestOldCachesA: the same of the first generation, which knows neither names of datasets nor folders of files.
+// TestOldCachesA does the same for generation A, which has neither dataset names nor folders of files.
 func TestOldCachesA(t *testing.T) {
 	for _, lose := range []string{"", "node2"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0")

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestMoveErrors: what goes wrong on one side of a move is an error, and the other side does not wait for ever.
+// TestMoveErrors checks that a failure on one side of a move is an error, and that the other side does not wait forever.
 func TestMoveErrors(t *testing.T) {
 	d := &cachedSet{Cached: cachedir.Cached{ID: 1, Path: "/local/user1/scr.77/scr.dataset.1"}}
 	run := func(name string, from, to func(ctx context.Context, s *Session) error) {
@@ -55,14 +55,15 @@ func TestMoveErrors(t *testing.T) {
 	})
 }
 
-// TestParseNames: what the first rank of a device cannot read is an error of all ranks.
+// TestParseNames checks that a list unreadable by the first rank of a device is an error on all ranks.
 func TestParseNames(t *testing.T) {
 	if _, err := parseNames([][]byte{[]byte("garbage")}); err == nil {
 		t.Error("no error")
 	}
 }
 
-// TestCloseRestoring: what a restart has unpacked goes with the session, and with the next one if it was killed.
+// TestCloseRestoring checks that unpacked files of a restart are removed at the end of the session, or by the next session after
+// a kill.
 func TestCloseRestoring(t *testing.T) {
 	for _, how := range []string{"complete", "close", "killed"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", "1", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500")
@@ -116,7 +117,7 @@ func TestCloseRestoring(t *testing.T) {
 	}
 }
 
-// TestAnnounceFailed: a flush that is announced and cannot begin is not under way for those who ask later.
+// TestAnnounceFailed checks that a flush that was announced but failed to begin is not reported as running.
 func TestAnnounceFailed(t *testing.T) {
 	for _, async := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_FLUSH_ASYNC", async, "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1000")
@@ -148,8 +149,8 @@ func TestAnnounceFailed(t *testing.T) {
 	}
 }
 
-// TestCatalogLost: a catalogue that is missing, damaged, or cannot be read costs nothing that is in the caches: it is made
-// again from them, on one node or on all, and no folder is deleted.
+// TestCatalogLost checks that a missing, damaged or unreadable catalogue, on one node or on all, loses no cached dataset. It is
+// rebuilt from the caches, and no folder is deleted.
 func TestCatalogLost(t *testing.T) {
 	for k, scheme := range []string{"SINGLE", "XOR"} {
 		for i, how := range []string{"missing", "damaged", "unreadable", "missing everywhere"} {
@@ -195,11 +196,11 @@ func TestCatalogLost(t *testing.T) {
 	}
 }
 
-// TestCatalogLostStale: files that a node kept of an older dataset of the same number are recognized without a catalogue too.
+// TestCatalogLostStale checks that files of an older dataset with the same number are recognized without a catalogue.
 func TestCatalogLostStale(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 2))
-	// node3 is away, with what it has of 1 and 2, and another run uses the numbers again.
+	// node3 is away with its files of 1 and 2, and another run uses the numbers again.
 	const dir, away = "/nodes/node3/local", "/away"
 	must(t, cl.fs.Rename(dir, away))
 	cl.lose("node0", "node1", "node2")
@@ -210,14 +211,14 @@ func TestCatalogLostStale(t *testing.T) {
 	cl.mustRestart(2)
 }
 
-// TestUnlistedKept: a folder that neither the catalogue nor its own files describe, as of the reference, is neither used
-// nor deleted when the catalogue is lost.
+// TestUnlistedKept checks that a folder described neither by the catalogue nor by its own files, as in the reference, is neither
+// used nor deleted if the catalogue is lost.
 func TestUnlistedKept(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 2))
 	dir := "/nodes/node1/local/user1/scr.77/"
 	must(t, cl.fs.Remove(dir+"cindex.scrinfo"))
-	must(t, cachedir.WriteState(cl.fs, dir+"scr.dataset.2", cachedir.MapGroup, cachedir.StateEncoded)) // as the reference
+	must(t, cachedir.WriteState(cl.fs, dir+"scr.dataset.2", cachedir.MapGroup, cachedir.StateEncoded)) // as in the reference
 	before := tree(t, cl.fs, dir+"scr.dataset.2")
 	cl.log = &bytes.Buffer{}
 	cl.mustRestart(2)

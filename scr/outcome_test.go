@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// All ranks get the error of one, whether or not they share memory.
+// All ranks get the error of one, with or without shared memory.
 
 func TestInvalidOnAllRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
@@ -41,7 +41,7 @@ func TestInvalidOnAllRanks(t *testing.T) {
 	}
 }
 
-// The newest checkpoint is offered, also if one was offered before it was written.
+// The newest checkpoint is offered, even if an older one was offered before it was written.
 func TestOfferIsNotOutdated(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.checkpoints(1, 2))
@@ -60,7 +60,7 @@ func TestOfferIsNotOutdated(t *testing.T) {
 	}))
 }
 
-// A checkpoint that was gone back behind is written again under its name.
+// After a restart from an older checkpoint, a newer one is written again under its name.
 func TestBypassWritesNameAgain(t *testing.T) {
 	for _, async := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", async)
@@ -78,7 +78,7 @@ func TestBypassWritesNameAgain(t *testing.T) {
 	}
 }
 
-// An application that always writes the same files, with a window of datasets in the prefix directory.
+// An application always writes the same files, and the number of datasets in the prefix directory is limited.
 func TestSlideKeepsFilesOfNewer(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "1")
 	cl.files = 1
@@ -108,7 +108,7 @@ func TestSlideKeepsFilesOfNewer(t *testing.T) {
 	}))
 }
 
-// A checkpoint of the prefix directory that turns out to be damaged must not have cost the one in the caches.
+// If a checkpoint of the prefix directory proves damaged, the cached one must still exist.
 func TestFetchKeepsFallback(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_SIZE", "1", "SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 1))
@@ -124,7 +124,7 @@ func TestFetchKeepsFallback(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// One rank finds a damaged file in its cache, another one cannot write: all must come to the same end.
+// One rank finds a damaged file in its cache, another one cannot write: all ranks must end in the same state.
 func TestFlushMixedErrors(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -137,7 +137,7 @@ func TestFlushMixedErrors(t *testing.T) {
 		}
 		if rank == 1 {
 			f := s.cache.sets[0].maps.Files()[0]
-			must(t, cl.fs.MkdirAll(f.Meta.Path+"/"+f.Meta.Name)) // in the way
+			must(t, cl.fs.MkdirAll(f.Meta.Path+"/"+f.Meta.Name)) // blocks the path
 		}
 		err := s.Flush(ctx, "ckpt.1")
 		if err == nil {
@@ -150,7 +150,7 @@ func TestFlushMixedErrors(t *testing.T) {
 	}))
 }
 
-// Two nodes share a disk. One that is new there must not take what the others left for its own.
+// Two nodes share a disk. A new node must not take files of the others for its own.
 func TestDeviceOfSeveralNodes(t *testing.T) {
 	cl := newCluster(t, "node0", "node1", "node2", "node3").set("SCR_COPY_TYPE", "FILE", "SCR_FLUSH", "0", "SCR_CONF_FILE", "/p/conf")
 	conf := ""
@@ -186,7 +186,7 @@ func TestDeviceOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// bypass: a dataset that is given up does not take files along that were there before it.
+// With bypass, a failed dataset does not remove files that existed before it.
 func TestBypassInvalidKeepsOldFiles(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	cl.files = 1
@@ -217,7 +217,7 @@ func TestBypassInvalidKeepsOldFiles(t *testing.T) {
 	}))
 }
 
-// A store of all nodes, another number of ranks.
+// A store shared by all nodes, and another number of ranks.
 func TestSharedStoreOtherRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, n := range []int{3, 5} {

@@ -18,7 +18,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// diskCluster is a cluster in directories of the operating system.
+// diskCluster returns a cluster in directories of the operating system.
 func diskCluster(t *testing.T, nodes ...string) (*cluster, string) {
 	dir := t.TempDir()
 	cl := newCluster(t, nodes...)
@@ -33,10 +33,10 @@ func diskCluster(t *testing.T, nodes ...string) (*cluster, string) {
 	return cl, dir
 }
 
-// TestBlobDataset: a blob dataset is written where Route says, by the ranks of a node together. It is protected and
-// flushed like any file: a node is lost and it is whole again, and in the prefix directory it is an ordinary dataset.
+// TestBlobDataset checks a blob dataset that the ranks of a node write together to the path from Route. It is protected and
+// flushed like any file and survives the loss of a node. In the prefix directory it is an ordinary dataset.
 func TestBlobDataset(t *testing.T) {
-	const cells = 30 // of each rank
+	const cells = 30 // number of cells of each rank
 	cl, dir := diskCluster(t, "node0", "node1", "node2", "node3")
 	cl.set("SCR_FLUSH", "1")
 	value := func(i int) float64 { return float64(i) * 1.25 }
@@ -96,7 +96,7 @@ func TestBlobDataset(t *testing.T) {
 		check(context.Background(), filepath.Join(dir, "prefix", base(rank)), rank)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, "nodes", "node2")))
-	// The copies in the prefix directory are of no use now: it must come from the caches.
+	// Make the copies in the prefix directory unusable: the dataset must come from the caches.
 	must(t, prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).Delete(context.Background(), "step7"))
 	each(t, cl.on("node0", "node1", "node4", "node3"), func(ctx context.Context, s *Session, rank int) error {
 		if _, err := s.StartRestart(ctx); err != nil {
@@ -109,7 +109,7 @@ func TestBlobDataset(t *testing.T) {
 	})
 }
 
-// TestFTICheckpoint: the same of a checkpoint file of FTI-FF.
+// TestFTICheckpoint does the same for an FTI-FF checkpoint file.
 func TestFTICheckpoint(t *testing.T) {
 	ctx := context.Background()
 	cl := fourNodes(t).set("SCR_FLUSH", "0")

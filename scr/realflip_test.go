@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDefect1RealCaches: the real SCR writes no checksums. A flipped byte in its caches is found all the same, as data and redundancy
-// do not agree then: the checkpoint before is offered, or this one with the right bytes.
+// TestDefect1RealCaches flips a byte in caches of the real SCR, which writes no checksums. It is detected because data and
+// redundancy disagree. Then the previous checkpoint is offered, or this one with the right bytes.
 func TestDefect1RealCaches(t *testing.T) {
 	nodes := []string{"node0", "node1", "node2", "node3"}
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash"} {

@@ -21,8 +21,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// revive makes one dataset whole, and reports whether it stays in the caches; if it is usable it may be restarted from. Only
-// an error of the communication or of the local disks is one of this function.
+// revive restores one dataset, and reports whether it stays in the caches. If it is usable, a run may restart from it. The error
+// is an error of the communication or of the local disks.
 func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 	if d.level == nil {
 		lo.warn("scr: a cached dataset is ignored, because no store of this configuration contains it", "dataset", d.Dataset.Name, "path", d.Path)
@@ -64,13 +64,13 @@ func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 		if ok {
 			return false, lo.forget(ctx, d)
 		}
-		// It stays for a run of as many ranks as wrote it.
+		// It stays for a run with the same number of ranks as the writer.
 		lo.warn("scr: left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
 		return false, nil
 	}
 	lo.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
-	// It stays, without being offered: a file that could not be read now may be well again in the next run. It is deleted when
-	// the run goes on from an older one, or when there is no room.
+	// It stays but is not offered: a file that cannot be read now may be readable in the next run. It is deleted when the run
+	// continues from an older one, or to make room.
 	return true, nil
 }
 
@@ -115,7 +115,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 		if n := len(rep.Rebuilt); n > 0 {
 			lo.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", lo.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
 		}
-		// Made by the reference: existence and sizes are all that is known, unless a checksum stands in the map.
+		// Made by the reference: only existence and sizes are known, unless the map has a checksum.
 		if err := lo.agree(ctx, lo.checkFiles(ctx, d, !rep.Verified)); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, lo.mover.sweep(d))
 }
 
-// distinct does the same for files that are going to be rebuilt: no two ranks of a device may have files of one name.
+// distinct checks the names of files to be rebuilt: no two ranks of a device may have files with the same name.
 func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 	var mine []byte
 	for _, f := range d.maps.Files() {
@@ -160,11 +160,11 @@ func (lo *loader) forget(ctx context.Context, d *cachedSet) error {
 	return lo.cache.drop(ctx, d)
 }
 
-// sweepHidden removes the files that a run which died wrote to the prefix directory, as far as they have no names yet.
+// sweepHidden removes a dataset's hidden files that a dead run wrote to the prefix directory.
 func (lo *loader) sweepHidden(d *cachedSet) {
 	names, err := ranksIn(lo.fs, d.Path)
 	if err != nil {
-		return // the deletion of the folder returns the error
+		return // deleting the folder returns the error
 	}
 	for r := range names {
 		m, err := cachedir.ReadFilemap(lo.fs, cachedir.FilemapName(d.Path, r))
@@ -182,7 +182,7 @@ func (lo *loader) sweepHidden(d *cachedSet) {
 	}
 }
 
-// relist enters a dataset that was rebuilt in the catalogue of this node and in the flush file.
+// relist adds a rebuilt dataset to the catalogue of this node and to the flush file.
 func (lo *loader) relist(ctx context.Context, d *cachedSet) error {
 	err := lo.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
 	if err == nil {
@@ -191,25 +191,25 @@ func (lo *loader) relist(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, err)
 }
 
-// beyondRepair reports whether an error will never get better.
+// beyondRepair reports whether an error is permanent.
 func beyondRepair(err error) bool {
 	var lost *redset.LostError
 	return errors.As(err, &lost) || errors.Is(err, redset.ErrNone) || errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) ||
 		errors.Is(err, ErrChecksum) || errors.Is(err, fault.ErrTruncated)
 }
 
-// salvager brings datasets that cannot be restarted from the caches to the prefix directory.
+// salvager saves cached datasets to the prefix directory that cannot be restarted from the caches.
 type salvager struct {
 	*job
 	index   *index
 	catalog *catalog
 	cache   *cache
-	saved   int // number of the newest cached checkpoint that was brought there
+	saved   int // number of the newest cached checkpoint saved there
 }
 
-// salvage saves a cached checkpoint of another number of ranks. It cannot be distributed to the ranks of this run, so
-// it is brought into the prefix directory as after the end of an allocation, rebuilt there, and read from there. It
-// reports whether the dataset is in the prefix directory now. A checkpoint older than one that was saved is not needed.
+// salvage saves a cached checkpoint of another number of ranks. Its files cannot be distributed to the ranks of this run. So it
+// is copied to the prefix directory as after the end of an allocation, rebuilt there, and read there. salvage reports whether the
+// dataset is now in the prefix directory. A checkpoint older than a saved one is not needed.
 func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool, error) {
 	if d.Dataset.Checkpoint && !d.Dataset.Output && sv.saved > d.ID {
 		return true, nil
@@ -222,8 +222,8 @@ func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool,
 	return sv.save(ctx, salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}, d.Dataset)
 }
 
-// save brings a dataset from the caches of all nodes to the prefix directory; a collective. node is this rank's. An error
-// is one after which the ranks cannot go on.
+// save copies a dataset from the caches of all nodes to the prefix directory. Collective. node is this rank's node. An error
+// means that the ranks cannot continue.
 func (sv *salvager) save(ctx context.Context, node salvage.Node, ds record.Dataset) (bool, error) {
 	var err error
 	if sv.node.c.Rank() == 0 {

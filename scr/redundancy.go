@@ -16,19 +16,19 @@ import (
 	"blobio/scr/redset"
 )
 
-// redundancy protects the datasets of the cache against losses, and makes up for them.
+// redundancy protects cached datasets against losses, and rebuilds lost files.
 type redundancy struct{ *job }
 
-// protect makes the redundancy of a dataset: first of the files, whose checksums come with it, then of the
-// file maps that hold these. With bypass the files are in the prefix directory, install has entered their checksums, and only the maps are
-// protected.
+// protect makes the redundancy of a dataset: first of the files, which also yields their checksums, then of the file maps, which
+// contain the checksums. With bypass the files are in the prefix directory and install has recorded their checksums, so only the
+// maps are protected.
 func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := rd.step("encode"); err != nil {
 		return err
 	}
 	l, entry := d.level, d.Cached
 	entry.Dataset = ds
-	entry.Dataset.Complete = true // it is when all of this is there
+	entry.Dataset.Complete = true // true once all of this is on disk
 	if !d.Bypass {
 		var names []string
 		for _, f := range d.maps.Files() {
@@ -53,8 +53,8 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
 }
 
-// sumBypassed enters the checksums of files that are in the prefix directory already in the file maps, and makes them durable; a
-// collective. A restart that finds the maps in the caches compares the files with them.
+// sumBypassed records checksums of files already in the prefix directory in the file maps, and makes the maps durable.
+// Collective. A restart compares the files with the cached maps.
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
 		for _, f := range d.maps.Files() {
@@ -73,7 +73,7 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	})
 }
 
-// encode protects the files of one group. mine is this rank's error with them.
+// encode protects the files of one group. mine is this rank's error.
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
 	if l.dc.Rank() == 0 && mine == nil {
 		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
@@ -89,15 +89,15 @@ func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, g
 	return rd.sealGroup(ctx, l, e, group, names)
 }
 
-// sealGroup writes the list of files, by rank, that the device has of a group, and that the group is whole. e is the dataset as
-// the catalogue is to have it.
+// sealGroup writes the device's list of files of a group, by rank, and marks the group as whole. e is the future catalogue entry
+// of the dataset.
 func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
 	own, err := rd.ownNames(e.Path, group, names)
 	parts, gerr := l.dc.Gather(ctx, 0, own)
 	if err == nil {
 		err = gerr
 	}
-	// A rank without names has failed, as all will learn when they agree.
+	// A rank without names has failed; all ranks learn this when they agree.
 	if l.dc.Rank() == 0 && err == nil && !slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) {
 		var list map[int][]string
 		if list, err = parseNames(parts); err == nil {
@@ -117,7 +117,7 @@ func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached
 	return rd.agree(ctx, err)
 }
 
-// recoverMaps rebuilds the file maps of a dataset that are lost or damaged; a collective.
+// recoverMaps rebuilds lost or damaged file maps of a dataset. Collective.
 func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
 	_, err := redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: rd.damagedMap})
 	if err != nil {
@@ -126,19 +126,19 @@ func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// damagedMap reports whether a file map is there, and has changed since it was written: it has a checksum of its own.
+// damagedMap reports whether a file map exists but does not match its checksum.
 func (rd *redundancy) damagedMap(name string) bool {
 	_, err := cachedir.ReadFilemap(rd.fs, name)
 	var f *fault.FormatError
 	return errors.As(err, &f)
 }
 
-// recoverFiles rebuilds the files of a dataset that are lost or damaged; a collective.
+// recoverFiles rebuilds lost or damaged files of a dataset. Collective.
 func (rd *redundancy) recoverFiles(ctx context.Context, d *cachedSet) (*redset.Report, error) {
 	return redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
 }
 
-// reseal writes for a rebuilt dataset the files that protect writes after the redundancy; a collective.
+// reseal rewrites, for a rebuilt dataset, the files that protect writes after the redundancy. Collective.
 func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	if !d.Bypass {
 		var names []string
@@ -152,7 +152,8 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
 }
 
-// ownNames returns one rank's part of the list that the first rank of a device gathers, for parseNames: its files of the group, and their redundancy files.
+// ownNames returns one rank's part of the list that the first rank of a device gathers for parseNames: its files of the group and
+// their redundancy files.
 func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error) {
 	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
 	if err != nil {
@@ -164,7 +165,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	i := 0
 	for _, n := range slices.Concat(names, red) {
 		if strings.HasSuffix(n, ".redsum") {
-			continue // ours: the list has only files that the reference writes
+			continue // our own file: the list contains only files that the reference writes
 		}
 		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
 		i++
@@ -172,8 +173,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	return kvtree.Pack(t)
 }
 
-// parseNames reads the lists of ownNames. Only the first rank of the device sees an error here, so the ranks have to agree
-// on it.
+// parseNames parses the lists of ownNames. Only the first rank of the device gets its error, so the ranks must agree on it.
 func parseNames(parts [][]byte) (map[int][]string, error) {
 	out := map[int][]string{}
 	for _, p := range parts {

@@ -17,15 +17,15 @@ type Restart struct {
 	ID    int
 	Ckpt  int
 	Name  string
-	Ranks int // of the run that wrote it
-	// InPlace: the files are read where they are in the prefix directory, and any rank may Route any of them;
-	// Files and Owner tell whose they are. Otherwise each rank reads its own.
+	Ranks int // number of ranks of the run that wrote it
+	// InPlace means that the files are read in the prefix directory. Any rank may Route any file; Files and Owner return the writing
+	// ranks. Otherwise each rank reads only its own files.
 	InPlace bool
 }
 
-// HaveRestart is a collective: it reports whether there is a checkpoint to restart from, and which. It is the newest one that is
-// whole: in the caches, where Open rebuilt what it could, or in the prefix directory, from where it is fetched now. A checkpoint
-// that turns out to be damaged on the way is marked as failed, and the next older one is tried.
+// HaveRestart reports whether there is a checkpoint to restart from, and returns it. Collective. It is the newest whole one: in
+// the caches, where Open has rebuilt lost files, or in the prefix directory, from which HaveRestart fetches it. If a checkpoint
+// proves damaged, HaveRestart marks it as failed and tries the next older one.
 //
 // A checkpoint of another number of ranks is offered too, with InPlace.
 func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
@@ -43,8 +43,8 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 	return o.Restart, true, nil
 }
 
-// StartRestart begins to read the checkpoint that HaveRestart offered (and asks for it if the caller did not); a
-// collective. Without one the error is ErrNoRestart.
+// StartRestart begins to read the checkpoint that HaveRestart offered. Collective. If the caller has not called HaveRestart,
+// StartRestart does. Without a checkpoint the error is ErrNoRestart.
 func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	if err := s.need("StartRestart", between); err != nil {
 		return Restart{}, err
@@ -63,9 +63,9 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	return r, nil
 }
 
-// CompleteRestart ends the reading; a collective: valid reports whether this rank could use its files. If all could, the
-// run goes on from there. If not, the checkpoint is marked as failed and deleted from the caches, and the error is
-// ErrInvalid on all ranks; HaveRestart then offers an older one.
+// CompleteRestart ends the reading. Collective. valid reports whether this rank could use its files. If all ranks could, the run
+// continues from there. If not, the checkpoint is marked as failed and deleted from the caches, and the error is ErrInvalid on
+// all ranks. HaveRestart then offers an older one.
 func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	if err := s.need("CompleteRestart", inRestart); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	if verdict != nil {
 		s.below = r.ID
 		if d := s.cache.find(r.Name); refused == nil && d != nil && d.ID == r.ID {
-			refused = d // it was read in the prefix directory; the caches have the same bytes
+			refused = d // read in the prefix directory; the caches have the same bytes
 		}
 		if refused != nil { // its flush would make it current
 			if err := s.flush.abandon(ctx, refused); err != nil {
@@ -101,7 +101,7 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 		if verdict == nil || fatal(ctx, err) {
 			return err
 		}
-		verdict = errors.Join(verdict, err) // the next offer is older, whether or not this one is marked
+		verdict = errors.Join(verdict, err) // the next offer is older even if this checkpoint was not marked
 	}
 	if verdict == nil {
 		s.computed = s.cfg.Clock()
@@ -116,12 +116,12 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 // offer is the checkpoint that HaveRestart found.
 type offer struct {
 	Restart
-	set     *cachedSet // in the caches
-	inPlace *inPlace   // in the prefix directory
+	set     *cachedSet // nil unless in the caches
+	inPlace *inPlace   // nil unless read in the prefix directory
 }
 
-// newest finds the newest checkpoint to restart from that is whole, and fetches it if it is not in the caches; with below one of a
-// lower number. A collective; nil: there is none.
+// newest finds the newest whole checkpoint to restart from, and fetches it if it is not in the caches. If below is set, the
+// number must be lower. Collective; nil: there is none.
 func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 	tried := map[string]bool{}
 	for {
@@ -135,7 +135,7 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 				return nil, nil
 			}
 			if fe.p.global || fe.p.fetchBypass {
-				// It was flushed by Open; if that is not where it is, the caches serve.
+				// Open has flushed it. If it is not in the prefix directory, use the caches.
 				fe.warn("scr: the checkpoint is not in the prefix directory; restarting from the cache", "name", d.Dataset.Name)
 			}
 			return &offer{Restart: Restart{ID: d.ID, Ckpt: d.Dataset.Ckpt, Name: d.Dataset.Name, Ranks: fe.c.Size()}, set: d}, nil
@@ -152,8 +152,8 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 	}
 }
 
-// candidate is the next checkpoint of the prefix directory to try: newer than all in the caches, or any if
-// the restart is to be from there; with below one of a lower number. The same on all ranks; ok is false if the caches are to serve.
+// candidate returns the next checkpoint of the prefix directory to try. It is newer than all cached ones, unless the restart must
+// use the prefix directory. If below is set, the number is lower. Same on all ranks; ok is false if the caches are to be used.
 func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
 	var t *kvtree.Tree
 	var err error
@@ -177,7 +177,7 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 	return e, err == nil, err
 }
 
-// parseEntry reads an entry that candidate sent.
+// parseEntry parses an entry that candidate sent.
 func parseEntry(t *kvtree.Tree) (e prefixdir.Entry, err error) {
 	if e.Name, err = t.Value("NAME").Str(); err != nil {
 		return e, err

@@ -15,8 +15,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestFallback: a checkpoint that the application cannot use is marked, and older ones are offered until one works or
-// none is left.
+// TestFallback checks that a checkpoint that the application cannot use is marked, and that older ones are offered until one
+// works or none is left.
 func TestFallback(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 4))
@@ -50,7 +50,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be written.
+// TestRefusedOnce checks that after a rejected checkpoint an older one is offered, even if the index cannot be written.
 func TestRefusedOnce(t *testing.T) {
 	for _, global := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have it too
@@ -84,7 +84,7 @@ func TestRefusedOnce(t *testing.T) {
 	}
 }
 
-// TestGoesOnFromOlder: when the run goes on from an older checkpoint, newer ones are gone from the caches, the next as well as the last.
+// TestGoesOnFromOlder checks that newer checkpoints are removed from the caches when the run continues from an older one.
 func TestGoesOnFromOlder(t *testing.T) {
 	for _, how := range []string{"refused", "Current"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_CACHE_SIZE", "5")
@@ -93,7 +93,7 @@ func TestGoesOnFromOlder(t *testing.T) {
 			if how == "Current" {
 				return s.Current(ctx, "ckpt.2")
 			}
-			// Another run could not read what is newer than 2; it is still in the caches.
+			// Another run could not read the checkpoints after 2, which are still in the caches.
 			s.cache.sets[2].usable, s.cache.sets[3].usable = false, false
 			n, err := cl.read(ctx, s, rank)
 			if n != 2 {
@@ -110,8 +110,8 @@ func TestGoesOnFromOlder(t *testing.T) {
 	}
 }
 
-// TestPrefixDoubtful: a checkpoint of the prefix directory is offered only if its summary says that it was finished and its map has
-// all of its files, of the length that the map says, whatever the index says.
+// TestPrefixDoubtful checks that a checkpoint of the prefix directory is offered only if its summary is complete and all files in
+// its map exist with the right lengths, regardless of the index.
 func TestPrefixDoubtful(t *testing.T) {
 	edit := func(cl *cluster, change func(files []prefixdir.File) []prefixdir.File) {
 		d := prefixdir.Open(cl.fs, testPrefix)
@@ -161,7 +161,7 @@ func TestPrefixDoubtful(t *testing.T) {
 	}
 }
 
-// TestOtherRanks: a restart on fewer and on more ranks reads the files by name, whoever wrote them.
+// TestOtherRanks checks that a restart with fewer or more ranks reads files of any rank by name.
 func TestOtherRanks(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 2))
@@ -186,8 +186,8 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
-// TestOtherRanksCached: a checkpoint that is only in the caches is saved for a run of another number of ranks, with a
-// node lost too.
+// TestOtherRanksCached checks that a checkpoint only in the caches is saved for a run with another number of ranks, even if a
+// node is lost.
 func TestOtherRanksCached(t *testing.T) {
 	for k, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
 		for i, nodes := range [][]string{
@@ -208,20 +208,20 @@ func TestOtherRanksCached(t *testing.T) {
 			want := 3
 			switch {
 			case len(nodes) == 3 && scheme == "SINGLE":
-				want = 0 // a node is not there any more
+				want = 0 // a node is missing
 			case len(nodes) == 5 && scheme != "SINGLE":
 				cl.lose("node2")
 			}
 			next := cl.on(nodes...)
 			next.mustRestart(want)
-			next.mustRestart(want) // and again
+			next.mustRestart(want) // again
 			next.lose("node0", "node1", "node2", "node3")
 			next.mustRestart(want)
 		}
 	}
 }
 
-// TestManage: Current, Drop, Delete, and a name that is used again.
+// TestManage checks Current, Drop, Delete, and the reuse of a name.
 func TestManage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 4))
@@ -237,7 +237,7 @@ func TestManage(t *testing.T) {
 		if _, err := cl.read(ctx, s, rank); err != nil {
 			return err
 		}
-		// The run goes on from 2 and takes 3 again: another dataset of the same name.
+		// The run continues from 2 and takes 3 again: another dataset with the same name.
 		must(t, cl.write(ctx, s, rank, 3))
 		if s.cache.ids.set != 5 {
 			t.Errorf("number %d", s.cache.ids.set)
@@ -264,8 +264,8 @@ func TestManage(t *testing.T) {
 	cl.mustRestart(3)
 }
 
-// TestNamesOfReference: the reference calls cached files by their base names. Where ranks of different nodes have the
-// same ones, and are brought together, none may take the place of another's: the dataset is not used, and not harmed.
+// TestNamesOfReference covers base names in the cache, as the reference uses them. If ranks of different nodes have files with
+// equal names and move to one node, no file may replace another: the dataset is neither used nor damaged.
 func TestNamesOfReference(t *testing.T) {
 	write := func(cl *cluster) {
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -283,7 +283,7 @@ func TestNamesOfReference(t *testing.T) {
 	}{
 		{[]string{"node0", "node1", "node2", "node3"}, nil, true},
 		{[]string{"node0", "node1", "spare", "node3"}, []string{"node2"}, true},
-		{[]string{"node3", "node0", "node1", "node2"}, nil, false}, // each would have to go where another one still is
+		{[]string{"node3", "node0", "node1", "node2"}, nil, false}, // each file would have to replace one that is still there
 		{[]string{"node0", "node1", "node3", "node3"}, []string{"node2"}, false},
 		{[]string{"node0", "node0", "node2", "node3"}, nil, false},
 	} {

@@ -15,8 +15,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none
-// that they would need.
+// counting is a Comm of ranks without a common heap. It counts the collectives of all Comms made from it. Share needs no
+// collective.
 type counting struct {
 	comm.Comm
 	n *int
@@ -65,7 +65,8 @@ func (c counting) Split(ctx context.Context, color, key int) (comm.Comm, error) 
 	return counting{s, c.n}, err
 }
 
-// TestRounds: how often ranks that are processes meet in Start, Complete and once more Start and Complete, of a dataset that is not flushed.
+// TestRounds counts the collectives of ranks in separate processes for Start, Complete, and again Start and Complete of an
+// unflushed dataset.
 func TestRounds(t *testing.T) {
 	for _, tc := range []struct {
 		set  []string
@@ -105,8 +106,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsFail fails operations of one rank in Complete in turn: all ranks of different heaps get its class, or none
-// is, if it was no matter, and the next dataset is well.
+// TestRoundsFail fails each operation of one rank in Complete. All ranks, with separate heaps, get an error of its class, or none
+// does if the operation was unimportant. The next dataset succeeds.
 func TestRoundsFail(t *testing.T) {
 	for _, rank := range []int{0, 2} {
 		for at, more := int64(1), true; more; at += crashtest.Times[int64](19, 1) {

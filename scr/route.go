@@ -14,22 +14,22 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Route returns where a file is to be written, or read. It is not collective.
+// Route returns the path under which to write or read a file. It is not collective.
 //
-// Between Start and Complete it enters the file in the dataset, and returns the name by which this rank must write it:
-// in the cache, or with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside); a
-// relative name starts in Config.Dir. Equal base names in different folders are kept apart.
+// Between Start and Complete it adds the file to the dataset and returns the path to which this rank must write: in the cache, or
+// with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside). A relative name starts in
+// Config.Dir. Equal base names in different folders are kept apart.
 //
-// With bypass (SCR_CACHE_BYPASS, which is on by default as in SCR 3) the program writes to the prefix directory itself, under a
-// hidden name in the same folder: Complete gives all files their names, and what was there stays until then. A checkpoint that is
-// listed as complete and has files of the same names is not complete any more then, with a warning. If the file belongs to output, Route
-// fails with ErrExist. So it does for the files of output that is not written with bypass: it is flushed in any case.
+// With bypass (SCR_CACHE_BYPASS, on by default as in SCR 3) the program writes directly to the prefix directory, under a hidden
+// name in the same folder. Complete gives all files their names; existing files stay until then. An older complete checkpoint
+// with files of the same names then becomes incomplete, with a warning. If such a file belongs to output, Route fails with
+// ErrExist. It also fails with ErrExist for files of output written without bypass, because output is always flushed.
 //
-// Between StartRestart and CompleteRestart it returns the name by which the file can be read: of this rank, or with
-// Restart.InPlace of any. A file that another rank has written is found in the caches of the same node and in the prefix directory.
+// Between StartRestart and CompleteRestart Route returns the path for reading a file of this rank, or with Restart.InPlace of any
+// rank. A file of another rank is found in the caches of the same node and in the prefix directory.
 //
-// Before the first Start or StartRestart the name of a file of the newest cached checkpoint, or of the one that HaveRestart offered, is
-// routed to it, for programs that read by the rules of SCR 1. In all other cases the name is returned unchanged.
+// Before the first Start or StartRestart, Route returns the path of a file of the newest cached checkpoint, or of the one that
+// HaveRestart offered. Programs that follow the rules of SCR 1 need this. In all other cases Route returns the name unchanged.
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:
@@ -46,7 +46,8 @@ func (s *Session) Route(name string) (string, error) {
 	return name, nil
 }
 
-// unasked is the checkpoint that a program reads which has not asked for one, or has not said that it begins to read it; it may have none.
+// unasked returns the checkpoint for a program that reads without having called HaveRestart or StartRestart; nil if there is
+// none.
 func (s *Session) unasked() *offer {
 	if s.offer != nil {
 		return s.offer
@@ -58,7 +59,7 @@ func (s *Session) unasked() *offer {
 	return &offer{Restart: Restart{ID: d.ID, Name: d.Dataset.Name}, set: d}
 }
 
-// route enters a file in the dataset that is being written.
+// route adds a file to the dataset being written.
 func (wr *writer) route(w *writing, name string) (string, error) {
 	if err := wr.step("route"); err != nil {
 		return "", err
@@ -88,7 +89,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		return "", err
 	}
 	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
-	// On disk before the file is: a file in the map may exist, and a file that is not in it does not.
+	// Write the map before the file is created, because a file not in the map must not exist.
 	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
 		return "", fmt.Errorf("file map: %w", err)
@@ -97,8 +98,8 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	return wr.real(w.cachedSet, at), nil
 }
 
-// route finds a file of the checkpoint that is being read; with moved also by its base name alone, if that is of one file, since the
-// prefix directory may be elsewhere now. The original does so.
+// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as the original does, because
+// the prefix directory may have moved.
 func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if err := fe.step("route"); err != nil {
 		return "", err
@@ -137,7 +138,7 @@ func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	return fe.real(r.set, found), nil
 }
 
-// routeToOthers finds a file that another rank has written, where this node has it, or every node.
+// routeToOthers finds a file of another rank, on this node or in a place that all nodes see.
 func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 	if !r.set.Bypass {
 		at, err := fe.onNode(r.set, abs)
@@ -184,8 +185,7 @@ func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 	return "", nil
 }
 
-// Files lists the files of the checkpoint that is being read, absolute, by the rank that wrote them: with InPlace of all
-// ranks, otherwise of this one. It is not collective.
+// Files lists the absolute paths of the files of the checkpoint being read, by the rank that wrote them. With InPlace it lists the files of all ranks, otherwise only files of this rank. It is not collective.
 func (s *Session) Files() (map[int][]string, error) {
 	if err := s.need("Files", inRestart); err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (s *Session) Files() (map[int][]string, error) {
 	return s.restart.files(s.c.Rank()), nil
 }
 
-// files lists the files of an offer by the rank that wrote them, as far as rank may read them.
+// files lists the files of an offer that rank may read, by the rank that wrote them.
 func (o *offer) files(rank int) map[int][]string {
 	out := map[int][]string{}
 	if p := o.inPlace; p != nil {
@@ -212,7 +212,7 @@ func (o *offer) files(rank int) map[int][]string {
 	return out
 }
 
-// Owner returns the rank that wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
+// Owner returns the rank that wrote a file of the checkpoint being read, for restarts with another number of ranks.
 func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	if err := s.need("Owner", inRestart); err != nil {
 		return 0, false, err
@@ -237,14 +237,14 @@ func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// checkPlace reports whether a file of the prefix directory is there. It is an error if it must not be written; see prefixdir.Claims.
+// checkPlace returns an error if a file of the prefix directory must not be written; see prefixdir.Claims.
 func (wr *writer) checkPlace(w *writing, abs string) (there bool, err error) {
 	st, err := vfs.Lstat(wr.cfg.FS, abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return true, nil // the write returns the error
+		return true, nil // it does not exist, or the write will fail
 	case st.IsDir():
 		return true, fmt.Errorf("%s: %w: is a folder, want a file", abs, ErrExist)
 	}
@@ -260,7 +260,7 @@ func (wr *writer) checkPlace(w *writing, abs string) (there bool, err error) {
 	return true, w.claims.Check(rel)
 }
 
-// foresee is an error if a file of output that goes to the cache could not be flushed: Complete would be too late to learn it.
+// foresee returns an error if a cached file of output could not be flushed, because an error in Complete would be too late.
 func (wr *writer) foresee(w *writing, abs string) error {
 	if !w.ds.Output || wr.p.containers {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRouteOfOthers: a file that rank 0 has written is read by all ranks of its node, and by all ranks once it is in the prefix directory.
+// TestRouteOfOthers checks that a file of rank 0 can be read by all ranks of its node, and by all ranks once it is in the prefix
+// directory.
 func TestRouteOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		flush, bypass string
@@ -53,7 +54,7 @@ func TestRouteOfOthers(t *testing.T) {
 	}
 }
 
-// TestRouteUnasked: a program of SCR 1 routes the files of the last checkpoint right after Init.
+// TestRouteUnasked checks that a program for SCR 1 can route the files of the last checkpoint directly after Init.
 func TestRouteUnasked(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 3))

@@ -17,8 +17,8 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// TestFallbackOlder: what is newer than the checkpoint that somebody has set to start from is not offered when that one turns out
-// to be damaged, or of no use to the application: older ones are.
+// TestFallbackOlder sets a checkpoint to restart from that proves damaged, or unusable for the application. Older ones are
+// offered then, but no newer ones.
 func TestFallbackOlder(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for i, how := range []string{"damaged", "useless", "SCR_CURRENT damaged", "SCR_CURRENT useless"} {
@@ -56,8 +56,8 @@ func TestFallbackOlder(t *testing.T) {
 	}
 }
 
-// TestOneFileOfManyRanks: ranks may write one file together if it has the same bytes; where they differ, only one of them could
-// be flushed, and Complete says so on all ranks.
+// TestOneFileOfManyRanks checks that ranks may write one file together if their bytes are equal. If they differ, Complete fails
+// on all ranks, because only one version could be flushed.
 func TestOneFileOfManyRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, nodes := range [][]string{{"node0", "node1", "node2", "node3"}, {"node0", "node0", "node1", "node1"}} {
@@ -87,7 +87,7 @@ func TestOneFileOfManyRanks(t *testing.T) {
 	}
 }
 
-// TestContainerSize: a size of containers that makes millions of them is an error, before there is one.
+// TestContainerSize checks that a container size that would need millions of containers is rejected before one is created.
 func TestContainerSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -104,7 +104,7 @@ func TestContainerSize(t *testing.T) {
 	}
 }
 
-// TestDamagedHalt: a halt file that somebody left half written ends no run; it is set aside with a warning.
+// TestDamagedHalt checks that a half-written halt file ends no run. It is set aside with a warning.
 func TestDamagedHalt(t *testing.T) {
 	cl := fourNodes(t)
 	cl.log = &bytes.Buffer{}
@@ -134,7 +134,7 @@ func TestDamagedHalt(t *testing.T) {
 	}
 }
 
-// TestChecksumsOnDelete: with SCR_CRC_ON_DELETE=1 a dataset is compared with its checksums when it is deleted, for whatever reason.
+// TestChecksumsOnDelete checks that with SCR_CRC_ON_DELETE=1 a dataset is compared with its checksums before any deletion.
 func TestChecksumsOnDelete(t *testing.T) {
 	for _, how := range []string{"room", "Delete"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_CACHE_SIZE", "1", "SCR_CRC_ON_DELETE", "1")
@@ -155,8 +155,8 @@ func TestChecksumsOnDelete(t *testing.T) {
 	}
 }
 
-// TestLongNames: a name that leaves no room for what is put before or behind it until the file is whole is refused by Route, not
-// when a lost node has to be rebuilt; one that is just short enough survives that.
+// TestLongNames checks that Route rejects a name too long for the prefix and suffix of an unfinished file, so that a later
+// rebuild cannot fail. The longest allowed name survives a rebuild.
 func TestLongNames(t *testing.T) {
 	cl, _ := diskCluster(t, "node0", "node0", "node1", "node1")
 	cl.set("SCR_FLUSH", "0", "SCR_SET_SIZE", "2")
@@ -187,7 +187,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestSessionsAtOnce: two runs in one process at the same time, of other prefix directories and jobs, on the same nodes.
+// TestSessionsAtOnce runs two sessions in one process at the same time, with different prefix directories and jobs, on the same
+// nodes.
 func TestSessionsAtOnce(t *testing.T) {
 	base := fourNodes(t)
 	var wg sync.WaitGroup
@@ -224,7 +225,7 @@ func TestSessionsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestNegativePercent: a limit that is no limit is none: a flush in the background does not fail for it.
+// TestNegativePercent checks that a negative limit means no limit, and that background flushes work.
 func TestNegativePercent(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_PERCENT", "-1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -233,7 +234,7 @@ func TestNegativePercent(t *testing.T) {
 	})
 }
 
-// TestLogOfEnds: a run that was closed has not failed, for who reads from the log how often runs do; one that died has.
+// TestLogOfEnds checks that in the log a closed run has not failed, and a dead run has.
 func TestLogOfEnds(t *testing.T) {
 	cl := fourNodes(t)
 	run := func(from int, end bool) {
@@ -254,7 +255,7 @@ func TestLogOfEnds(t *testing.T) {
 	}
 }
 
-// TestPrefixSizeFailed: a checkpoint that turned out to be of no use takes no place of those that are kept.
+// TestPrefixSizeFailed checks that a failed checkpoint does not count among those to keep.
 func TestPrefixSizeFailed(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2", "SCR_CACHE_SIZE", "1")
 	dir := prefixdir.Open(cl.fs, testPrefix)

@@ -19,8 +19,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Session is one rank's part of a run that takes checkpoints. There may be any number of sessions in a process, one
-// after another or at once. A session is used by one goroutine at a time. A call at the wrong time fails with ErrState
+// Session is one rank's part of a run that takes checkpoints. A process may have any number of sessions, one after
+// another or at once. A session is not safe for concurrent use. A call at the wrong time fails with ErrState
 // and changes nothing:
 //
 //	call                                            idle   writing  restoring  closed
@@ -30,7 +30,7 @@ import (
 //	Complete                                        error  -> idle  error      error
 //	StartRestart                                    -> restoring
 //	CompleteRestart                                 error  error    -> idle    error
-//	Route                                           the name is returned unchanged; while writing or restoring, where the file is
+//	Route                                           returns the name unchanged; while writing or restoring, the path of the file
 //	Close                                           -> closed, from any state
 type Session struct {
 	*job
@@ -47,17 +47,17 @@ type Session struct {
 
 	state    state
 	begun    bool     // Start or StartRestart was called
-	cur      *writing // between Start and Complete
-	offer    *offer   // what HaveRestart found
-	restart  *offer   // between StartRestart and CompleteRestart
-	below    int      // number of a checkpoint that the application could not use: what follows is older; 0: none
+	cur      *writing // set between Start and Complete
+	offer    *offer   // result of HaveRestart
+	restart  *offer   // set between StartRestart and CompleteRestart
+	below    int      // number of a checkpoint that the application could not use: later offers must be older; 0: none
 	pacer    *cadence.Pacer
-	computed time.Time // when the computing between two datasets began
+	computed time.Time // when the computation after the last dataset began
 }
 
-// Open is SCR_Init, a collective: it finds what the caches and the prefix directory hold, rebuilds what was lost,
-// and is ready to restart or to write. The ranks of c must give the same Config but for FS, Node and NodeRoot. ctx
-// bounds the call, and what goes on in the background until Close.
+// Open opens a session (SCR_Init). Collective. It examines the caches and the prefix directory and rebuilds lost files. The
+// session can then restart or write. The ranks of c must give the same Config except FS, Node and NodeRoot. ctx applies to the
+// call, and to background work until Close.
 func Open(ctx context.Context, c comm.Comm, cfg *Config) (*Session, error) {
 	return openWith(ctx, c, cfg, knobs{})
 }
@@ -110,7 +110,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 	return s.c.Barrier(ctx)
 }
 
-// assemble makes the parts, and the loader, which Open alone needs.
+// assemble creates the parts of the session, and the loader, which only Open needs.
 func (s *Session) assemble(ctx context.Context, levels levels) *loader {
 	dir := prefixdir.Open(s.cfg.FS, s.p.prefix)
 	dir.Logger, dir.Shared = s.log, s.cfg.Shared
@@ -131,7 +131,7 @@ func (s *Session) assemble(ctx context.Context, levels levels) *loader {
 		salvager: &salvager{job: s.job, index: s.index, catalog: cat, cache: s.cache}}
 }
 
-// prepare makes the directories, opens the log and writes how many nodes there are.
+// prepare creates the directories, opens the log and records the number of nodes.
 func (s *Session) prepare(ctx context.Context) error {
 	err := func() error {
 		if s.c.Rank() == 0 {
@@ -191,16 +191,14 @@ func (s *Session) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if unlocked { // rank 0 has found out
+	if unlocked { // determined by rank 0
 		s.index.dir.NoLock = true
 	}
 	s.event(runlog.Entry{Event: runlog.Start, Procs: runlog.Num(int64(s.c.Size())), Nodes: runlog.Num(int64(s.node.count))})
 	return nil
 }
 
-// Close is SCR_Finalize, a collective: it finishes the flushes, writes output and the newest checkpoint to the prefix directory
-// if they are not there (the checkpoint unless flushing is off), and says in the halt file that the run ended well. It may be called
-// in any state; a dataset that was not completed is dropped. The session can do nothing more.
+// Close ends the session (SCR_Finalize). Collective. It finishes the flushes. It also flushes output that is not in the prefix directory, and the newest checkpoint if flushing is enabled. It records in the halt file that the run succeeded. Close may be called in any state; it drops an incomplete dataset. Afterwards the session is unusable.
 func (s *Session) Close(ctx context.Context) error {
 	if s.off || s.state == closed {
 		s.state = closed
@@ -218,7 +216,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.scratch.clear()
 	}
 	s.state = closed
-	clear(s.flush.failed) // they were logged, and the newest checkpoint follows
+	clear(s.flush.failed) // already logged, and the newest checkpoint follows
 	errs = append(errs, s.flush.settleAll(ctx))
 	newest := s.cache.newest()
 	for _, d := range s.cache.sets {
@@ -228,7 +226,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	errs = append(errs, s.flush.failures(""))
 	err := s.onRoot(ctx, func() error { return s.halts.setReason(ctx, cadence.FinalizeCalled, false) })
-	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // as the reference: the next run does not follow a failure
+	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // as in the reference: the next run does not follow a failure
 	errs = append(errs, err)
 	s.stop()
 	if s.runs != nil {
@@ -238,15 +236,15 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stop ends what goes on in the background.
+// stop ends the background work.
 func (s *Session) stop() {
 	if s.flush != nil {
 		s.flush.stop()
 	}
 }
 
-// Params returns the parameters in effect, to ask for their values.
+// Params returns the effective parameters, for reading.
 func (s *Session) Params() *config.Set { return s.set }
 
-// Notes are warnings of Open that nobody should miss, such as a scheme that cannot be had.
+// Notes returns important warnings of Open, such as a scheme that is not possible.
 func (s *Session) Notes() []string { return s.notes }

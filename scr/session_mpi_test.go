@@ -20,10 +20,10 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// Arguments of the jobs of TestSessionsUnderMPI: fields parted by |.
+// Arguments of the jobs of TestSessionsUnderMPI: fields separated by |.
 const envSessionJob = "BLOBIO_TEST_SCR_JOB"
 
-// sessionJob is one run of a program by four processes, each on a node with a private directory.
+// sessionJob is one run of a program by four processes, each on its own node with a private directory.
 type sessionJob struct {
 	dir, nodes, action string
 	env                []string // settings, NAME=VALUE
@@ -33,7 +33,7 @@ func (j sessionJob) String() string {
 	return strings.Join([]string{j.dir, j.nodes, j.action, strings.Join(j.env, ";")}, "|")
 }
 
-// cluster is the job's: nodes below nodes/, the parallel file system is prefix/.
+// cluster returns the job's cluster: nodes below nodes/, the parallel file system in prefix/.
 func (j sessionJob) cluster(t testing.TB) *cluster {
 	cl := newCluster(t, strings.Split(j.nodes, ",")...)
 	cl.fs = vfs.OS
@@ -50,8 +50,8 @@ func (j sessionJob) cluster(t testing.TB) *cluster {
 	return cl
 }
 
-// TestSessionsUnderMPI: real processes take checkpoints, one is killed in the middle of one, nodes are lost, others take
-// their place, and the next run rebuilds, flushes; then all nodes are lost, and the one after fetches.
+// TestSessionsUnderMPI runs real processes that take checkpoints. One process is killed during a checkpoint, and lost nodes are
+// replaced. The next run rebuilds and flushes. Then all nodes are lost, and the following run fetches.
 func TestSessionsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	exe, err := os.Executable()
@@ -59,7 +59,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lost  []string
-		nodes string // of the second run
+		nodes string // nodes of the second run
 		env   []string
 	}{
 		{"XOR", []string{"node2"}, "node0,node1,node4,node3", []string{"SCR_COPY_TYPE=XOR"}},

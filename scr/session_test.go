@@ -23,7 +23,7 @@ func each(t *testing.T, cl *cluster, f func(ctx context.Context, s *Session, ran
 	must(t, cl.run(f))
 }
 
-// TestStates: each call in each state; a wrong one fails with ErrState on all ranks and changes nothing.
+// TestStates makes each call in each state. A wrong call fails with ErrState on all ranks and changes nothing.
 func TestStates(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.checkpoints(1, 1))
@@ -73,11 +73,11 @@ func TestStates(t *testing.T) {
 		if got, err := s.Route("a"); err != nil || got != "a" {
 			t.Errorf("Route after Close: %q, %v", got, err)
 		}
-		return s.Close(ctx) // again: nothing happens
+		return s.Close(ctx) // again: no effect
 	})
 }
 
-// TestDisabled: with SCR_ENABLE=0 every call says so.
+// TestDisabled checks that every call returns ErrDisabled with SCR_ENABLE=0.
 func TestDisabled(t *testing.T) {
 	each(t, fourNodes(t).set("SCR_ENABLE", "0"), func(ctx context.Context, s *Session, rank int) error {
 		if err := s.Start(ctx, "x", Checkpoint); !errors.Is(err, ErrDisabled) {
@@ -90,7 +90,7 @@ func TestDisabled(t *testing.T) {
 	})
 }
 
-// TestMissingFile: a file that was routed and not written fails the dataset, with its name, on all ranks.
+// TestMissingFile checks that a routed but unwritten file fails the dataset on all ranks, with the file's name.
 func TestMissingFile(t *testing.T) {
 	cl := fourNodes(t)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -108,7 +108,7 @@ func TestMissingFile(t *testing.T) {
 	cl.mustRestart(0)
 }
 
-// TestNames: what may be routed, and what two files of the same base name are called in the cache.
+// TestNames checks which names may be routed, and the cache names of two files with the same base name.
 func TestNames(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node1", "node1").set("SCR_FLUSH", "1")
 	var mu sync.Mutex
@@ -170,7 +170,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCacheSize: no more datasets are in the cache than its size says, and numbers go on.
+// TestCacheSize checks that the cache holds at most the configured number of datasets, and that numbering continues.
 func TestCacheSize(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", fmt.Sprint(size), "SCR_FLUSH", "0")
@@ -199,7 +199,7 @@ func TestCacheSize(t *testing.T) {
 	}
 }
 
-// TestLevels: checkpoints go to the descriptor whose interval divides their number.
+// TestLevels checks that a checkpoint uses the descriptor whose interval divides its number.
 func TestLevels(t *testing.T) {
 	cl := fourNodes(t).set("SCR_COPY_TYPE", "FILE", "SCR_FLUSH", "0", "SCR_CACHE_SIZE", "6", "SCR_CONF_FILE", "/p/conf")
 	must(t, put(cl.fs, "/p/conf", []byte("CKPT=0 INTERVAL=1 TYPE=SINGLE STORE=/local GROUP=NODE\nCKPT=1 INTERVAL=2 TYPE=XOR SET_SIZE=4 STORE=/local GROUP=NODE\nCKPT=2 INTERVAL=4 TYPE=RS SET_FAILURES=2 SET_SIZE=4 STORE=/local GROUP=NODE\n")))
@@ -208,13 +208,13 @@ func TestLevels(t *testing.T) {
 	cl.lose("node0")
 	cl.mustRestart(4)
 	cl.lose("node0", "node1")
-	// Two are lost: RS still has its own.
+	// Two nodes are lost: RS can still restore its checkpoint.
 	cl.mustRestart(4)
 	cl.lose("node0", "node1", "node2")
 	cl.mustRestart(0)
 }
 
-// TestHalt: each condition of the halt file, and the countdown of checkpoints.
+// TestHalt checks each condition of the halt file, and the countdown of checkpoints.
 func TestHalt(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	cl := fourNodes(t).set("SCR_END_TIME", fmt.Sprint(now.Unix()+1000), "SCR_HALT_SECONDS", "600")
@@ -266,7 +266,7 @@ func TestHalt(t *testing.T) {
 	})
 }
 
-// TestDefect5Lone: a scheme that cannot be had is an error with Strict, and otherwise said aloud.
+// TestDefect5Lone checks that an impossible scheme is an error with Strict, and otherwise reported.
 func TestDefect5Lone(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node0")
 	cl.log = &bytes.Buffer{}
@@ -286,7 +286,7 @@ func TestDefect5Lone(t *testing.T) {
 	}
 }
 
-// TestPrefixSize: the number of checkpoints in the prefix directory is limited; output stays.
+// TestPrefixSize checks that the number of checkpoints in the prefix directory is limited and that output stays.
 func TestPrefixSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

@@ -18,7 +18,7 @@ import (
 
 const vectorPrefix = "/p/lscratchb/user1/simulation123"
 
-// realCluster is what a run of the real SCR left, as a cluster on which a run can go on.
+// realCluster returns the files of a real SCR run as a cluster on which a run can continue.
 func realCluster(t *testing.T, name string, nodes ...string) *cluster {
 	dir := testfiles.Dir(t, "scr", name)
 	cl := newCluster(t, nodes...)
@@ -58,7 +58,7 @@ func copyTree(t *testing.T, fsys vfs.FS, from, to string) {
 	}))
 }
 
-// realContent is what the program behind the vectors writes into a file.
+// realContent returns the bytes that the program of the vectors writes into a file.
 func realContent(ckpt, rank, file int) []byte {
 	b := content(ckpt, rank, 0)
 	x := uint64(rank)<<40 ^ uint64(ckpt)<<20 ^ uint64(file) ^ 0x9e3779b97f4a7c15
@@ -73,7 +73,7 @@ func realContent(ckpt, rank, file int) []byte {
 	return b
 }
 
-// readReal restarts and checks the bytes of a checkpoint that the real SCR took.
+// readReal restarts and checks the bytes of a checkpoint of the real SCR.
 func readReal(ctx context.Context, cl *cluster, s *Session, rank, want int) error {
 	r, err := s.StartRestart(ctx)
 	if err != nil {
@@ -98,8 +98,7 @@ func readReal(ctx context.Context, cl *cluster, s *Session, rank, want int) erro
 	return s.CompleteRestart(ctx, true)
 }
 
-// TestRealRestart: runs of the real SCR are gone on with: on the same nodes, with a node lost, and from the prefix
-// directory alone.
+// TestRealRestart continues runs of the real SCR: on the same nodes, with a lost node, and from the prefix directory alone.
 func TestRealRestart(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -124,7 +123,7 @@ func TestRealRestart(t *testing.T) {
 			cl.lose(c.lose...)
 			must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
 				must(t, readReal(ctx, cl, s, rank, c.want))
-				// And go on: numbers continue.
+				// The numbering continues.
 				must(t, cl.write(ctx, s, rank, c.want+1))
 				if s.cache.ids.ckpt != c.want+1 && c.want != 3 {
 					t.Errorf("checkpoint number %d after %d", s.cache.ids.ckpt, c.want)
@@ -136,8 +135,8 @@ func TestRealRestart(t *testing.T) {
 	}
 }
 
-// TestTreesAsReal: what is written has the key trees that the real SCR writes in the same story; ours has more keys
-// only where the reference looks keys up by name.
+// TestTreesAsReal checks that written files have the same key trees as files of the real SCR. Additional keys are allowed only
+// where the reference looks up keys by name.
 func TestTreesAsReal(t *testing.T) {
 	for _, c := range []struct{ vector, scheme string }{{"xor_1_after_crash", "XOR"}, {"partner_1_after_crash", "PARTNER"}} {
 		t.Run(c.vector, func(t *testing.T) {
@@ -173,7 +172,7 @@ func TestTreesAsReal(t *testing.T) {
 				for name := range ours {
 					if _, ok := theirs[name]; !ok {
 						if strings.HasSuffix(name, ".redsum") || name == ".scr/index.lock" {
-							continue // ours
+							continue // our own file
 						}
 						t.Errorf("%s/%s is written, but not by the reference", dir, name)
 					}
@@ -183,8 +182,8 @@ func TestTreesAsReal(t *testing.T) {
 	}
 }
 
-// compareFiles compares a file of both: trees by their keys, and the values that do not depend on the time; what follows
-// a tree, and other files, by their bytes.
+// compareFiles compares two versions of a file: trees by their keys and by values that do not depend on time, all other bytes
+// directly.
 func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
 	a, err := vfs.ReadFile(ours, name, 1<<20)
 	must(t, err)
@@ -208,7 +207,7 @@ func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
 	}
 }
 
-// varies are values that depend on time and place of the run.
+// varies reports whether a value depends on time and place of the run.
 func varies(key string) bool {
 	for _, p := range []string{"ATIME_", "CTIME_", "MTIME_", "CREATED", "FLUSHED", "FETCHED", "UID", "GID", "MODE"} {
 		if strings.HasPrefix(key, p) {
@@ -235,7 +234,7 @@ func compareTrees(t *testing.T, at string, ours, theirs *kvtree.Tree) {
 	}
 }
 
-// extraKey: keys of ours that the reference passes over, and files of ours in lists.
+// extraKey reports whether a key is our own, which the reference ignores, or one of our files in a list.
 func extraKey(at, key string) bool {
 	return key == "DSET" && strings.HasSuffix(at, "/reddescmap.er.er") || key == "CRC" && strings.Contains(at, "filemap_") || (key == "CRC" || key == "SIZE") && strings.Contains(at, "rank2file")
 }

@@ -22,7 +22,7 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.
+// writer puts the files of a dataset into the cache, from Route to the entry in the catalogues.
 type writer struct {
 	*job
 	index      *index
@@ -35,14 +35,14 @@ type writing struct {
 	*cachedSet
 	ds      record.Dataset
 	began   time.Time
-	byOrig  map[string]string // absolute name of the application -> name in the cache
-	reserve []string          // files that keep names in the cache for this rank
-	claims  *prefixdir.Claims // read when a file is found to be there
-	whole   bool              // bypass: the prefix directory says so, and the files get their names in any case
+	byOrig  map[string]string // name in the cache by absolute name of the application
+	reserve []string          // files that reserve names in the cache for this rank
+	claims  *prefixdir.Claims // read when a file already exists
+	whole   bool              // bypass: the prefix directory lists the dataset as whole, and the files will get their names
 }
 
-// plan makes the record of a new dataset, the same on all ranks, and chooses its level; a collective. One of the same name in the cache
-// that is of no use is deleted.
+// plan makes the record of a new dataset, the same on all ranks, and chooses its level. Collective. It deletes an unusable cached
+// dataset of the same name.
 func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record.Dataset, l *level, err error) {
 	next := wr.cache.ids
 	next.set++
@@ -78,7 +78,7 @@ func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record
 	return ds, l, err
 }
 
-// sameName checks that all ranks gave the same name, and that it is one.
+// sameName checks that all ranks gave the same valid name.
 func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error {
 	b, err := wr.c.Bcast(ctx, 0, append([]byte{byte(flags)}, name...))
 	if err != nil {
@@ -106,7 +106,7 @@ func hasControl(s string) bool {
 	return false
 }
 
-// begin makes room and the folder of a dataset, and enters it in the catalogues as incomplete.
+// begin makes room, creates the folder of a dataset, and adds the dataset to the catalogues as incomplete.
 func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass bool) (*writing, error) {
 	if err := wr.cache.makeRoom(ctx, l); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass},
 		level:  l, maps: cachedir.NewFilemap(),
 	}
-	// A crashed run may have left a folder of this number.
+	// A crashed run may have left a folder with this number.
 	err := wr.cache.removeDir(l, d.Path)
 	if err := wr.agree(ctx, err); err != nil {
 		return nil, err
@@ -193,8 +193,8 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 	return wr.cache.commit(ctx, w.cachedSet, w.ds)
 }
 
-// sameContent is a collective: an error if several ranks have written different bytes to files that are one in the prefix
-// directory. In the cache each has its own; a flush could keep but one of them.
+// sameContent returns an error if ranks have written different bytes to the same file of the prefix directory. Collective. In the
+// cache each rank has its own copy, but a flush could keep only one.
 func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	if w.Bypass {
 		return nil
@@ -231,7 +231,7 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 			err = fmt.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to this file", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
 		}
 	}
-	if len(other) == 0 { // as all ranks see
+	if len(other) == 0 { // same on all ranks
 		return nil
 	}
 	return wr.agree(ctx, err)
@@ -248,8 +248,8 @@ func (wr *writer) logEnd(w *writing) {
 	wr.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
 }
 
-// discard deletes what a failed dataset left. With bypass the files are there under their hidden names only, unless all of them were whole:
-// then they stay, to be renamed.
+// discard deletes the files of a failed dataset. With bypass these have only hidden names, unless all files were whole: then they
+// stay, to be renamed later.
 func (wr *writer) discard(ctx context.Context, w *writing) error {
 	if w.Bypass && !w.whole {
 		if err := wr.onRoot(ctx, func() error { return wr.index.dir.Withdraw(w.ds.ID) }); err != nil {

@@ -14,17 +14,17 @@ import (
 // modes of failure.
 var modes = []string{"point", "data", "failed", "panic", "permanent", "metadata", "late", "latent"}
 
-// injector breaks the run once: at a step, on a rank.
+// injector causes one failure of the run, at a step on a rank.
 type injector struct {
 	mode  string
-	at    recovery.Moment // where it happens
-	found recovery.Moment // where late errors are noticed
+	at    recovery.Moment // the moment of the failure
+	found recovery.Moment // the moment when late errors are detected
 	rank  int
-	times int // how often a stuck value is computed
+	times int // number of times that a stuck value is computed wrong
 	done  bool
 	told  bool
 
-	before func(w *water) // tests: called when the rank is struck
+	before func(w *water) // tests: called when the failure strikes a rank
 	clock  *atomic.Int64  // tests: the coarse step
 }
 
@@ -32,10 +32,10 @@ func (x *injector) is(at recovery.Moment, modes ...string) bool {
 	return !x.done && x.at == at && slices.Contains(modes, x.mode)
 }
 
-// blind reports whether nobody looks for values that cannot be.
+// blind reports whether the run does not check for impossible values.
 func (x *injector) blind() bool { return x.mode == "latent" }
 
-// spoil makes values that were computed wrong: one, which is mended by itself, or more.
+// spoil corrupts computed values: one, which recomputation repairs, or more.
 func (x *injector) spoil(w *water, at recovery.Moment, box int) {
 	if x.is(at, "stuck") && x.times > 0 && box == 0 {
 		x.times--
@@ -51,7 +51,7 @@ func (x *injector) spoil(w *water, at recovery.Moment, box int) {
 	}
 }
 
-// again is a value that is computed once more.
+// again returns a value that is computed once more.
 func (x *injector) again(at recovery.Moment, k int, v float64) float64 {
 	if x.is(at, "stuck") && k == 5 {
 		return 100
@@ -59,12 +59,12 @@ func (x *injector) again(at recovery.Moment, k int, v float64) float64 {
 	return v
 }
 
-// strike is what happens to a rank in a step.
+// strike injects the failure of a rank in a step.
 func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error) {
 	if x.clock != nil {
 		x.clock.Store(at.Coarse)
 	}
-	if !x.told && x.found == at && (x.mode == "late" || x.mode == "latent") { // it may have happened in a job before this one
+	if !x.told && x.found == at && (x.mode == "late" || x.mode == "latent") { // it may have happened in an earlier job
 		x.told, x.done = true, true
 		if w.c.Rank() != x.rank {
 			return nil, nil
@@ -72,7 +72,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 		if x.mode == "late" {
 			return recovery.LateEvent(x.at), nil
 		}
-		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // nobody knows since when
+		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // the time of the error is unknown
 	}
 	if x.is(at, "abort") { // on all ranks
 		return &recovery.Event{Kind: "abort", Scope: recovery.Abort}, nil
@@ -91,7 +91,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 		f.boxes[0].Hi[0] ^= 1
 		return &recovery.Event{Kind: "metadata"}, nil
 	}
-	for _, f := range w.levels { // all that the rank knows
+	for _, f := range w.levels { // all data of the rank
 		for c := range f.now {
 			for k := range f.now[c] {
 				f.now[c][k], f.old[c][k] = math.NaN(), math.NaN()
@@ -108,7 +108,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 	return nil, errors.New("the memory of the rank cannot be trusted")
 }
 
-// flip spoils a value of the state, which nobody notices yet: on all ranks, as after an exchange.
+// flip corrupts a value of the state, undetected at first, on all ranks, as after an exchange.
 func (x *injector) flip(w *water, at recovery.Moment) {
 	f := w.levels[at.Step.Level]
 	if !x.is(at, "late", "latent") || len(f.boxes) == 0 {
@@ -126,7 +126,7 @@ func (x *injector) flip(w *water, at recovery.Moment) {
 	})
 }
 
-// clean reports whether a snapshot has nothing that is no number.
+// clean reports whether a snapshot has no NaN or infinite values.
 func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error) {
 	for l, v := range s.Versions {
 		t, err := h.Table(ctx, l, v)

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/crashtest"
 )
 
-// TestKilled: the program is killed again and again, by late errors too, and the same command goes on and ends right. Few times, unless
-// BLOBIO_LONG is set. When it is killed is left to chance: what counts is the end.
+// TestKilled kills the program repeatedly at random times, with late errors too. The same command continues and ends with the
+// right result. It kills few times unless BLOBIO_LONG is set.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	prog := filepath.Join(dir, "amr-waves")

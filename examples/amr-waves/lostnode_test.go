@@ -20,8 +20,8 @@ import (
 
 var errAborted = errors.New("the job is over")
 
-// deep runs the solver with snapshots that go to an scr.Session, to its end or to a failure, which leaves the session as it is. It returns the
-// coarse step that the run began with.
+// deep runs the solver with snapshots in an scr.Session, to its end or to a failure, which leaves the session open. It returns
+// the coarse step at which the run began.
 func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int64, error) {
 	prefix, node := filepath.Join(dir, "prefix"), fmt.Sprint("node", c.Rank()/2)
 	err := errors.Join(os.MkdirAll(prefix, 0o777), os.MkdirAll(filepath.Join(dir, node, "cache"), 0o777))
@@ -68,7 +68,8 @@ func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int
 	return w, from, errors.Join(w.run.Close(ctx), session.Close(ctx))
 }
 
-// TestLostNode: the job dies in each step, a node's directory is gone, and the run that goes on ends with the bytes of the undisturbed one.
+// TestLostNode kills the job in each step and removes a node's directory. The continued run ends with the same bytes as the
+// undisturbed one.
 func TestLostNode(t *testing.T) {
 	const steps = 4
 	want := undisturbed(t, steps)

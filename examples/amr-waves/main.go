@@ -1,13 +1,13 @@
-// Command amr-waves runs a subcycled AMR solver of shallow water, whose boxes move and have different sizes, by package recovery: levels are saved
-// as versions, and the run recovers from failures without a line of the solver. It breaks where its flags ask for that, and still ends with the very
-// bytes of an undisturbed run.
+// Command amr-waves runs a subcycled AMR solver of shallow water with package rerun. Its boxes move and have different sizes. Package
+// rerun saves levels as versions and recovers from failures without code in the solver. The flags select failures. The run still ends
+// with the same bytes as an undisturbed run.
 //
 //	go run ./examples/amr-waves                                             # each failure mode once
 //	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP
-//	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # killed, the same command goes on
-//	go run ./examples/amr-waves -measure -cells 64                          # times beside the cost model
+//	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # after a kill, the same command continues
+//	go run ./examples/amr-waves -measure -cells 64                          # times compared with the cost model
 //
-// Ranks are goroutines, or processes: built with -tags mpi and started by mpirun.
+// Ranks are goroutines. If built with -tags mpi and started by mpirun, they are processes.
 package main
 
 import (
@@ -41,15 +41,15 @@ var sub = versioned.Subcycling{Levels: levels, Ratio: ratio}
 
 type settings struct {
 	steps   int64
-	cells   int // of level 0 and dimension, a multiple of 8; 0: 16
+	cells   int // number of cells of level 0 per dimension, a multiple of 8; 0 means 16
 	cadence versioned.Cadence
 	store   *versioned.Store
 	fail    injector
 	options recovery.Options
 
 	systemic bool
-	handled  bool          // the run goes on where nothing can be saved
-	told     *atomic.Int64 // tests: ranks that heard of the loss of another one
+	handled  bool          // the run continues if nothing can be saved
+	told     *atomic.Int64 // tests: number of ranks that were informed of the loss of another rank
 }
 
 func (s *settings) spec() versioned.HierarchySpec {
@@ -57,7 +57,7 @@ func (s *settings) spec() versioned.HierarchySpec {
 		Config: versioned.Config{Cadence: s.cadence, Extra: 0.5, AbortSystemic: s.systemic}, Keep: versioned.Retention{Last: 2 * sub.Steps(levels-1)}, Snapshots: versioned.Retention{Last: 6}}
 }
 
-// begin is a solver at time 0, or where the last snapshot of the store is.
+// begin returns a solver at time 0, or at the last snapshot of the store.
 func begin(ctx context.Context, c comm.Comm, s settings) (*water, error) {
 	fail := s.fail
 	w := newWater(c, cmp.Or(s.cells, usual), &fail)
@@ -134,7 +134,7 @@ func story(args []string, out io.Writer) error {
 	})
 }
 
-// tell runs the solver undisturbed, then with each failure, and compares.
+// tell runs the solver undisturbed, then with each failure, and compares the results.
 func tell(ctx context.Context, c comm.Comm, s settings, list []string, dir string, out io.Writer) error {
 	plain := s
 	plain.fail = injector{}

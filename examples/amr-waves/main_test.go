@@ -45,7 +45,7 @@ func on(ranks int, s settings) (res []byte, run *recovery.Run, err error) {
 	return all[0], run, nil
 }
 
-// solved is on, with the numbers of the end.
+// solved is like on, and returns the figures of the end.
 func solved(ranks int, s settings) (out []float64, run *recovery.Run, err error) {
 	err = comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		w, r, err := solve(ctx, c, s)
@@ -78,8 +78,9 @@ func moments(coarse int64) (out []recovery.Moment) {
 	return out
 }
 
-// F1 to F4 and late errors: for every mode, place, cadence, number of ranks, and time until the error is found, the run ends as the undisturbed one does, or fails with
-// ErrNoRecovery because there is nothing to go back to. The run takes exactly the steps of the plan again.
+// TestEveryError covers F1 to F4 and late errors: every mode, position, cadence, number of ranks, and time until detection. The
+// run ends like the undisturbed one, or fails with ErrNoRecovery if there is no version to return to. It repeats exactly the
+// steps of the plan.
 func TestEveryError(t *testing.T) {
 	const steps = 5
 	want := undisturbed(t, steps)
@@ -128,14 +129,15 @@ func TestEveryError(t *testing.T) {
 	}
 }
 
-// savesOf is how many versions the cadence asks for: one of a level at the beginning of each step that is due, and of all finer ones.
+// savesOf returns the number of versions that the cadence requires. At the beginning of each due step of a level, that level and
+// all finer ones are saved.
 func savesOf(s *settings) (n int) {
 	for c := range s.steps {
 		for at := range sub.Order() {
 			if !s.cadence.Saved(at, c) {
 				continue
 			}
-			made := false // with the version of a coarser level
+			made := false // together with the version of a coarser level
 			for l := range at.Level {
 				made = made || sub.Begins(l, at) && s.cadence.Saved(versioned.Step{Level: l, Index: sub.At(l, at)}, c)
 			}
@@ -147,7 +149,7 @@ func savesOf(s *settings) (n int) {
 	return n
 }
 
-// TestSaves: versions are made when the cadence asks for them, as often as the cost model counts, and at no other time.
+// TestSaves checks that versions are saved exactly when the cadence requires it, and as often as the cost model says.
 func TestSaves(t *testing.T) {
 	for _, cadence := range append([]versioned.Cadence{{0, 1, 0}, {3, 1, 2}}, cadences...) {
 		s := settings{steps: 4, cadence: cadence}
@@ -165,7 +167,8 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// Forward recovery takes nothing back: a box is made from coarser data, and the result differs from the undisturbed one by no more than what was estimated.
+// Forward recovery repeats no steps. A box is made from coarser data, and the result differs from the undisturbed one by at most
+// the estimated error.
 func TestForward(t *testing.T) {
 	want, _, err := solved(2, settings{steps: 2, cadence: cadences[0]})
 	if err != nil {
@@ -190,13 +193,14 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// Knobs: the same point is wrong each time it is computed (Confirm), errors in a box (BoxLimit), and what follows where computing again does not help (Systemic).
+// Options: the same point is wrong each time (Confirm), errors in a box (BoxLimit), and the reaction if recomputation does not
+// help (Systemic).
 func TestSystemic(t *testing.T) {
 	want := undisturbed(t, 3)
 	s := settings{steps: 3, cadence: cadences[0], fail: injector{mode: "stuck", at: recovery.Moment{Coarse: 1, Step: versioned.Step{Level: 2, Index: 1}}}}
 	for _, c := range []struct {
 		knob     bool
-		times    int // that it happens
+		times    int // number of occurrences
 		diagnose error
 		want     error
 		scope    recovery.Scope // of the last recovery
@@ -220,11 +224,12 @@ func TestSystemic(t *testing.T) {
 	}
 }
 
-// A version that is damaged where it is wanted is an event, is marked, and an older snapshot is taken; all damaged is an error, never other bytes.
+// A damaged version is reported as an event and marked, and an older snapshot is used. If all are damaged, the result is an
+// error, never wrong bytes.
 func TestDamagedVersion(t *testing.T) {
 	want := undisturbed(t, 5)
 	at := recovery.Moment{Coarse: 3, Step: versioned.Step{Level: 1, Index: 1}}
-	for _, from := range []int64{0, 2, 3} { // versions of coarse steps from this one on are damaged
+	for _, from := range []int64{0, 2, 3} { // versions are damaged from this coarse step on
 		mem := vfs.NewMem()
 		if err := mem.MkdirAll("d"); err != nil {
 			t.Fatal(err)
@@ -278,7 +283,7 @@ func damage(t *testing.T, mem *vfs.Mem, dir string, from int64) {
 	}
 }
 
-// A rank that is gone is an event on all others, and the end of the run; the next one, on fewer ranks, ends with the same bytes.
+// A lost rank causes an event on all other ranks and ends the run. The next run, on fewer ranks, ends with the same bytes.
 func TestRankDies(t *testing.T) {
 	want := undisturbed(t, 5)
 	mem := vfs.NewMem()
@@ -298,7 +303,8 @@ func TestRankDies(t *testing.T) {
 	}
 }
 
-// A store that cannot be written ends the run on all ranks, unless the program has a handler; then it goes on, and back over what was not saved.
+// An unwritable store ends the run on all ranks, unless the program has a handler. With a handler the run continues, and later
+// repeats the unsaved steps.
 func TestFullStore(t *testing.T) {
 	want := undisturbed(t, 5)
 	for _, handled := range []bool{false, true} {

@@ -17,13 +17,13 @@ import (
 
 const repeats = 5
 
-// measure lets data go bad in the last fine step of the middle coarse step, and compares what saving, lost work and reconfiguring cost
-// with the model, whose times are measured by themselves.
+// measure corrupts data in the last fine step of the middle coarse step. It compares the costs of saving, lost work and
+// reconfiguration with the model, whose times it measures separately.
 func measure(ctx context.Context, c comm.Comm, s settings, dir string, out io.Writer) error {
 	fine := versioned.Step{Level: levels - 1, Index: sub.Steps(levels-1) - 1}
 	bad := injector{mode: "data", at: recovery.Moment{Coarse: s.steps / 2, Step: fine}}
 	n := 0
-	run := func(cadence versioned.Cadence, fail injector) (*water, error) { // in a store of its own
+	run := func(cadence versioned.Cadence, fail injector) (*water, error) { // in a separate store
 		d := s
 		d.cadence, d.fail = cadence, fail
 		if n++; dir != "" {
@@ -85,7 +85,7 @@ func list(v []float64) string {
 	return strings.Join(s, "/")
 }
 
-// parts measures what the model is made of, at the end of a run without failures.
+// parts measures the inputs of the model at the end of a run without failures.
 func parts(ctx context.Context, w *water) (*recovery.Model, error) {
 	h := w.run.Hierarchy()
 	m := w.run.Stats.Model(sub)

@@ -15,7 +15,8 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestUnderMPI: all processes of a job read a store in a directory and one in their memory; a job of another number of processes goes on.
+// TestUnderMPI checks that all processes of a job read a store in a directory and one in memory, and that a job with another
+// number of processes continues.
 func TestUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()
@@ -31,7 +32,7 @@ func TestUnderMPI(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	for i, ranks := range []int{2, 3} { // the second job goes on from the end of the first
+	for i, ranks := range []int{2, 3} { // the second job continues from the end of the first
 		out, err := mpitest.Run(t, ranks, 5*time.Minute, nil, prog, "-mode", "late", "-dir", dir, "-steps", strconv.Itoa(5+2*i))
 		if err != nil || !strings.Contains(out, "equals the undisturbed run") {
 			t.Fatalf("job of %d: %v\n%s", ranks, err, out)

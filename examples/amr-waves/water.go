@@ -12,19 +12,19 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// Shallow water (height and two momenta), 2-D, periodic, finite volumes with Rusanov's flux, subcycled.
+// Shallow water (height and two momenta): 2-D, periodic, finite volumes with Rusanov's flux, subcycled.
 const (
 	comps = 3
-	usual = 16 // cells of level 0 and dimension
+	usual = 16 // number of cells of level 0 per dimension
 	ratio = 2
 	cfl   = 0.12
 )
 
-// field is a level as this rank has it: all cells, with the values of other ranks as of the last exchange.
+// field is a level on this rank. It has all cells, with the values of other ranks from the last exchange.
 type field struct {
 	n        int
 	boxes    []versioned.BoxInfo
-	has      []bool      // cells in boxes
+	has      []bool      // cells covered by boxes
 	now, old [][]float64 // by component: now, and at the beginning of the level's step
 	next     map[int][]float64
 }
@@ -39,7 +39,7 @@ func newField(n int) *field {
 
 func (f *field) cell(i, j int) int { return (j+f.n)%f.n*f.n + (i+f.n)%f.n }
 
-// cells calls do for each cell of a box, with its number in the box.
+// cells calls do for each cell of a box, with its index in the box.
 func (f *field) cells(b *versioned.BoxInfo, do func(k, cell, i, j int)) {
 	k := 0
 	for j := int(b.Lo[1]); j <= int(b.Hi[1]); j++ {
@@ -50,7 +50,7 @@ func (f *field) cells(b *versioned.BoxInfo, do func(k, cell, i, j int)) {
 	}
 }
 
-// data of a box in values.
+// data returns the values of a box.
 func (f *field) data(b *versioned.BoxInfo, values [][]float64) []float64 {
 	n := int(b.Cells())
 	out := make([]float64, comps*n)
@@ -71,7 +71,7 @@ func (f *field) put(b *versioned.BoxInfo, values [][]float64, d []float64) {
 	})
 }
 
-// lay gives the level boxes.
+// lay sets the boxes of the level.
 func (f *field) lay(boxes []versioned.BoxInfo) {
 	f.boxes = boxes
 	clear(f.has)
@@ -83,7 +83,7 @@ func (f *field) lay(boxes []versioned.BoxInfo) {
 // water is the solver.
 type water struct {
 	c      comm.Comm
-	tile   int // refined are tiles of as many coarse cells and dimension, in rows of boxes of different lengths
+	tile   int // side of a refined tile in coarse cells; tiles form rows of boxes of different lengths
 	levels []*field
 	run    *recovery.Run
 	fail   *injector
@@ -125,7 +125,8 @@ func (w *water) Start(context.Context) error {
 	return nil
 }
 
-// cover makes the boxes of a level: of level 0 quarters, of others rows of tiles where the water is not flat, a tile away from the edges of the next coarser level.
+// cover returns the boxes of a level: quarters for level 0, for others rows of tiles where the water is not flat, at least one
+// tile away from the edges of the next coarser level.
 func (w *water) cover(l int) (out []versioned.BoxInfo) {
 	alive := w.alive()
 	add := func(lo, hi [2]int) {
@@ -193,7 +194,8 @@ func (w *water) Regrid(ctx context.Context, coarse int64) (changed []int, err er
 	return changed, nil
 }
 
-// value of a cell of level l at the beginning of its step k: from the level, or from coarser ones between the beginning and the end of their steps.
+// value returns the value of a cell of level l at the beginning of its step k. It comes from the level itself, or is interpolated
+// in time from coarser ones.
 func (w *water) value(l, k, c, i, j int) float64 {
 	f := w.levels[l]
 	if cell := f.cell(i, j); f.has[cell] {
@@ -202,7 +204,7 @@ func (w *water) value(l, k, c, i, j int) float64 {
 	return w.coarse(l, k, 0, c, i, j)
 }
 
-// coarse is what coarser levels have for a cell at the beginning (0) or the end (1) of step k of level l.
+// coarse returns the value of coarser levels for a cell at the beginning (0) or the end (1) of step k of level l.
 func (w *water) coarse(l, k, end, c, i, j int) float64 {
 	f := w.levels[l]
 	i, j = (i+f.n)%f.n, (j+f.n)%f.n
@@ -236,7 +238,7 @@ func (w *water) box(at versioned.Step, b *versioned.BoxInfo) []float64 {
 	return out
 }
 
-// flux through the face between two cells, in the direction of momentum d.
+// flux returns the flux through the face between two cells, in the direction of momentum d.
 func flux(a, b [comps]float64, d int) (out [comps]float64) {
 	speed := 0.0
 	side := func(u [comps]float64) (f [comps]float64) {
@@ -255,7 +257,7 @@ func flux(a, b [comps]float64, d int) (out [comps]float64) {
 	return out
 }
 
-// largest is how much a value can change in a step.
+// largest is the maximum plausible change of a value in a step.
 const largest = 1.0
 
 // Step implements recovery.Solver.
@@ -277,7 +279,7 @@ func (w *water) Step(_ context.Context, at recovery.Moment) (event *recovery.Eve
 	return event, nil
 }
 
-// inspect looks for values of a new box that cannot be.
+// inspect checks a new box for impossible values.
 func (w *water) inspect(at recovery.Moment, i int) *recovery.Event {
 	f := w.levels[at.Step.Level]
 	if w.fail.blind() {
@@ -298,7 +300,8 @@ func (w *water) StepBox(_ context.Context, at recovery.Moment, box int, data []f
 	return nil
 }
 
-// Forward implements recovery.ForwardSolver: the values of coarser cells, which are wrong by about half of what they differ from their neighbours.
+// Forward implements recovery.ForwardSolver. It uses the values of coarser cells, whose error is about half the difference to
+// their neighbours.
 func (w *water) Forward(_ context.Context, at recovery.Moment, box int) (estimate float64, err error) {
 	l, k := at.Step.Level, at.Step.Index
 	f := w.levels[l]
@@ -395,7 +398,8 @@ func (w *water) Data(level int) map[int][]float64 {
 	return out
 }
 
-// Set implements recovery.Solver. It also exchanges the coarser levels again, which stay, because ranks may have lost the values of other ranks.
+// Set implements recovery.Solver. It also exchanges the unchanged coarser levels again, because ranks may have lost the values of
+// other ranks.
 func (w *water) Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error {
 	f := w.levels[level]
 	f.lay(boxes)
@@ -412,7 +416,7 @@ func (w *water) Set(ctx context.Context, level int, boxes []versioned.BoxInfo, d
 	return nil
 }
 
-// result is the final state: boxes and values of all levels.
+// result returns the final state: boxes and values of all levels.
 func (w *water) result() (b []byte) {
 	for _, f := range w.levels {
 		for i := range f.boxes {

@@ -3,5 +3,5 @@
 //	go build -tags mpi -o first ./examples/mpi
 //	mpirun -n 4 ./first first.nc
 //
-// Without the tag mpi it prints only that.
+// Without the tag mpi it only prints how to build it.
 package main

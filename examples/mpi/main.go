@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// mine are the rows of this rank: every Size-th, as a model that balances its load may have them.
+// mine returns the rows of this rank: every Size-th, as in a load-balanced model.
 func mine(c comm.Comm) (runs []decomp.Req) {
 	for row := c.Rank(); row < lat; row += c.Size() {
 		runs = append(runs, decomp.Req{Offset: int64(row) * lon, Length: lon})
@@ -44,7 +44,7 @@ func mine(c comm.Comm) (runs []decomp.Req) {
 	return runs
 }
 
-// value is element i of a record.
+// value returns element i of a record.
 func value(rec int64, i int64) float64 { return float64(rec)*1e6 + float64(i) }
 
 func write(ctx context.Context, c comm.Comm, name string) error {
@@ -68,14 +68,14 @@ func write(ctx context.Context, c comm.Comm, name string) error {
 			w.Abort()
 			return err
 		}
-		if err := w.Flush(ctx); err != nil { // data are ours again
+		if err := w.Flush(ctx); err != nil { // the data may be changed again
 			return err
 		}
 	}
 	return w.Close(ctx)
 }
 
-// verify has each rank read a record in canonical order.
+// verify makes each rank read a record in canonical order.
 func verify(ctx context.Context, c comm.Comm, name string) error {
 	r, err := blob.OpenComm(ctx, c, name, nil)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command scr shows what package scr is for: a small solver of the heat equation is killed again and again, nodes with
-// their checkpoints are lost, and it still ends with the very bytes of a run that nobody disturbed.
+// Command scr demonstrates package scr. A small solver of the heat equation is killed repeatedly, and nodes are lost with
+// their checkpoints. The solver still ends with the same bytes as an undisturbed run.
 //
 //	go run ./examples/scr                          # ten kills, in a temporary directory; ctrl-C ends it and cleans up
 //	go run ./examples/scr -kills 30 -seed 7 -dir /tmp/heat
 //
-// The ranks are goroutines of a process that is killed as a whole (SIGKILL, or its like); the nodes are directories. In
-// the end the prefix directory can be looked at with blobio scr index DIR/disturbed/prefix, and each checkpoint in it with
-// blobio check DIR/disturbed/prefix/step400/heat0: its files are blob datasets.
+// The ranks are goroutines of a process that is killed as a whole (SIGKILL or similar). The nodes are directories.
+// Afterwards blobio scr index DIR/disturbed/prefix shows the prefix directory. blobio check
+// DIR/disturbed/prefix/step400/heat0 checks a checkpoint in it, since the files of checkpoints are blob datasets.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	os.Exit(2)
 }
 
-// childEnv, if set, makes the process a run of the solver: its arguments, separated by newlines.
+// childEnv, if set, makes the process a run of the solver. Its value holds the arguments, separated by newlines.
 const childEnv = "BLOBIO_EXAMPLE_SCR"
 
 type options struct {
@@ -91,7 +91,7 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 		defer os.RemoveAll(dir)
 		o.dir = dir
 	}
-	for _, name := range []string{"undisturbed", "disturbed"} { // runs would go on from there
+	for _, name := range []string{"undisturbed", "disturbed"} { // otherwise runs would continue from these files
 		if _, err := os.Lstat(filepath.Join(o.dir, name)); err == nil {
 			return fmt.Errorf("%s exists from an earlier run: remove the directory, or give another -dir", filepath.Join(o.dir, name))
 		}
@@ -99,7 +99,7 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 	return o.play(ctx, out)
 }
 
-// play runs the solver undisturbed, then disturbed, and compares.
+// play runs the solver undisturbed, then disturbed, and compares the results.
 func (o *options) play(ctx context.Context, out io.Writer) error {
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	quiet := filepath.Join(o.dir, "undisturbed")
@@ -117,15 +117,15 @@ func (o *options) play(ctx context.Context, out io.Writer) error {
 	nodes, spare := o.nodes(), o.ranks
 	for run, kills := 1, 0; ; run++ {
 		v := o.solver(loud, nodes, nil)
-		after := time.Duration(0) // never
+		after := time.Duration(0) // never kill
 		if kills < o.kills {
-			// Long enough to take some steps more, most of the time.
+			// Usually long enough for several more steps.
 			after = time.Duration(50+rnd.Intn(250)) * time.Millisecond
 		}
 		say("run %d on %s", run, strings.Join(nodes, " "))
 		killed, err := o.spawn(ctx, v, after, out)
 		if err == nil {
-			err = ctx.Err() // the run may have ended by itself just then
+			err = ctx.Err() // the run may just have ended by itself
 		}
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func (o *options) solver(dir string, nodes []string, say func(string, ...any)) *
 	return &solver{Dir: dir, Ranks: o.ranks, Cells: o.cells, Steps: o.steps, Every: o.every, Nodes: nodes, Pause: o.pause, Say: say}
 }
 
-// spawn runs the solver in a process of its own and kills it after a time (0: never).
+// spawn runs the solver in a separate process and kills it after a time (0: never).
 func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out io.Writer) (killed bool, err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -214,7 +214,7 @@ func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out
 	return true, ctx.Err()
 }
 
-// child is a run of the solver.
+// child is one run of the solver.
 func child(ctx context.Context, args []string) error {
 	if len(args) != 7 {
 		return fmt.Errorf("%s has %d lines", childEnv, len(args))

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestStory is the example with fewer steps.
+// TestStory runs the example with fewer steps.
 func TestStory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out, err := os.Create("out")
@@ -37,7 +37,7 @@ func TestStory(t *testing.T) {
 	t.Logf("%s", b)
 }
 
-// TestFlags: wrong ones are errors.
+// TestFlags checks that wrong flags are errors.
 func TestFlags(t *testing.T) {
 	old := t.TempDir()
 	if err := os.Mkdir(filepath.Join(old, "disturbed"), 0o777); err != nil {
@@ -50,11 +50,11 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// interrupter calls stop as soon as it was written these words, one after the other.
+// interrupter calls stop when the given words have been written to it, one after the other.
 type interrupter struct {
 	words []string
 	stop  func()
-	text  string // since the last of them
+	text  string // text since the last word
 }
 
 func (w *interrupter) Write(b []byte) (int, error) {
@@ -72,14 +72,15 @@ func (w *interrupter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestInterrupted: ctrl-C ends the story in each of its parts, and leaves neither the temporary directory nor a run.
+// TestInterrupted checks that ctrl-C ends each part of the story, and leaves neither the temporary directory nor a running
+// process.
 func TestInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		name, steps string
 		words       []string
 	}{
 		{"before", "60", nil},
-		{"undisturbed", "1000000000", []string{"undisturbed run"}}, // ends by nothing else
+		{"undisturbed", "1000000000", []string{"undisturbed run"}}, // does not end by itself
 		{"disturbed", "60", []string{"run 1 on", "at step"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestInterrupted(t *testing.T) {
 			switch c.name {
 			case "before":
 				stop()
-			case "undisturbed": // as soon as it has saved something
+			case "undisturbed": // as soon as it has saved a file
 				out.stop = func() {
 					go func() {
 						for ctx.Err() == nil {

@@ -20,34 +20,34 @@ import (
 	"blobio/scr"
 )
 
-// solver is the heat equation on a rod of cells that is dealt out to ranks, each on a node of its own.
+// solver solves the heat equation on a rod of cells. The cells are distributed to ranks, each on its own node.
 type solver struct {
-	Dir   string // everything is below: nodes/ are the private disks, prefix/ is the parallel file system
+	Dir   string // base directory: nodes/ holds the private disks, prefix/ is the parallel file system
 	Ranks int
-	Cells int // of each rank
+	Cells int // number of cells of each rank
 	Steps int
-	Every int // steps between checkpoints
+	Every int // number of steps between checkpoints
 	Nodes []string
-	Pause time.Duration // of a step, so that there is time to be killed
+	Pause time.Duration // pause of each step, so that there is time for a kill
 	Say   func(format string, args ...any)
-	Log   *slog.Logger // of the library
+	Log   *slog.Logger // logger of the library
 }
 
 func (v *solver) prefix() string { return filepath.Join(v.Dir, "prefix") }
 
-// settings are what a job script would set.
+// settings returns the settings that a job script would make.
 func (v *solver) settings() (*scr.Params, error) {
 	return scr.LoadParams(scr.ParamSources{Environ: []string{
 		"SCR_PREFIX=" + v.prefix(),
 		"SCR_CNTL_BASE=/local", "SCR_CACHE_BASE=/local", "SCR_CACHE_SIZE=2", "SCR_CACHE_BYPASS=0",
 		"SCR_COPY_TYPE=XOR", "SCR_SET_SIZE=4",
-		"SCR_FLUSH=4", // each fourth checkpoint goes to the parallel file system
+		"SCR_FLUSH=4", // every fourth checkpoint goes to the parallel file system
 		fmt.Sprint("SCR_CHECKPOINT_INTERVAL=", v.Every),
 		"SCR_USER_NAME=example", "SCR_JOB_ID=1", "SCR_LOG_ENABLE=1", "SCR_LOG_SYSLOG_ENABLE=0",
 	}})
 }
 
-// run solves the equation from the newest checkpoint that there is, and leaves the temperatures in the file result.
+// run solves the equation from the newest checkpoint and writes the temperatures to the file result.
 func (v *solver) run(ctx context.Context) error {
 	if err := os.MkdirAll(v.prefix(), 0o777); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (v *solver) run(ctx context.Context) error {
 		s, err := scr.Open(ctx, c, &scr.Config{
 			Params: set, Dir: v.prefix(),
 			Node: node, NodeRoot: filepath.Join(v.Dir, "nodes", node),
-			NoCacheSync: true, // what happens here is that processes die and disks are lost
+			NoCacheSync: true, // here processes die and disks are lost, but power never fails
 			Logger:      v.Log,
 		})
 		if err != nil {
@@ -110,7 +110,7 @@ func (v *solver) rank(ctx context.Context, c comm.Comm, s *scr.Session) error {
 	return s.Close(ctx)
 }
 
-// initial is a hot spot in the middle of each rank's part.
+// initial returns the initial state: a hot spot in the middle of each rank's part.
 func (v *solver) initial(rank int) []float64 {
 	t := make([]float64, v.Cells)
 	for i := range t {
@@ -139,7 +139,7 @@ func (v *solver) advance(ctx context.Context, c comm.Comm, t []float64) error {
 
 const tagHalo = 1
 
-// neighbours exchanges the outermost cells with the ranks beside.
+// neighbours exchanges the outermost cells with the neighbouring ranks.
 func (v *solver) neighbours(ctx context.Context, c comm.Comm, t []float64) (left, right float64, err error) {
 	cell := func(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
 	r := c.Rank()
@@ -176,12 +176,13 @@ func (v *solver) neighbours(ctx context.Context, c comm.Comm, t []float64) (left
 	return left, right, nil
 }
 
-// base is the name of the blob dataset of a rank in a checkpoint. It has two files: the only subfile and the manifest.
+// base returns the base name of a rank's blob dataset in a checkpoint. The dataset has two files: the only subfile and the
+// manifest.
 func base(step, rank int) string { return fmt.Sprintf("step%d/heat%d", step, rank) }
 
 const subfile, manifest = ".0000", ".manifest"
 
-// checkpoint writes the part of this rank as a blob dataset, to where SCR wants it.
+// checkpoint writes this rank's part as a blob dataset to the path that SCR returns.
 func (v *solver) checkpoint(ctx context.Context, c comm.Comm, s *scr.Session, t []float64, step int) error {
 	if err := s.Start(ctx, fmt.Sprintf("step%d", step), scr.Checkpoint); err != nil {
 		return err
@@ -224,7 +225,7 @@ func (v *solver) write(ctx context.Context, c comm.Comm, s *scr.Session, t []flo
 	return w.Close(ctx)
 }
 
-// part is what a rank owns of the rod.
+// part returns the part of the rod that a rank owns.
 func (v *solver) part(rank int) []decomp.Req {
 	return []decomp.Req{{Offset: int64(rank * v.Cells), Length: int64(v.Cells)}}
 }
@@ -249,7 +250,7 @@ func (v *solver) restart(ctx context.Context, c comm.Comm, s *scr.Session, t []f
 		} else if !errors.Is(cerr, scr.ErrInvalid) {
 			return 0, cerr
 		}
-		// Some rank could not use it: the next older one.
+		// Some rank could not use the checkpoint: try the next older one.
 		copy(t, v.initial(c.Rank()))
 	}
 }
@@ -270,7 +271,7 @@ func (v *solver) read(ctx context.Context, c comm.Comm, s *scr.Session, t []floa
 	return r.ReadRuns(ctx, "temperature", 0, v.part(c.Rank()), t)
 }
 
-// result leaves the temperatures of all ranks in the file result.
+// result writes the temperatures of all ranks to the file result.
 func (v *solver) result(ctx context.Context, c comm.Comm, t []float64) error {
 	b := make([]byte, 0, 8*len(t))
 	for _, x := range t {

@@ -14,12 +14,12 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MapSource says where the maps of a job come from: files, or a generator.
+// MapSource is the source of a job's maps: files, or a generator.
 type MapSource struct {
 	Files  []string `json:"files,omitempty"`  // one map file, or .dat files
-	Factor int64    `json:"factor,omitempty"` // run lengths times this, as -e of E3SM-IO; 0 and 1 change nothing
+	Factor int64    `json:"factor,omitempty"` // multiplier of run lengths, as -e of E3SM-IO; 0 and 1 mean none
 
-	// Without files: sizes of generated maps; 0 is the size of the captured ones.
+	// Without files: sizes of generated maps; 0 means the size of the captured maps.
 	Ne     int `json:"ne,omitempty"`     // F
 	Levels int `json:"levels,omitempty"` // F and G
 	Cells  int `json:"cells,omitempty"`  // G
@@ -27,7 +27,7 @@ type MapSource struct {
 	Lon    int `json:"lon,omitempty"`    // I
 }
 
-// load makes the maps of a case for a number of ranks.
+// load loads or makes the maps of a case for a number of ranks.
 func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	if len(m.Files) == 0 && m.Factor > 1 {
 		return nil, fmt.Errorf("a factor requires map files, not generated maps")
@@ -53,13 +53,13 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := mapfile.Options{Coalesce: true} // as E3SM-IO
+	o := mapfile.Options{Coalesce: true} // as in E3SM-IO
 	maps := make([]*decomp.Map, len(f.Maps))
 	for k := range f.Maps {
 		own := o
 		own.Factor = m.Factor
 		if letter == "G" && len(f.Maps[k].Dims()) != 2 {
-			own.Factor = 0 // as E3SM-IO does
+			own.Factor = 0 // as in E3SM-IO
 		}
 		if maps[k], err = f.Maps[k].Map(ranks, own); err != nil {
 			return nil, fmt.Errorf("%s: D%d: %w", strings.Join(m.Files, ", "), k+1, err)
@@ -68,21 +68,21 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	return maps, nil
 }
 
-// Job is one history file to be written.
+// Job describes one history file to write.
 type Job struct {
 	Case     string    `json:"case"` // F_h0, F_h1, G, I_h0, I_h1
 	Maps     MapSource `json:"maps"`
 	Ranks    int       `json:"ranks"`
-	Records  int64     `json:"records"`  // of the unlimited dimension
-	Flush    int64     `json:"flush"`    // records between flushes, -1: one at the end
+	Records  int64     `json:"records"`  // number of records
+	Flush    int64     `json:"flush"`    // number of records between flushes, -1: one flush at the end
 	Float    bool      `json:"float"`    // record variables are float in the file, as with -j of E3SM-IO
-	FileMem  bool      `json:"file_mem"` // memory has the file's types, so that nothing is converted
+	FileMem  bool      `json:"file_mem"` // memory has the file's types, so no conversion is needed
 	Sync     bool      `json:"sync"`     // wait for the device before close returns
-	Names    bool      `json:"names"`    // with Sync: for the names of the files, too
-	Subfiles int       `json:"subfiles"` // 0: 1
+	Names    bool      `json:"names"`    // with Sync: also for the names of the files
+	Subfiles int       `json:"subfiles"` // 0 means 1
 
-	// Distinct is how many records have data of their own in memory, which then repeat, as in a model whose next
-	// step overwrites the last one. 0: all, so that the data of each record come from memory that nobody has read.
+	// Distinct is the number of records with their own data in memory. Later records repeat the data, as in a model whose next step
+	// overwrites the last one. 0: all records, so that each record's data come from memory not read before.
 	Distinct int64 `json:"distinct,omitempty"`
 }
 
@@ -103,9 +103,9 @@ type task struct {
 	maps   []*decomp.Map
 	values *e3smcases.Values
 
-	compute int64 // steps of spin that each rank does before each record
-	async   bool  // flushes are in the background
-	reused  bool  // the data of a record are overwritten by later ones, so that they are lent for a flush only
+	compute int64 // steps of spin that each rank computes before each record
+	async   bool  // flush in the background
+	reused  bool  // later records overwrite the data, so they are lent only until the next flush
 }
 
 func (j *Job) load() (*task, error) {
@@ -132,7 +132,7 @@ func (j *Job) load() (*task, error) {
 	return t, err
 }
 
-// records of a variable.
+// records returns the number of records of a variable.
 func (t *task) records(v int) int64 {
 	if t.c.Vars[v].Record {
 		return t.Records
@@ -140,10 +140,10 @@ func (t *task) records(v int) int64 {
 	return 1
 }
 
-// rankData is what one rank writes, by variable and record; nil where it writes nothing.
+// rankData holds the data that one rank writes, by variable and record; nil where it writes none.
 type rankData [][]any
 
-// fill makes the data of a rank: the unique pattern. Variables that are not decomposed are rank 0's.
+// fill makes the data of a rank with the unique pattern. Rank 0 has the variables that are not decomposed.
 func (t *task) fill(rank int) (rankData, error) {
 	d := make(rankData, len(t.c.Vars))
 	for v := range t.c.Vars {
@@ -187,7 +187,7 @@ func (t *task) fillAll() ([]rankData, error) {
 	return out, nil
 }
 
-// bytes of the data in memory.
+// bytes returns the size of the data in memory.
 func (d rankData) bytes() (n int64) {
 	for _, recs := range d {
 		for _, x := range recs {
@@ -200,7 +200,7 @@ func (d rankData) bytes() (n int64) {
 	return n
 }
 
-// options of a writer of this job.
+// options returns the writer options of this job.
 func (t *task) options(l blob.Layout) *blob.Options {
 	o := &blob.Options{Layout: l, Subfiles: t.Subfiles, Force: true, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
 	if t.Sync {
@@ -213,7 +213,7 @@ func (t *task) options(l blob.Layout) *blob.Options {
 		o.Retain = blob.LendUntilFlush
 	}
 	if l == blob.ProcessCentric && t.Flush > 0 && t.Records > 1 {
-		o.Records = t.Records // so that a flush writes
+		o.Records = t.Records // makes each flush write
 	}
 	return o
 }

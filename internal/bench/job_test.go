@@ -6,7 +6,7 @@ import (
 	"blobio/blob"
 )
 
-// TestReused: what a later record overwrites is lent for a flush only, and the records repeat.
+// TestReused checks that reused data are lent only until the next flush, and that the records repeat.
 func TestReused(t *testing.T) {
 	j := Job{Case: "G", Ranks: 2, Records: 3, Distinct: 1, Maps: MapSource{Cells: 120, Levels: 4}}
 	task, err := j.load()

@@ -12,30 +12,30 @@ import (
 	"blobio/internal/subfile"
 )
 
-// KnobKind is what a knob takes.
+// KnobKind is the kind of value that a knob accepts.
 type KnobKind uint8
 
 const (
 	NumberKnob KnobKind = iota
-	SizeKnob            // bytes; a number here, with a unit where a user writes it
-	WordKnob            // one of Words, or what Set knows
+	SizeKnob            // in bytes; users may add a unit
+	WordKnob            // one of Words, or a word that Set accepts
 	SwitchKnob          // yes or no
 )
 
-// Settings are what knobs set.
+// Settings are the options that knobs set.
 type Settings struct {
 	Write blob.Options
 	Read  blob.OpenOptions
 }
 
-// A Knob is an option of writers or readers, under the name that it has wherever a user sets it.
+// A Knob is an option of writers or readers, with the name that users set it by.
 type Knob struct {
 	Name  string
-	Field string // of blob.Options; of blob.OpenOptions behind "Open."
+	Field string // field of blob.Options, or of blob.OpenOptions with the prefix "Open."
 	Usage string
 	Kind  KnobKind
 	Words []string
-	Def   string // what it is if nobody sets it
+	Def   string // default
 	set   func(s *Settings, n int64, word string) error
 }
 
@@ -60,7 +60,7 @@ func (k *Knob) Set(s *Settings, value string) error {
 		return k.set(s, n, value)
 	}
 	n := slices.Index(k.Words, value)
-	if n < 0 && k.Name != "compress" { // which has levels
+	if n < 0 && k.Name != "compress" { // compression has levels
 		return bad()
 	}
 	return k.set(s, int64(n), value)
@@ -76,7 +76,7 @@ func (k *Knob) wants() string {
 	return strings.Join(k.Words, ", ")
 }
 
-// Knobs are all options of blob's writers and readers but those that say what is written: layout, records and force.
+// Knobs returns all options of blob's writers and readers except layout, records and force, which determine what is written.
 func Knobs() []Knob {
 	return []Knob{
 		{"grouping", "Grouping", "how ranks are dealt to subfiles", WordKnob, []string{"node", "block", "roundrobin"}, "node",

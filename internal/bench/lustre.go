@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lustre asks Lustre's lfs about the directory of a sweep. Tests set another one.
+// lustre runs Lustre's lfs on the directory of a sweep. Tests replace it.
 type lustre struct {
 	here bool // the directory is on Lustre
 	run  func(ctx context.Context, args ...string) (string, error)
@@ -29,7 +29,7 @@ func runLfs(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// targets is how many targets the file system has, 0 if it does not tell.
+// targets returns the number of targets of the file system, 0 if unknown.
 func (l *lustre) targets(ctx context.Context, dir string) int {
 	if !l.here {
 		return 0
@@ -49,7 +49,7 @@ func countTargets(text string) (n int) {
 	return n
 }
 
-// setStripe gives the files that are made in a directory units and a number of targets.
+// setStripe sets stripe size and number of targets for new files in a directory.
 func (l *lustre) setStripe(ctx context.Context, dir string, size, count int) error {
 	if !l.here || size == 0 && count == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the processor time of this process, user and system, in seconds.
+// cpuTime returns the processor time of this process, user and system, in seconds.
 func cpuTime() float64 {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -19,15 +19,15 @@ func cpuTime() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// settle waits until what was written on the file system of a directory is on its device: with buffered writes, who comes
-// next would be held up until that is done.
+// settle waits until all data written to the file system of a directory are on its device. Otherwise pending buffered writes
+// would delay the next measurement.
 func settle(dir string) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	unix.Syncfs(int(f.Fd())) // its error concerns what nobody asked to be synced
+	unix.Syncfs(int(f.Fd())) // an error concerns data whose sync nobody requested
 }
 
 func cpuModel() string {
@@ -43,7 +43,7 @@ func cpuModel() string {
 	return ""
 }
 
-// memoryTotal is the memory of the machine in bytes; 0 if not known.
+// memoryTotal returns the memory of the machine in bytes; 0 if unknown.
 func memoryTotal() int64 { return meminfo("MemTotal") }
 
 func meminfo(name string) int64 {
@@ -77,7 +77,7 @@ func loadAverage() string {
 	return f[0]
 }
 
-// fileSystem names the type of the file system that holds dir, and its free bytes.
+// fileSystem returns the type of the file system that holds dir, and its free bytes.
 func fileSystem(dir string) (name string, free int64) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -95,7 +95,7 @@ func fileSystem(dir string) (name string, free int64) {
 	return name, int64(s.Bavail) * int64(s.Bsize)
 }
 
-// fuseName is the file system of a directory that is mounted by FUSE, with the name of its volume: "glusterfs-scratch".
+// fuseName returns the file system of a FUSE mount with the name of its volume: "glusterfs-scratch".
 func fuseName(dir string) (name string, ok bool) {
 	dir, err := filepath.Abs(dir)
 	b, rerr := os.ReadFile("/proc/self/mounts")
@@ -121,13 +121,13 @@ func fuseName(dir string) (name string, ok bool) {
 	return name, ok
 }
 
-// forgetFile takes a file that is synced out of the page cache, as far as the kernel does.
+// forgetFile removes a synced file from the page cache, as far as the kernel allows.
 func forgetFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
+	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // only advice
 	return nil
 }

@@ -11,17 +11,17 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// rawBlock is the size of a single plain write or read, in bytes.
+// rawBlock is the size of one plain write or read, in bytes.
 const rawBlock = 1 << 20
 
-// rawWriting is how plain writes beside a row are done.
+// rawWriting describes the plain writes measured next to a row.
 type rawWriting struct {
 	writers int
 	sync    bool // wait for the device
-	names   bool // and for the name of the file
+	names   bool // also wait for the name of the file
 }
 
-// rawWrites measures plain writes of the bytes of the row.
+// rawWrites measures plain writes of the same number of bytes as the row.
 func (s *session) rawWrites(w rawWriting) func(context.Context, *Row) error {
 	return func(ctx context.Context, r *Row) error {
 		if err := ctx.Err(); err != nil {
@@ -35,8 +35,8 @@ func (s *session) rawWrites(w rawWriting) func(context.Context, *Row) error {
 	}
 }
 
-// rawWritesInstead is rawWrites after clear has removed the dataset of the row: where files are memory, or the disk is nearly full,
-// the plain writes get the pages and blocks that it had. Others may be several times slower.
+// rawWritesInstead is rawWrites after clear has removed the row's dataset. If files are in memory, or the disk is nearly full,
+// the plain writes then reuse its pages and blocks. New ones may be several times slower.
 func (s *session) rawWritesInstead(clear func() error, w rawWriting) func(context.Context, *Row) error {
 	bound := s.rawWrites(w)
 	return func(ctx context.Context, r *Row) error {
@@ -48,7 +48,7 @@ func (s *session) rawWritesInstead(clear func() error, w rawWriting) func(contex
 	}
 }
 
-// run times a file from open to close, with its syncs. The file is removed.
+// run times a file from open to close, including syncs, and removes the file.
 func (w rawWriting) run(name string, size int64) (took time.Duration, err error) {
 	block := make([]byte, rawBlock)
 	for i := range block {
@@ -77,7 +77,7 @@ func (w rawWriting) run(name string, size int64) (took time.Duration, err error)
 	return time.Since(start), err
 }
 
-// rawReads measures plain reads of a file, by as many readers as there are cores.
+// rawReads measures plain reads of a file, with one reader per core.
 func (s *session) rawReads(file string) func(context.Context, *Row) error {
 	return func(ctx context.Context, r *Row) error {
 		if err := ctx.Err(); err != nil {
@@ -110,7 +110,7 @@ func (s *session) rawReads(file string) func(context.Context, *Row) error {
 	}
 }
 
-// striped gives blocks to workers in turn and waits for all.
+// striped assigns blocks to workers in turn and waits for all.
 func striped(size int64, workers int, f func(w int, off int64, n int) error) error {
 	return par.Each(context.Background(), workers, workers, func(_ context.Context, w int) error {
 		for off := int64(w) * rawBlock; off < size; off += int64(workers) * rawBlock {

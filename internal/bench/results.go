@@ -16,23 +16,23 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Host is where a run took place.
+// Host is the machine of a run.
 type Host struct {
 	System  string `json:"system"` // kernel
 	Arch    string `json:"arch"`
 	CPU     string `json:"cpu"`
 	Cores   int    `json:"cores"`
-	Memory  int64  `json:"memory"`          // bytes
-	Load    string `json:"load"`            // average of a minute, before the run
-	LoadEnd string `json:"load_at_the_end"` // of the run, which makes load itself
+	Memory  int64  `json:"memory"`          // in bytes
+	Load    string `json:"load"`            // one-minute average before the run
+	LoadEnd string `json:"load_at_the_end"` // at the end of the run, which itself causes load
 }
 
-// String is the host in a line.
+// String describes the host in one line.
 func (h Host) String() string {
 	return fmt.Sprintf("%d cores of %s, %d GiB, %s %s", h.Cores, h.CPU, (h.Memory+1<<29)>>30, h.System, h.Arch)
 }
 
-// Results are what one run of the bench found: a file.
+// Results are the results of one run of the bench, stored in a file.
 type Results struct {
 	Version    int      `json:"version"` // 1
 	Date       string   `json:"date"`    // RFC 3339
@@ -41,10 +41,10 @@ type Results struct {
 	FileSystem string   `json:"file_system"`
 	Go         string   `json:"go"`
 	Blobio     string   `json:"blobio"`
-	Runs       int      `json:"runs"`  // of each row
-	Quick      bool     `json:"quick"` // a smoke run: the figures mean nothing
+	Runs       int      `json:"runs"`  // runs of each row
+	Quick      bool     `json:"quick"` // a smoke test: the figures are meaningless
 	Rows       []Row    `json:"rows"`
-	Skipped    []string `json:"skipped,omitempty"` // what could not be measured, and why
+	Skipped    []string `json:"skipped,omitempty"` // measurements that were not possible, with reasons
 }
 
 const resultsVersion = 1
@@ -67,7 +67,7 @@ func newResults(o *Options) *Results {
 	return r
 }
 
-// Name is what the file is called: date, workloads, file system.
+// Name returns the file name: date, workloads, file system.
 func (r *Results) Name() string {
 	what := strings.Join(r.Workloads, "+")
 	day, _, _ := strings.Cut(r.Date, "T")
@@ -75,8 +75,8 @@ func (r *Results) Name() string {
 	return fmt.Sprintf("%s-%s-%s-%s.json", day, clock, what, strings.ReplaceAll(r.FileSystem, " ", "-"))
 }
 
-// Save writes the results as a file of the directory, which is made, and returns its name. No file
-// is replaced: what was run in the same minute gets a number. A file that cannot be completed is removed.
+// Save writes the results to a new file in the directory and returns its name. It creates a missing directory. It replaces no
+// file: results of the same minute get a number. It removes a file that it cannot complete.
 func (r *Results) Save(dir string) (string, error) { return r.save(vfs.OS, dir) }
 
 func (r *Results) save(fsys vfs.FS, dir string) (string, error) {
@@ -104,8 +104,7 @@ func (r *Results) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// CanSave makes a directory, and returns an error if results cannot be kept there. It is for
-// use before a long run.
+// CanSave creates a directory and returns an error if results cannot be stored there. Call it before a long run.
 func CanSave(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -117,10 +116,10 @@ func CanSave(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// maxJSON is how long a file of results or of work is at most, in bytes.
+// maxJSON is the maximum size of a results file, in bytes.
 const maxJSON = 256 << 20
 
-// LoadResults reads a file of results.
+// LoadResults reads a results file.
 func LoadResults(name string) (*Results, error) {
 	b, err := vfs.ReadText(name, maxJSON)
 	if err != nil {
@@ -144,7 +143,7 @@ func LoadResults(name string) (*Results, error) {
 	return r, nil
 }
 
-// measured reports whether the figures are such as are measured, so that rates and shares are numbers that can be drawn.
+// measured reports whether the figures are valid measurements, so that rates and shares are finite.
 func (r *Row) measured() bool {
 	times := func(s []float64) bool {
 		return len(s) > 0 && slices.Min(s) > 1e-12 && slices.Max(s) < 1e9

@@ -42,7 +42,7 @@ func TestResultsAreChecked(t *testing.T) {
 	}
 }
 
-// TestSaveWhole: results replace no others, and on a full disk no part of them stays.
+// TestSaveWhole checks that results never replace older ones, and that a full disk leaves no partial file.
 func TestSaveWhole(t *testing.T) {
 	mem := vfs.NewMem()
 	r := Results{Version: resultsVersion, Date: "2026-11-21T10:11:12Z", Workloads: []string{"check"}, FileSystem: "tmpfs"}

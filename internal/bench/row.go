@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// A Bound is what the bytes of a row take without what is measured: it is
-// measured in the same run, in turn with it.
+// A Bound is the time of plain I/O with the same bytes. It is measured in the same run, in turn with the row.
 type Bound struct {
 	What    string    `json:"what"`  // "raw write", "raw read"
-	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file or a part of the memory
+	Bytes   int64     `json:"bytes"` // same as the row's, except for a share of a file or a part of the memory
 	Seconds []float64 `json:"seconds"`
 }
 
@@ -21,9 +20,9 @@ type Row struct {
 	What     string `json:"what"` // "write", "read of T", "convert to canonical"
 	Who      string `json:"who"`  // "variable-centric", "process-centric"
 	Ranks    int    `json:"ranks,omitempty"`
-	Sync     bool   `json:"sync"` // whether the device has been waited for
+	Sync     bool   `json:"sync"` // the run waited for the device
 
-	Bytes   int64                `json:"bytes"` // of the files written, or of the elements read
+	Bytes   int64                `json:"bytes"` // size of the files written or of the elements read
 	Seconds []float64            `json:"seconds"`
 	CPU     []float64            `json:"cpu_seconds,omitempty"`
 	Phases  map[string][]float64 `json:"phases,omitempty"`
@@ -32,10 +31,10 @@ type Row struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Median time in seconds.
+// Median returns the median time in seconds.
 func (r *Row) Median() float64 { return median(r.Seconds) }
 
-// Rate is bytes per second at the median time.
+// Rate returns bytes per second at the median time.
 func (r *Row) Rate() float64 { return float64(r.Bytes) / r.Median() }
 
 // Bound returns the named bound, or nil.
@@ -48,7 +47,7 @@ func (r *Row) Bound(what string) *Bound {
 	return nil
 }
 
-// Share is the rate of the row over the rate of the bound: 1 is as fast. NaN without the bound.
+// Share returns the rate of the row divided by the rate of the bound. It is NaN without the bound.
 func (r *Row) Share(what string) float64 {
 	b := r.Bound(what)
 	if b == nil {
@@ -57,7 +56,7 @@ func (r *Row) Share(what string) float64 {
 	return r.Rate() * median(b.Seconds) / float64(b.Bytes)
 }
 
-// add keeps what one run took.
+// add adds the result of one run.
 func (r *Row) add(t Took) {
 	r.Seconds = append(r.Seconds, t.Seconds)
 	if t.CPU > 0 {
@@ -92,10 +91,10 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// Range is the least and the greatest time, in seconds.
+// Range returns the minimum and maximum time in seconds.
 func (r *Row) Range() (least, most float64) { return slices.Min(r.Seconds), slices.Max(r.Seconds) }
 
-// OfRaw is the share of the plain writes or reads beside the row, if there are some.
+// OfRaw returns the share of the plain writes or reads of the row, if measured.
 func (r *Row) OfRaw() (share float64, ok bool) {
 	for _, what := range []string{"raw write", "raw read"} {
 		if r.Bound(what) != nil {
@@ -105,7 +104,7 @@ func (r *Row) OfRaw() (share float64, ok bool) {
 	return 0, false
 }
 
-// Seconds formats a time in a unit that suits it.
+// Seconds formats a time in a suitable unit.
 func Seconds(s float64) string {
 	switch {
 	case s < 1e-3:

@@ -12,21 +12,21 @@ import (
 	"blobio/blob"
 )
 
-// Options of Run. The zero value of a field means its default.
+// Options are the options of Run. The zero value of a field means its default.
 type Options struct {
-	Dir   string // where the files go, in a directory of their own that is removed; required
-	Runs  int    // of each row, default 5
-	Quick bool   // smallest sizes, two runs: a test of the bench, not a measurement
+	Dir   string // required; files go into a new subdirectory, which is removed afterwards
+	Runs  int    // runs of each row, default 5
+	Quick bool   // smallest sizes and two runs: tests the bench and measures nothing
 	At    func(stage string, done, total int64)
 }
 
-// A Workload is a named set of rows.
+// A Workload is a named group of rows.
 type Workload struct {
 	Name, About string
 	run         func(*session, context.Context) error
 }
 
-// Workloads lists what Run can run, in order.
+// Workloads lists the workloads of Run, in order.
 func Workloads() []Workload {
 	return []Workload{
 		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},
@@ -40,7 +40,8 @@ func Workloads() []Workload {
 	}
 }
 
-// Run runs the named workload and returns the results, also those up to an error. Whatever it wrote but the results is removed.
+// Run runs the named workloads and returns the results, including those before an error. It removes all files that it wrote
+// except the results.
 func Run(ctx context.Context, o Options, name string) (res *Results, err error) {
 	if o.Runs == 0 {
 		o.Runs = 5
@@ -85,7 +86,7 @@ type session struct {
 	name string // of the workload
 }
 
-// sweep removes what a part of a workload has left, so that memory file systems do not fill up.
+// sweep removes files of a finished part of a workload, so that memory file systems do not fill up.
 func (s *session) sweep() error {
 	names, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -101,12 +102,12 @@ func (s *session) sweep() error {
 
 func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
-// skip records what is not in the results, and why.
+// skip records a measurement that was not possible, with the reason.
 func (s *session) skip(what string, err error) {
 	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, err.Error()))
 }
 
-// room is an error if the file system lacks the bytes.
+// room returns an error if the file system has too little space.
 func (s *session) room(bytes int64) error {
 	if fs, free := fileSystem(s.dir); free > 0 && free < bytes {
 		return fmt.Errorf("%s has %d MiB free, want %d: %w", fs, free>>20, bytes>>20, errSkip)
@@ -114,28 +115,28 @@ func (s *session) room(bytes int64) error {
 	return nil
 }
 
-// A runner is one of several things that take turns.
+// A runner is one of several measurements that take turns.
 type runner struct {
 	row *Row
 	run func(ctx context.Context) (Took, error)
 
-	// clear removes what an earlier run has left, nil: nothing. The file system gives the blocks back before the clock of run
-	// starts, as it does before a bound.
+	// clear removes files of an earlier run; nil: none. The file system frees the blocks before the clock of run starts, as it does
+	// before a bound.
 	clear func() error
 
-	// bound measures what belongs beside the row, once in each run; nil: nothing.
+	// bound measures the bounds, once in each run; nil: none.
 	bound func(ctx context.Context, r *Row) error
 }
 
-// race runs all in turn, as often as the session says, and keeps the rows. The first turn
-// of each is not kept if warm is set: it makes pages and caches.
+// race runs all runners in turn, as often as the session requires, and keeps the rows. If warm is set, it drops each runner's
+// first turn, which fills pages and caches.
 func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 	first := 0
 	if warm {
 		first = -1
 	}
 	defer func() {
-		for _, r := range list { // also those that were cut short, as far as they came
+		for _, r := range list { // including incomplete rows
 			if len(r.row.Seconds) > 0 {
 				s.keep(r.row)
 			}
@@ -180,13 +181,13 @@ func (s *session) keep(r *Row) {
 	s.res.Rows = append(s.res.Rows, *r)
 }
 
-// The layouts as rows name them.
+// The layout names in rows.
 const (
 	vcName = "variable-centric"
 	pcName = "process-centric"
 )
 
-// layouts of blobio, in the order of tables.
+// layouts of blobio, in table order.
 var layouts = []blob.Layout{blob.VariableCentric, blob.ProcessCentric}
 
 func fileBytes(name string) (int64, error) {
@@ -197,7 +198,7 @@ func fileBytes(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// datasetBytes is the size of all subfiles.
+// datasetBytes returns the size of all subfiles.
 func datasetBytes(ctx context.Context, name string) (n int64, err error) {
 	r, err := blob.Open(ctx, name, nil)
 	if err != nil {
@@ -214,7 +215,8 @@ func datasetBytes(ctx context.Context, name string) (n int64, err error) {
 	return n, nil
 }
 
-// beginning lists the files whose path begins so, sorted. Nothing in it is a pattern, as the user names the directory.
+// beginning lists the files whose path has the given prefix, sorted. The prefix is not a pattern, because the user names the
+// directory.
 func beginning(path string) (files []string, err error) {
 	dir, base := filepath.Split(path)
 	list, err := os.ReadDir(filepath.Clean(dir))
@@ -240,5 +242,5 @@ func removeDataset(name string) error {
 	return nil
 }
 
-// writers is how many write at once: ranks of one process share its workers.
+// writers returns the number of concurrent writers: ranks of one process share its workers.
 func writers() int { return cores() }

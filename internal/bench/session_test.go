@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestQuick runs workloads at the smallest size, for their code: two, all with BLOBIO_LONG.
+// TestQuick runs workloads at the smallest size to test their code: two of them, or all with BLOBIO_LONG.
 func TestQuick(t *testing.T) {
 	dir := t.TempDir()
 	for _, w := range Workloads() {
@@ -31,7 +31,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// sound looks whether the results can be what they say.
+// sound checks that the results are plausible.
 func sound(t *testing.T, r *Results) {
 	t.Helper()
 	if len(r.Rows) == 0 && len(r.Skipped) == 0 {
@@ -57,7 +57,7 @@ func sound(t *testing.T, r *Results) {
 	}
 }
 
-// TestInterrupt: nothing is left behind, and the error says what happened.
+// TestInterrupt checks that an interrupted run leaves no files and returns a clear error.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,13 +76,13 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptedRows: what was done up to an interrupt is in the results, also of rows that are not complete.
+// TestInterruptedRows checks that results before an interrupt are kept, including incomplete rows.
 func TestInterruptedRows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	calls := 0
 	r, err := Run(ctx, Options{Dir: t.TempDir(), Quick: true, At: func(string, int64, int64) {
-		if calls++; calls == 5 { // two to warm up, two in the first turn
+		if calls++; calls == 5 { // two warm-up calls, two calls in the first turn
 			cancel()
 		}
 	}}, "shared")
@@ -96,9 +96,9 @@ func TestInterruptedRows(t *testing.T) {
 	}
 }
 
-// TestBoundsHaveTheRoom: plain writes of memory files do not run beside the dataset that they are compared with.
+// TestBoundsHaveTheRoom checks that plain writes to memory files do not run while the compared dataset still exists.
 func TestBoundsHaveTheRoom(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a[b") // not a pattern
+	dir := filepath.Join(t.TempDir(), "a[b") // must not be treated as a pattern
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestUnknownWorkload(t *testing.T) {
 	}
 }
 
-// TestClearBeforeTheClock: what an earlier run has left is gone before the clock of the next one runs, in each turn.
+// TestClearBeforeTheClock checks that in each turn files of an earlier run are removed before the clock starts.
 func TestClearBeforeTheClock(t *testing.T) {
 	s := &session{Options: Options{Runs: 3, At: func(string, int64, int64) {}}, dir: t.TempDir(), res: &Results{}, name: "x"}
 	left := s.path("left")

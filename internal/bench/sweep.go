@@ -21,21 +21,21 @@ import (
 // SweepOptions say how a sweep runs.
 type SweepOptions struct {
 	Plan  SweepPlan
-	State string        // file that keeps what was found; a sweep that was cut off goes on from it
-	World comm.Comm     // of the processes that are ranks: all of them call RunSweep; nil: ranks are goroutines of this process
-	Limit time.Duration // no run begins after it; 0: none
-	Retry bool          // runs that failed are run again
-	Anew  bool          // what State holds is replaced
+	State string        // file that keeps the results; an interrupted sweep continues from it
+	World comm.Comm     // processes that act as ranks and all call RunSweep; nil: ranks are goroutines of this process
+	Limit time.Duration // no run starts after this time; 0: no limit
+	Retry bool          // repeat failed runs
+	Anew  bool          // replace the content of State
 
-	At  func(stage string, done, total int64) // on the first rank
+	At  func(stage string, done, total int64) // called on the first rank
 	Log func(string)
 
 	fail   func(rank, run int) error // tests: an error of one rank in a run
-	lustre *lustre                   // tests: another one
+	lustre *lustre                   // tests: replacement
 }
 
-// RunSweep runs the points of a sweep that were not run yet, and returns all that is known, also those up to an error; on ranks other than the first nil.
-// A run that fails on any rank is recorded, and the next one follows.
+// RunSweep runs the remaining points of a sweep and returns all results, including those before an error. On ranks other than the
+// first it returns nil. If a run fails on any rank, RunSweep records the failure and continues with the next run.
 func RunSweep(ctx context.Context, o SweepOptions) (res *Sweep, err error) {
 	s := &sweeper{SweepOptions: o, first: o.World == nil || o.World.Rank() == 0, groups: map[[2]int]sweepGroup{}}
 	if s.At == nil {
@@ -74,16 +74,16 @@ func RunSweep(ctx context.Context, o SweepOptions) (res *Sweep, err error) {
 // sweeper is one call of RunSweep.
 type sweeper struct {
 	SweepOptions
-	first  bool // of the ranks: it decides, prints and keeps
+	first  bool // the first rank decides, prints and stores results
 	lease  *durable.Lease
 	res    *Sweep
 	fs     lustre
 	began  time.Time
 	points []SweepPoint
 
-	groups map[[2]int]sweepGroup // of processes, by ranks and ranks of a node
-	task   *task                 // of the last point
-	key    string                // what it was made of
+	groups map[[2]int]sweepGroup // groups of processes, by number of ranks and ranks per node
+	task   *task                 // task of the last point
+	key    string                // identifies the task
 }
 
 // agree returns an error on all processes if one has an error.
@@ -94,7 +94,7 @@ func (s *sweeper) agree(ctx context.Context, err error) error {
 	return comm.Agree(ctx, s.World, err)
 }
 
-// begin reads what is known, and begins a session.
+// begin reads the stored results and begins a session.
 func (s *sweeper) begin(ctx context.Context) error {
 	if err := s.Plan.fill(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		return fmt.Errorf("no point of the sweep is possible: %s", s.res.Left[0].Why)
 	}
 	s.res.All = s.runs()
-	if err := os.RemoveAll(s.res.Work); err != nil { // what a session that was cut off has left
+	if err := os.RemoveAll(s.res.Work); err != nil { // left by an interrupted session
 		return err
 	}
 	if err := s.res.save(s.State, s.lease.Check); err != nil { // first, so that the next session knows the directory
@@ -164,14 +164,14 @@ func (s *sweeper) begin(ctx context.Context) error {
 	return os.Mkdir(s.res.Work, 0o777)
 }
 
-// ownWork reports whether name is a directory such as sweeps of dir make.
+// ownWork reports whether name is a work directory of a sweep in dir.
 func ownWork(name, dir string) bool {
 	id, ok := strings.CutPrefix(filepath.Base(name), "blobio-sweep-")
 	_, err := hex.DecodeString(id)
 	return ok && err == nil && len(id) == 16 && filepath.Dir(name) == dir
 }
 
-// lay makes points and runs of the plan.
+// lay lists points and runs of the plan.
 func (s *sweeper) lay() {
 	s.began = time.Now()
 	s.Plan.Targets = s.res.Targets
@@ -182,10 +182,10 @@ func (s *sweeper) lay() {
 	s.res.Points = len(s.points)
 }
 
-// runs is how many there are: each point once, then each again.
+// runs returns the number of runs: each point once, then each again.
 func (s *sweeper) runs() int { return len(s.points) * s.Plan.Repeats }
 
-// share gives all processes the plan as the first one has it.
+// share sends the first process's plan to all processes.
 func (s *sweeper) share(ctx context.Context) (err error) {
 	if s.World == nil {
 		return nil
@@ -211,7 +211,7 @@ func (s *sweeper) share(ctx context.Context) (err error) {
 	return nil
 }
 
-// next is the run that comes next, -1 if there is none. The first rank decides, and notes that it begins.
+// next returns the next run, -1 if there is none. The first rank decides and records the start of the run.
 func (s *sweeper) next(ctx context.Context) (n int, err error) {
 	n = -1
 	if s.first {
@@ -253,7 +253,7 @@ func (s *sweeper) choose(ctx context.Context) (int, error) {
 	}
 }
 
-// run is a run without figures.
+// run returns a run without figures.
 func (s *sweeper) run(n int) SweepRun {
 	p := n % len(s.points)
 	axes := SweepPoint{}
@@ -263,7 +263,7 @@ func (s *sweeper) run(n int) SweepRun {
 	return SweepRun{Run: n, Point: p, Repeat: n / len(s.points), Session: len(s.res.Sessions) - 1, Date: now(), Axes: axes}
 }
 
-// keep records a run. Only the first rank does.
+// keep records a run, only on the first rank.
 func (s *sweeper) keep(r SweepRun, err error) error {
 	if err != nil {
 		r = SweepRun{Run: r.Run, Point: r.Point, Repeat: r.Repeat, Session: r.Session, Date: r.Date, Axes: r.Axes, Error: err.Error()}
@@ -273,7 +273,8 @@ func (s *sweeper) keep(r SweepRun, err error) error {
 	return s.res.save(s.State, s.lease.Check)
 }
 
-// one does one run and records it. An error ends the sweep: the run was cut off, or the processes do not hear of each other any more.
+// one does one run and records it. An error ends the sweep: the run was interrupted, or the communication between processes
+// failed.
 func (s *sweeper) one(ctx context.Context, n int) error {
 	run := s.run(n)
 	dir := filepath.Join(s.res.Work, fmt.Sprintf("r%d", n))

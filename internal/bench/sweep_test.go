@@ -16,13 +16,13 @@ import (
 	"blobio/internal/base/durable"
 )
 
-// smallSweep is a plan of tiny data.
+// smallSweep returns a plan with tiny data.
 func smallSweep(dir string, axes map[string][]string) SweepOptions {
 	return SweepOptions{State: filepath.Join(dir, "sweep.json"), Plan: SweepPlan{Axes: axes, Records: 3, Even: EvenSize{Vars: 2, Elements: 30, Pieces: 3},
 		Repeats: 2, Verify: true, Dir: dir, Memory: 1 << 20}}
 }
 
-// left returns the names in a directory, without the files of kept results.
+// left returns the names in a directory, except files of stored results.
 func left(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -37,7 +37,7 @@ func left(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestSweep: each point is written, read and verified in each way to do so, and nothing stays but the results.
+// TestSweep writes, reads and verifies each point in each possible way. Only the results remain.
 func TestSweep(t *testing.T) {
 	for _, c := range []struct {
 		points int
@@ -53,10 +53,10 @@ func TestSweep(t *testing.T) {
 				p.Drop = "true"
 			}
 		}},
-		{3, func(p *SweepPlan) { // compression is for one layout
+		{3, func(p *SweepPlan) { // only one layout supports compression
 			p.Axes = map[string][]string{"ranks": {"3"}, "layout": {"variable", "process"}, "compress": {"off", "zstd:1"}, "retain": {"copy"}}
 		}},
-		{2, func(p *SweepPlan) { // a record at a time fits
+		{2, func(p *SweepPlan) { // one record at a time fits
 			p.Axes = map[string][]string{"ranks": {"2", "4"}, "buffer": {"65536"}, "durability": {"none"}}
 			p.Weak, p.Memory = true, 2000
 		}},
@@ -110,11 +110,11 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepSizes: strong scaling keeps the data, weak scaling lets them grow with the ranks.
+// TestSweepSizes checks that strong scaling keeps the data size and that weak scaling increases it with the ranks.
 func TestSweepSizes(t *testing.T) {
 	for _, c := range []struct {
 		axes map[string][]string
-		off  float64 // of what a mesh can give
+		off  float64 // tolerance, because of mesh sizes
 	}{
 		{map[string][]string{"ranks": {"16", "4"}}, 0},
 		{map[string][]string{"ranks": {"4", "16"}, "case": {"F_h1"}}, 0.02},
@@ -136,7 +136,7 @@ func TestSweepSizes(t *testing.T) {
 			if got := float64(many) / float64(few); got < want*(1-c.off) || got > want*(1+c.off) {
 				t.Errorf("%v, weak %v: 4 times the ranks have %.2f times the data", c.axes, weak, got)
 			}
-			for i, p := range x.Points { // with the ranks of the point it is what the table says of it
+			for i, p := range x.Points { // with the ranks of the point, the size equals the table's
 				k, err := o.Plan.task(p, p.int("ranks"))
 				if err != nil || k.fileBytes() != x.Bytes[i] {
 					t.Errorf("%v: %d bytes, want %d, %v", p, k.fileBytes(), x.Bytes[i], err)
@@ -146,7 +146,7 @@ func TestSweepSizes(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOn: a sweep that is cut off in any run goes on there, and is in the end what it would have been; another plan is refused.
+// TestSweepGoesOn interrupts a sweep in any run. The sweep continues there with the same final results; another plan is rejected.
 func TestSweepGoesOn(t *testing.T) {
 	axes := map[string][]string{"ranks": {"2", "3"}, "layout": {"variable", "process"}, "durability": {"none"}}
 	for _, cut := range []int{0, 3, 7} {
@@ -217,7 +217,8 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestSweepFailures: an error of one rank fails its run, and the next run follows. A run that ends its session again and again is passed over.
+// TestSweepFailures checks that an error of one rank fails its run and that the next run follows. A run that repeatedly ends its
+// session is skipped.
 func TestSweepFailures(t *testing.T) {
 	dir := t.TempDir()
 	o := smallSweep(dir, map[string][]string{"ranks": {"4"}, "flush": {"1", "2", "3"}})
@@ -260,7 +261,7 @@ func TestSweepFailures(t *testing.T) {
 	}
 }
 
-// TestSweepDamage: what is read is compared.
+// TestSweepDamage checks that read data are compared.
 func TestSweepDamage(t *testing.T) {
 	if _, err := exec.LookPath("dd"); err != nil {
 		t.Skip(err)
@@ -278,7 +279,7 @@ func TestSweepDamage(t *testing.T) {
 	}
 }
 
-// TestSweepRefused: plans that cannot be, and files that are none.
+// TestSweepRefused checks that invalid plans and invalid files are rejected.
 func TestSweepRefused(t *testing.T) {
 	for _, c := range []struct {
 		words  string
@@ -305,7 +306,7 @@ func TestSweepRefused(t *testing.T) {
 			t.Errorf("%v, want %q in it; %+v", err, c.words, s)
 		}
 	}
-	// A file that was made up is not obeyed: nothing outside of the directory is removed.
+	// A forged file cannot cause removal of files outside of the directory.
 	dir, mine := t.TempDir(), t.TempDir()
 	o := smallSweep(dir, nil)
 	if _, err := RunSweep(t.Context(), o); err != nil {
@@ -329,7 +330,7 @@ func TestSweepRefused(t *testing.T) {
 	if _, err := os.Stat(mine); err != nil {
 		t.Error(err)
 	}
-	// Too large, and too little memory: errors of the runs.
+	// Sizes that are too large and memory that is too small are errors of the runs.
 	o = smallSweep(t.TempDir(), map[string][]string{"ranks": {"2"}})
 	o.Plan.Memory = 100
 	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "memory limit is 100") {
@@ -345,7 +346,7 @@ func TestSweepRefused(t *testing.T) {
 	}
 }
 
-// TestSweepHeld: of two sweeps that keep their results in one file the second one is refused.
+// TestSweepHeld starts two sweeps with the same results file: the second one is rejected.
 func TestSweepHeld(t *testing.T) {
 	o := smallSweep(t.TempDir(), map[string][]string{"ranks": {"1"}})
 	ran := false
@@ -364,7 +365,7 @@ func TestSweepHeld(t *testing.T) {
 	}
 }
 
-// TestSweepOnLustre: directories are striped, targets counted.
+// TestSweepOnLustre checks that directories are striped and targets counted.
 func TestSweepOnLustre(t *testing.T) {
 	var asked []string
 	fs := lustre{here: true, run: func(_ context.Context, args ...string) (string, error) {

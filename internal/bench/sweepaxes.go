@@ -12,7 +12,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// A SweepAxis is what may differ between the points of a sweep: what is written, how, and each knob.
+// A SweepAxis is a property that may differ between points of a sweep: the data, the way to write them, and each knob.
 type SweepAxis struct {
 	Name, Usage string
 	Kind        KnobKind
@@ -21,10 +21,11 @@ type SweepAxis struct {
 	check       func(value string) error
 }
 
-// evenCase is the case that needs no tables: some record variables over one dimension, where all ranks have the same number of pieces of one length.
+// evenCase is a case that needs no tables: some record variables over one dimension, with equal numbers of pieces of equal length
+// on all ranks.
 const evenCase = "even"
 
-// SweepAxes lists all axes; of points that follow each other the last ones differ first.
+// SweepAxes lists all axes. Between consecutive points the last axes vary first.
 func SweepAxes() []SweepAxis {
 	word := func(name, usage, def string, words ...string) SweepAxis {
 		return SweepAxis{name, usage, WordKnob, words, def, func(s string) error {
@@ -63,7 +64,7 @@ func SweepAxes() []SweepAxis {
 		word("read", "read the data back: none, warm, or cold (out of the page cache first)", "warm", "none", "warm", "cold"),
 	}
 	for _, k := range Knobs() {
-		if k.Field == "Open.AllowMissing" { // what is missing here is an error
+		if k.Field == "Open.AllowMissing" { // missing data are always errors in a sweep
 			continue
 		}
 		list = append(list, SweepAxis{k.Name, k.Usage, k.Kind, k.Words, k.Def, func(s string) error { return k.Set(new(Settings), s) }})
@@ -71,7 +72,7 @@ func SweepAxes() []SweepAxis {
 	return list
 }
 
-// parseSubfiles reads 8, 2/node or 2/target.
+// parseSubfiles parses 8, 2/node or 2/target.
 func parseSubfiles(s string) (n int, of string, err error) {
 	count, of, _ := strings.Cut(s, "/")
 	n, err = strconv.Atoi(count)
@@ -81,7 +82,7 @@ func parseSubfiles(s string) (n int, of string, err error) {
 	return n, of, nil
 }
 
-// A SweepPoint is a value on each axis.
+// A SweepPoint holds a value for each axis.
 type SweepPoint map[string]string
 
 func (p SweepPoint) int(axis string) int {
@@ -89,7 +90,7 @@ func (p SweepPoint) int(axis string) int {
 	return n
 }
 
-// layout of the files.
+// layout returns the layout of the files.
 func (p SweepPoint) layout() blob.Layout {
 	if p["layout"] == "process" {
 		return blob.ProcessCentric
@@ -97,7 +98,7 @@ func (p SweepPoint) layout() blob.Layout {
 	return blob.VariableCentric
 }
 
-// subfiles is how many there are, 0 for one to each node.
+// subfiles returns the number of subfiles, 0 for one per node.
 func (p SweepPoint) subfiles(nodes, targets int) (int, error) {
 	n, of, err := parseSubfiles(p["subfiles"])
 	switch {
@@ -118,7 +119,7 @@ func (p SweepPoint) subfiles(nodes, targets int) (int, error) {
 	return n, nil
 }
 
-// settings are the options of a writer and a reader at the point.
+// settings returns the writer and reader options of the point.
 func (p SweepPoint) settings() (s Settings, err error) {
 	for _, k := range Knobs() {
 		if v, ok := p[k.Name]; ok {
@@ -131,7 +132,7 @@ func (p SweepPoint) settings() (s Settings, err error) {
 	return s, cmp.Or(s.Write.Validate(), s.Read.Validate())
 }
 
-// possible says why a point is none: its values do not go together.
+// possible returns an error if the values of a point do not go together.
 func (p SweepPoint) possible(targets int) error {
 	s, err := p.settings()
 	if err != nil {
@@ -151,7 +152,7 @@ func (p SweepPoint) possible(targets int) error {
 	return err
 }
 
-// AxisText is a value for people: a size with its unit.
+// AxisText formats a value for display: a size gets its unit.
 func AxisText(axis, value string) string {
 	size := slices.ContainsFunc(SweepAxes(), func(a SweepAxis) bool { return a.Name == axis && a.Kind == SizeKnob })
 	n, err := strconv.ParseInt(value, 10, 64)

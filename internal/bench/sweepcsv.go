@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// WriteCSV writes a line for each run, failed ones too: what was run, then the figures, empty where there are none. Times are in seconds;
-// a phase has the least, the mean and the most of all ranks.
+// WriteCSV writes a line for each run, including failed ones: the point, then the figures, empty if missing. Times are in
+// seconds. A phase has minimum, mean and maximum over all ranks.
 func (s *Sweep) WriteCSV(w io.Writer) error {
 	axes := SweepAxes()
 	head := []string{"sweep_version", "run", "point", "repeat", "session", "date", "error"}
@@ -21,7 +21,7 @@ func (s *Sweep) WriteCSV(w io.Writer) error {
 		head = append(head, p+"_min_s", p+"_avg_s", p+"_max_s")
 	}
 	out := csv.NewWriter(w)
-	_ = out.Write(head) // Flush keeps errors
+	_ = out.Write(head) // Flush reports errors
 	for i := range s.Runs {
 		r := &s.Runs[i]
 		line := []string{strconv.Itoa(s.Version), strconv.Itoa(r.Run), strconv.Itoa(r.Point), strconv.Itoa(r.Repeat), strconv.Itoa(r.Session), r.Date, r.Error}
@@ -59,19 +59,19 @@ func (s *Sweep) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// A SweepMean is what the runs of one point say together: medians, and the ends of the write.
+// A SweepMean summarizes the runs of one point: medians, and the range of the write time.
 type SweepMean struct {
 	Axes                  SweepPoint
 	Runs, Failed          int
 	Files                 int
 	Data                  int64
-	Write, Read           float64 // seconds
+	Write, Read           float64 // in seconds
 	WriteLeast, WriteMost float64
-	Phases                map[string]float64 // of the slowest rank
-	Error                 string             // of the first run that failed
+	Phases                map[string]float64 // times of the slowest rank
+	Error                 string             // of the first failed run
 }
 
-// Means lists the points that were run, in order.
+// Means summarizes the points that have run, in order.
 func (s *Sweep) Means() (list []SweepMean) {
 	byPoint := map[int][]*SweepRun{}
 	for i := range s.Runs {

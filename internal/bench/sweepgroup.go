@@ -7,7 +7,7 @@ import (
 	"blobio/comm"
 )
 
-// sweepGroup is the ranks of a point. Without a Comm this process is none of them.
+// sweepGroup holds the ranks of a point. Comm is nil in processes that are not among them.
 type sweepGroup struct {
 	c, node comm.Comm
 	nodes   int
@@ -27,7 +27,7 @@ func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
 	return g, err
 }
 
-// group makes the group of the first ranks processes. Each node gives perNode of its processes at most; 0: all.
+// group returns the group of the first ranks processes, with at most perNode processes of each node; 0: no limit.
 func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, err error) {
 	key := [2]int{ranks, perNode}
 	if g, ok := s.groups[key]; ok {

@@ -61,7 +61,7 @@ func (s *sweeper) measure(ctx context.Context, run *SweepRun, dir string) error 
 	return s.agree(ctx, err)
 }
 
-// makeDir makes the directory of a run, if there is room for what comes there.
+// makeDir creates the directory of a run if there is enough space.
 func (s *sweeper) makeDir(ctx context.Context, t *task, pt SweepPoint, dir string) error {
 	size := t.fileBytes()
 	_, free := fileSystem(s.Plan.Dir)
@@ -80,7 +80,7 @@ func (s *sweeper) makeDir(ctx context.Context, t *task, pt SweepPoint, dir strin
 	return s.fs.setStripe(ctx, dir, pt.int("stripe-size"), pt.int("stripe-count"))
 }
 
-// look fills in what the files tell.
+// look adds the figures that come from the files.
 func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err error) {
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err err
 	return err
 }
 
-// load makes the maps and values of a point, or takes the last point's if they are the same.
+// load makes the maps and values of a point, or reuses the last point's if they are the same.
 func (s *sweeper) load(pt SweepPoint) (*task, error) {
 	key := strings.Join([]string{pt["case"], pt["ranks"]}, " ")
 	if s.key != key {
@@ -108,7 +108,7 @@ func (s *sweeper) load(pt SweepPoint) (*task, error) {
 		t.Flush = -1
 	}
 	fixed, record := t.dataBytes()
-	share := int64(1) // processes among which the data are divided
+	share := int64(1) // number of processes that share the data
 	if s.World != nil {
 		share = int64(pt.int("ranks"))
 	}

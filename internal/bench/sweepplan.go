@@ -14,37 +14,37 @@ import (
 	"blobio/e3smcases"
 )
 
-// EvenSize is the size of the case even, for the least number of ranks of a sweep.
+// EvenSize is the size of the case even for the minimum number of ranks of a sweep.
 type EvenSize struct {
-	Vars     int   `json:"variables"` // of double, with records
-	Elements int64 `json:"elements"`  // of a variable in a rank, one record
-	Pieces   int   `json:"pieces"`    // of a rank, dealt to the ranks in turn
+	Vars     int   `json:"variables"` // number of record variables of type double
+	Elements int64 `json:"elements"`  // elements of a variable per rank and record
+	Pieces   int   `json:"pieces"`    // pieces per rank, assigned to the ranks in turn
 }
 
-// SweepPlan is what a sweep runs: every combination of the values of its axes that is possible, some times each. A sweep
-// that goes on must have the same.
+// SweepPlan describes a sweep: every possible combination of axis values, each run one or more times. A continued sweep must have
+// the same plan.
 type SweepPlan struct {
-	Axes    map[string][]string  `json:"axes"` // by name; one that is not there has its default
-	Weak    bool                 `json:"weak"` // the data grow with the ranks; else they have the size for the least number of ranks
+	Axes    map[string][]string  `json:"axes"` // by name; a missing axis has its default
+	Weak    bool                 `json:"weak"` // weak scaling: data grow with the ranks; otherwise they have the size for the minimum number of ranks
 	Records int64                `json:"records"`
 	Even    EvenSize             `json:"even"`
-	Sizes   MapSource            `json:"sizes"` // of generated maps, for the least number of ranks
-	Maps    map[string]MapSource `json:"maps"`  // from files, by F, G and I
+	Sizes   MapSource            `json:"sizes"` // sizes of generated maps, for the minimum number of ranks
+	Maps    map[string]MapSource `json:"maps"`  // map files for F, G and I
 	Float   bool                 `json:"float"`
 	Repeats int                  `json:"repeats"`
-	Verify  bool                 `json:"verify"`  // compare what is read
-	Targets int                  `json:"targets"` // of the file system; 0: as the file system says
-	Stripe  bool                 `json:"stripe"`  // set Lustre's striping of the directory to stripe-size and stripe-count
+	Verify  bool                 `json:"verify"`  // compare the data read
+	Targets int                  `json:"targets"` // number of storage targets; 0: ask the file system
+	Stripe  bool                 `json:"stripe"`  // set Lustre's striping of the directory from stripe-size and stripe-count
 	Drop    string               `json:"drop"`    // command that empties caches before a cold read, on one rank of each node
-	Dir     string               `json:"dir"`     // of the datasets
-	Space   int64                `json:"space"`   // most bytes of a dataset; 0: what is free
-	Memory  int64                `json:"memory"`  // most bytes of data that a process holds
+	Dir     string               `json:"dir"`     // directory of the datasets
+	Space   int64                `json:"space"`   // maximum size of a dataset in bytes; 0: the free space
+	Memory  int64                `json:"memory"`  // maximum size of the data in one process, in bytes
 }
 
-// mostRuns is how many runs a sweep has at most.
+// mostRuns is the maximum number of runs of a sweep.
 const mostRuns = 1_000_000
 
-// fill gives axes that are not there their defaults, and checks all values.
+// fill sets defaults of missing axes and checks all values.
 func (p *SweepPlan) fill() error {
 	switch {
 	case p.Records < 1 || p.Repeats < 1:
@@ -83,13 +83,13 @@ func (p *SweepPlan) fill() error {
 	return nil
 }
 
-// SweepSkip is a kind of points that are none, and how many of them.
+// SweepSkip is a reason for skipping points, and their number.
 type SweepSkip struct {
 	Why    string `json:"why"`
 	Points int    `json:"points"`
 }
 
-// Points lists the points, and what was left out because values do not go together.
+// Points lists the points, and those skipped because values do not go together.
 func (p *SweepPlan) Points(targets int) (points []SweepPoint, left []SweepSkip) {
 	axes := SweepAxes()
 	at := SweepPoint{}
@@ -116,7 +116,7 @@ func (p *SweepPlan) Points(targets int) (points []SweepPoint, left []SweepSkip) 
 	return points, left
 }
 
-// Varied are the axes with more than one value, in the order of SweepAxes.
+// Varied returns the axes with more than one value, in the order of SweepAxes.
 func (p *SweepPlan) Varied() (names []string) {
 	for _, a := range SweepAxes() {
 		if len(p.Axes[a.Name]) > 1 {
@@ -126,7 +126,7 @@ func (p *SweepPlan) Varied() (names []string) {
 	return names
 }
 
-// Shown are the axes that tell points apart in a table.
+// Shown returns the axes that distinguish points in a table.
 func (p *SweepPlan) Shown() []string {
 	if names := p.Varied(); len(names) > 0 {
 		return names
@@ -134,7 +134,7 @@ func (p *SweepPlan) Shown() []string {
 	return []string{"case", "ranks"}
 }
 
-// differs says in what two plans differ, "" if they do not.
+// differs returns the first difference between two plans, "" if there is none.
 func (p *SweepPlan) differs(o *SweepPlan) string {
 	for _, a := range SweepAxes() {
 		if x, y := p.Axes[a.Name], o.Axes[a.Name]; !slices.Equal(x, y) {
@@ -152,7 +152,7 @@ func (p *SweepPlan) differs(o *SweepPlan) string {
 	return ""
 }
 
-// leastRanks is what sizes are stated for.
+// leastRanks returns the number of ranks for which sizes are given.
 func (p *SweepPlan) leastRanks() int {
 	least := math.MaxInt
 	for _, s := range p.Axes["ranks"] {
@@ -162,7 +162,7 @@ func (p *SweepPlan) leastRanks() int {
 	return least
 }
 
-// growth is how many times the stated size the data of some ranks are.
+// growth returns the factor by which the data exceed the given size, for a number of ranks.
 func (p *SweepPlan) growth(ranks int) float64 {
 	if !p.Weak {
 		return 1
@@ -170,7 +170,7 @@ func (p *SweepPlan) growth(ranks int) float64 {
 	return float64(ranks) / float64(p.leastRanks())
 }
 
-// task makes the maps and values of a point's case, of its size at the point, for another number of ranks.
+// task makes the maps and values of a point's case with the point's data size, for a given number of ranks.
 func (p *SweepPlan) task(pt SweepPoint, ranks int) (*task, error) {
 	grow := p.growth(pt.int("ranks"))
 	flush := int64(pt.int("flush"))
@@ -208,10 +208,11 @@ func (p *SweepPlan) task(pt SweepPoint, ranks int) (*task, error) {
 	return j.load()
 }
 
-// e3smHasRecords reports whether a history has more records than one.
+// e3smHasRecords reports whether a history can have more than one record.
 func e3smHasRecords(name string) bool { return name != "F_h0" && name != "I_h1" }
 
-// evenTask is the case even with as many elements as owners ranks have by the plan, cut into the pieces of dealt ranks, for j.Ranks of them.
+// evenTask makes the case even with the number of elements of owners ranks, cut into the pieces of dealt ranks, for j.Ranks
+// ranks.
 func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	t := &task{Job: j}
 	total := owners * p.Even.Elements
@@ -220,7 +221,7 @@ func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	}
 	pieces := min(int64(dealt)*int64(p.Even.Pieces), total)
 	b := decomp.NewBuilder([]int64{total}, j.Ranks)
-	cut := func(i int64) int64 { // where piece i begins
+	cut := func(i int64) int64 { // offset of piece i
 		return total/pieces*i + min(i, total%pieces)
 	}
 	for r := range j.Ranks {
@@ -248,7 +249,7 @@ func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	return t, err
 }
 
-// bytes of the data in memory of all ranks: of what has no records, and of one record.
+// dataBytes returns the size in memory of all ranks' data: of fixed variables, and of one record.
 func (t *task) dataBytes() (fixed, record int64) {
 	for v := range t.c.Vars {
 		cv := &t.c.Vars[v]
@@ -266,7 +267,7 @@ func (t *task) dataBytes() (fixed, record int64) {
 	return fixed, record
 }
 
-// fileBytes is about how long the files of all ranks are.
+// fileBytes returns the approximate size of the files.
 func (t *task) fileBytes() (n int64) {
 	for v := range t.c.Vars {
 		cv := &t.c.Vars[v]

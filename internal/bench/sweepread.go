@@ -16,7 +16,8 @@ import (
 	"blobio/decomp"
 )
 
-// read reads what this rank has written; verification is off the clock. It returns the time from open to the last rank's end.
+// read reads the data that this rank has written. Verification is not timed. It returns the time from open until the last rank
+// has finished.
 func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 	var failed error
 	if k.pt["read"] == "cold" {
@@ -36,7 +37,7 @@ func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 	}
 	defer r.Close()
 	took = time.Since(start).Seconds()
-	for rec := int64(-1); rec < k.Records; rec++ { // -1: what has no records
+	for rec := int64(-1); rec < k.Records; rec++ { // -1: fixed variables
 		n, err := k.readRecord(ctx, r, rec)
 		if err != nil {
 			return took, err
@@ -46,7 +47,7 @@ func (k *sweepRank) read(ctx context.Context) (took float64, err error) {
 	return took, nil
 }
 
-// readRecord reads one record, -1 for what has none, and then verifies it.
+// readRecord reads and then verifies one record, -1 for the fixed variables.
 func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, rec int64) (took float64, err error) {
 	got, wanted := make([]any, len(k.task.c.Vars)), make([][]decomp.Req, len(k.task.c.Vars))
 	var failed error
@@ -66,7 +67,7 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, rec int64) (
 		file, _ := k.types(cv)
 		got[v], wanted[v] = cdf5.NewSlice(file, int(n)), k.wanted(v)
 	}
-	if err := comm.Agree(ctx, k.c, failed); err != nil { // all ranks begin together
+	if err := comm.Agree(ctx, k.c, failed); err != nil { // all ranks start together
 		return 0, err
 	}
 	start := time.Now()
@@ -94,7 +95,7 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, rec int64) (
 	return took, err
 }
 
-// wanted are the requests of what this rank has of a variable.
+// wanted returns the requests for this rank's part of a variable.
 func (k *sweepRank) wanted(v int) []decomp.Req {
 	m := k.task.c.Vars[v].Map
 	if m == 0 {
@@ -109,7 +110,7 @@ func (k *sweepRank) wanted(v int) []decomp.Req {
 	return k.reqs[m-1]
 }
 
-// compare reports whether values are those that this rank has put.
+// compare reports whether values equal those that this rank has put.
 func (k *sweepRank) compare(v int, rec int64, got any) error {
 	cv := &k.task.c.Vars[v]
 	file, _ := k.types(cv)
@@ -139,7 +140,7 @@ func (k *sweepRank) compare(v int, rec int64, got any) error {
 	return nil
 }
 
-// forget takes the files out of the page caches: the ranks of each node do so for it, each for some of the files.
+// forget removes the files from the page caches. The ranks of each node share the files.
 func (k *sweepRank) forget(ctx context.Context) error {
 	node, dir := k.node, filepath.Dir(k.path)
 	list, err := os.ReadDir(dir)
@@ -160,7 +161,7 @@ func (k *sweepRank) forget(ctx context.Context) error {
 	return err
 }
 
-// syncFile waits until a file is on its device, without which it stays in the page cache.
+// syncFile waits until a file is on its device, because unsynced data stay in the page cache.
 func syncFile(name string) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"blobio/decomp"
 )
 
-// SweepPhases are the phases of a run, in order. Create and close are calls for the whole dataset; post is all calls of Put; open and read belong to reading back.
+// SweepPhases are the phases of a run, in order. Create and close are calls for the whole dataset; post is the total of all Put
+// calls; open and read belong to reading back.
 var SweepPhases = []string{"create", "compute", "post", "flush", "close", "open", "read"}
 
 const (
@@ -24,7 +25,7 @@ const (
 	phaseRead
 )
 
-// Spread is a time in seconds over the ranks.
+// Spread describes a time in seconds over the ranks.
 type Spread struct {
 	Min float64 `json:"min"`
 	Avg float64 `json:"avg"`
@@ -43,10 +44,10 @@ type sweepRank struct {
 	failure   func(rank int) error // tests
 	clock     clock
 	verified  int64
-	reqs      [][]decomp.Req // by map, of what is read
+	reqs      [][]decomp.Req // requests for reading, by map
 }
 
-// do writes, reads and verifies. On rank 0 it fills in what the run was. An error of one rank is returned on all, and breaks nothing.
+// do writes, reads and verifies. On rank 0 it stores the results. An error of one rank is returned on all ranks.
 func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	data, err := k.fill(k.c.Rank())
 	held := int64(0)
@@ -56,7 +57,7 @@ func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	if err := comm.Agree(ctx, k.c, err); err != nil {
 		return err
 	}
-	put := int64(0) // bytes of all records
+	put := int64(0) // size of all records in bytes
 	for v, recs := range data {
 		for i, x := range recs {
 			if x != nil {
@@ -108,7 +109,7 @@ func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	return nil
 }
 
-// options of the writer at the point.
+// options returns the writer options of the point.
 func (k *sweepRank) options() (*blob.Options, error) {
 	s, err := k.pt.settings()
 	if err != nil {
@@ -127,7 +128,7 @@ func (k *sweepRank) options() (*blob.Options, error) {
 // write writes the dataset.
 func (k *sweepRank) write(ctx context.Context, data rankData) error {
 	o, err := k.options()
-	if err := comm.Agree(ctx, k.c, err); err != nil { // all ranks begin together
+	if err := comm.Agree(ctx, k.c, err); err != nil { // all ranks start together
 		return err
 	}
 	x := writing{path: k.path, o: o, async: k.pt["async"] == "yes", failure: k.failure}
@@ -137,7 +138,8 @@ func (k *sweepRank) write(ctx context.Context, data rankData) error {
 	return k.task.write(ctx, k.c, k.s, data, x, &k.clock)
 }
 
-// work computes for a time. A process keeps its core busy; of ranks of one process, which have no core each, the time passes.
+// work simulates a computation of a given time. A process keeps its core busy. Ranks of one process do not have one core each, so
+// they only wait.
 func (k *sweepRank) work(ctx context.Context, d time.Duration) error {
 	if k.processes {
 		for t := time.Now(); time.Since(t) < d; {

@@ -15,26 +15,26 @@ import (
 
 // SweepRun is one run of one point.
 type SweepRun struct {
-	Run     int               `json:"run"`   // from 0, in the order of the plan
-	Point   int               `json:"point"` // from 0
+	Run     int               `json:"run"`   // index in the order of the plan
+	Point   int               `json:"point"` // index of the point
 	Repeat  int               `json:"repeat"`
-	Session int               `json:"session"`         // of Sweep.Sessions
+	Session int               `json:"session"`         // index in Sweep.Sessions
 	Date    string            `json:"date"`            // RFC 3339
-	Axes    SweepPoint        `json:"axes"`            // that differ; Plan has the others
+	Axes    SweepPoint        `json:"axes"`            // axes that vary; Plan has the others
 	Error   string            `json:"error,omitempty"` // why there are no figures
 	Nodes   int               `json:"nodes"`
 	Files   int               `json:"subfiles"`
-	Data    int64             `json:"data"`          // bytes that all ranks put
-	Held    int64             `json:"held"`          // bytes of them that exist at a time; others repeat them
-	Bytes   int64             `json:"bytes"`         // of all files
-	Write   float64           `json:"write_seconds"` // from create to the end of close, of the slowest rank
-	Read    float64           `json:"read_seconds"`  // from open to the end of the last read
+	Data    int64             `json:"data"`          // bytes put by all ranks
+	Held    int64             `json:"held"`          // bytes that exist at the same time; other records repeat them
+	Bytes   int64             `json:"bytes"`         // size of all files
+	Write   float64           `json:"write_seconds"` // seconds from create to the end of close on the slowest rank
+	Read    float64           `json:"read_seconds"`  // seconds from open to the end of the last read
 	Phases  map[string]Spread `json:"phases,omitempty"`
 
-	Verified int64 `json:"verified"` // elements
+	Verified int64 `json:"verified"` // number of elements
 }
 
-// WriteRate and ReadRate are in bytes a second; 0 if there is none.
+// WriteRate returns bytes per second; 0 if unknown. ReadRate does the same for reading.
 func (r *SweepRun) WriteRate() float64 { return perSecond(r.Data, r.Write) }
 func (r *SweepRun) ReadRate() float64  { return perSecond(r.Data, r.Read) }
 
@@ -53,24 +53,24 @@ type SweepSession struct {
 	Blobio     string `json:"blobio"`
 	Processes  int    `json:"processes"` // 0: ranks are goroutines
 	FileSystem string `json:"file_system"`
-	Targets    int    `json:"targets"` // 0: not known
+	Targets    int    `json:"targets"` // 0: unknown
 }
 
-// Sweep is what a sweep has found so far; a file keeps it.
+// Sweep holds all results of a sweep so far and is stored in a file.
 type Sweep struct {
 	Version  int            `json:"version"` // 1
 	Plan     SweepPlan      `json:"plan"`
 	Points   int            `json:"points"`
 	Left     []SweepSkip    `json:"left_out"`
-	All      int            `json:"all"` // runs of the plan
+	All      int            `json:"all"` // number of runs in the plan
 	Work     string         `json:"work"`
 	Targets  int            `json:"targets"`
 	Sessions []SweepSession `json:"sessions"`
-	Runs     []SweepRun     `json:"runs"`            // by number; those that were not run are missing
-	Begun    *SweepBegun    `json:"begun,omitempty"` // the run that was not finished
+	Runs     []SweepRun     `json:"runs"`            // by number; runs not done yet are missing
+	Begun    *SweepBegun    `json:"begun,omitempty"` // the unfinished run
 }
 
-// SweepBegun is a run that was begun, some times, and ended together with its session.
+// SweepBegun counts how often a run began and ended together with its session.
 type SweepBegun struct {
 	Run   int `json:"run"`
 	Times int `json:"times"`
@@ -78,11 +78,11 @@ type SweepBegun struct {
 
 const (
 	sweepVersion = 1
-	// mostBegun is how often a run may end its session: after that it counts as failed, so that the sweep goes on behind it.
+	// mostBegun is the number of sessions that a run may end. After that it counts as failed, so that the sweep can continue.
 	mostBegun = 3
 )
 
-// LoadSweep reads what a sweep has found so far; nil if there is no such file.
+// LoadSweep reads the results of a sweep; nil if there is no such file.
 func LoadSweep(name string) (*Sweep, error) {
 	b, err := vfs.ReadText(name, maxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,8 @@ func LoadSweep(name string) (*Sweep, error) {
 	return s, nil
 }
 
-// save replaces the file, unless check has an error: the lease that allows it is lost. It also replaces a half file that a killed session has left.
+// save replaces the file, unless check returns an error because the lease is lost. It also replaces a partial file of a killed
+// session.
 func (s *Sweep) save(name string, check func() error) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -118,13 +119,13 @@ func (s *Sweep) save(name string, check func() error) error {
 	return durable.Replace(vfs.OS, name, append(b, '\n'), durable.ReplaceOptions{Owner: "sweep", Check: check, Sync: true, SyncDir: true})
 }
 
-// position is where a run stands, or will.
+// position returns the index at which a run is stored.
 func (s *Sweep) position(run int) int {
 	k, _ := slices.BinarySearchFunc(s.Runs, run, func(r SweepRun, n int) int { return r.Run - n })
 	return k
 }
 
-// missing is the first run that is not there.
+// missing returns the first missing run.
 func (s *Sweep) missing() int {
 	for i := range s.Runs {
 		if s.Runs[i].Run != i {
@@ -148,7 +149,7 @@ func (s *Sweep) values(r *SweepRun) SweepPoint {
 	return p
 }
 
-// Failed is how many runs have no figures.
+// Failed returns the number of failed runs.
 func (s *Sweep) Failed() (n int) {
 	for i := range s.Runs {
 		if s.Runs[i].Error != "" {
@@ -158,5 +159,5 @@ func (s *Sweep) Failed() (n int) {
 	return n
 }
 
-// now is the time as files have it.
+// now returns the time in the form used in files.
 func now() string { return time.Now().Format(time.RFC3339) }

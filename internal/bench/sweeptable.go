@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// SweepTable is a plan as it is shown before it is run.
+// SweepTable is the preview of a plan.
 type SweepTable struct {
 	Points  []SweepPoint `json:"points"`
 	Left    []SweepSkip  `json:"left_out"`
 	Runs    int          `json:"runs"`
-	Bytes   []int64      `json:"bytes"`   // of the files of each point, about
-	Largest int64        `json:"largest"` // of them
-	Written int64        `json:"written"` // by all runs
+	Bytes   []int64      `json:"bytes"`   // approximate file size of each point
+	Largest int64        `json:"largest"` // maximum of Bytes
+	Written int64        `json:"written"` // total of all runs
 }
 
-// Table works out what the plan is, with a few small maps and without writing anything.
+// Table computes the preview with a few small maps, without writing files.
 func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
 	if err := p.fill(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
 	return x, nil
 }
 
-// PointName names a point by the axes that differ.
+// PointName names a point by the varied axes.
 func (p *SweepPlan) PointName(pt SweepPoint) string {
 	var list []string
 	for _, a := range p.Varied() {

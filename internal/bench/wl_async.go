@@ -10,7 +10,7 @@ import (
 	"blobio/blob"
 )
 
-// spin is computation and nothing else: n steps that each need the one before.
+// spin only computes: n steps, each depending on the one before.
 func spin(n int64) uint64 {
 	x := uint64(n) | 1
 	for range n {
@@ -21,7 +21,7 @@ func spin(n int64) uint64 {
 	return x
 }
 
-// spinRate is how many steps of spin one goroutine does in a second while n of them run.
+// spinRate returns the number of spin steps per second of one goroutine while n of them run.
 func spinRate(n int) float64 {
 	const steps = 5e6
 	best := 0.0
@@ -37,20 +37,20 @@ func spinRate(n int) float64 {
 	return best
 }
 
-// overlap is a job that is done in three ways: writing alone, on the cores that computation leaves idle; each flush, on all cores, between as much
-// computation of every rank as the writing alone took; and the same with flushes in the background.
+// overlap is a job done in three ways: writing without computation, on the cores that computation leaves idle; flushes on all
+// cores, alternating with a computation as long as the writing alone; and the same with background flushes.
 type overlap struct {
 	t    *task
 	data []rankData
-	rate float64 // of spin
-	idle int     // cores that no rank computes on
+	rate float64 // spin steps per second
+	idle int     // number of cores without a computing rank
 	io   float64 // seconds of the last run of writing alone
 }
 
-// The measurements of an overlap, by Row.What.
+// The measurements of an overlap, as in Row.What.
 const (
-	asyncAlone = "write, no computation"                   // every core computes otherwise
-	asyncIdle  = "write on the idle cores, no computation" // by as many as GOMAXPROCS lets run
+	asyncAlone = "write, no computation"                   // on all cores
+	asyncIdle  = "write on the idle cores, no computation" // on as many cores as GOMAXPROCS allows
 	asyncSync  = "compute and write in turn"
 	asyncBoth  = "compute and write, FlushAsync"
 )
@@ -68,7 +68,7 @@ func newOverlap(j Job) (*overlap, error) {
 	return &overlap{t: t, data: data, rate: spinRate(j.Ranks), idle: cores() - j.Ranks}, nil
 }
 
-// ways are in order: each computation takes as long as the writing alone before it.
+// ways lists the measurements in order: each computation takes as long as the preceding writing alone.
 func (v *overlap) ways() []string {
 	if v.idle > 0 {
 		return []string{asyncIdle, asyncSync, asyncBoth}
@@ -76,7 +76,7 @@ func (v *overlap) ways() []string {
 	return []string{asyncAlone, asyncSync, asyncBoth}
 }
 
-// run does it in one of the ways.
+// run runs one of the measurements.
 func (v *overlap) run(ctx context.Context, what, name string, o *blob.Options) (Took, error) {
 	if err := removeDataset(name); err != nil {
 		return Took{}, err
@@ -97,12 +97,11 @@ func (v *overlap) run(ctx context.Context, what, name string, o *blob.Options) (
 	return k, err
 }
 
-// async measures flushes in the background: with one rank, so that the I/O has the other cores, and with
-// one on each core.
+// async measures background flushes: with one rank, so that I/O gets the other cores, and with one rank per core.
 func (s *session) async(ctx context.Context) error {
 	syncs := []bool{false, true}
 	if fs, _ := fileSystem(s.dir); fs == "tmpfs" {
-		syncs = syncs[:1] // nothing to be synced
+		syncs = syncs[:1] // sync makes no difference
 	}
 	ranks := []int{1}
 	if n := cores(); n > 1 {
@@ -118,10 +117,10 @@ func (s *session) async(ctx context.Context) error {
 	return nil
 }
 
-// asyncRecords of a job with flushes in the background.
+// asyncRecords is the number of records of a job with background flushes.
 const asyncRecords = 12
 
-// asyncJob returns the job and the name of its data: the case at a size where a record has 67 MB.
+// asyncJob returns the job and the name of its data: the case with 67 MB per record.
 func asyncJob(quick bool, ranks int, sync bool) (Job, string) {
 	j := Job{Case: "F_h0", Ranks: ranks, Records: asyncRecords, Float: true, FileMem: true, Sync: sync, Maps: MapSource{Ne: 8}}
 	if quick {

@@ -9,17 +9,17 @@ import (
 	"blobio/e3smcases"
 )
 
-// The data that compression is measured with. Constants are not among them: they would promise what no model's fields keep.
+// The data for measuring compression. Constants are not among them: their results would not apply to fields of models.
 var compressData = []struct {
 	name string
-	fill func(t *task, data []rankData) error // after the smooth pattern
+	fill func(t *task, data []rankData) error // applied after the smooth pattern
 }{
 	{"smooth", nil},
 	{"noise", (*task).noise},
 	{"smooth with fill values", (*task).mask},
 }
 
-// compressWays are measured in turn; the first is without.
+// compressWays are measured in turn; the first is without compression.
 var compressWays = func() (ways []blob.Compress) {
 	for _, word := range []string{"off", "auto", "zstd", "shuffle+zstd"} {
 		var c blob.Compress
@@ -31,7 +31,7 @@ var compressWays = func() (ways []blob.Compress) {
 	return ways
 }()
 
-// noise makes all floating-point values uniform between -1 and 1: of their 32 bits about 26 are random.
+// noise makes all floating-point values uniform between -1 and 1: about 26 of their 32 bits are random.
 func (t *task) noise(data []rankData) error {
 	for r := range data {
 		rnd := rand.New(rand.NewPCG(uint64(r), 7))
@@ -53,8 +53,7 @@ func (t *task) noise(data []rankData) error {
 	return nil
 }
 
-// mask gives 3 of 10 patches of 64 columns the fill value 1e20 in all decomposed variables, as land has in the
-// fields of an ocean.
+// mask sets 3 of 10 patches of 64 columns to the fill value 1e20 in all decomposed variables, like land in ocean fields.
 func (t *task) mask(data []rankData) error {
 	for r := range data {
 		for v, recs := range data[r] {
@@ -85,8 +84,8 @@ func (t *task) mask(data []rankData) error {
 	return nil
 }
 
-// compress measures process-centric files with and without compression in the same run: write, read of a variable and
-// of one level of it. All rows count the bytes of the data, so that rates can be compared.
+// compress measures process-centric files with and without compression in the same run: writing, and reading a variable and one
+// of its levels. All rows count uncompressed bytes, so that rates can be compared.
 func (s *session) compress(ctx context.Context) error {
 	j, data := s.fCase("h0", 64)
 	if !s.Quick {
@@ -123,7 +122,7 @@ func (s *session) compress(ctx context.Context) error {
 	return nil
 }
 
-// compressName is the way in the column Who.
+// compressName returns the name for the column Who.
 func compressName(c blob.Compress) string {
 	if !c.On() {
 		return pcName

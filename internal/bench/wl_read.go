@@ -10,10 +10,10 @@ import (
 	"blobio/cdf5"
 )
 
-// stored is a dataset that is read: its name in the column Who, and its base name.
+// stored is a dataset for reading: its name in the column Who, and its base name.
 type stored struct{ who, name string }
 
-// datasets writes the job once in each layout, by goroutines.
+// datasets writes the job once in each layout, with goroutines as ranks.
 func (s *session) datasets(ctx context.Context, j Job) (t *task, made []stored, err error) {
 	if t, err = j.load(); err != nil {
 		return nil, nil, err
@@ -45,12 +45,12 @@ func (t *task) find(m int) int {
 	return -1
 }
 
-// reading is one way to read.
+// reading is one way of reading.
 type reading struct {
 	what         string
 	v            int
 	start, count []int64
-	cold         bool // open the dataset and load the map on the clock
+	cold         bool // include opening the dataset and loading the map
 }
 
 func (s *session) read(ctx context.Context) error {
@@ -91,7 +91,7 @@ func (s *session) read(ctx context.Context) error {
 	})
 }
 
-// readAgain is how long one run of a warm read repeats it: some take as long as waking a core does.
+// readAgain is the time for which one run repeats a warm read, because some reads are as short as waking a core.
 const readAgain = 10 * time.Millisecond
 
 func (s *session) readings(ctx context.Context, t *task, made []stored, data string, list []reading) error {
@@ -189,10 +189,10 @@ func (s *session) convert(ctx context.Context) error {
 	return s.race(ctx, true, list...)
 }
 
-// conversion is one direction, into blobs of a layout or to a canonical file.
+// conversion is one direction of conversion: to blobs of a layout, or to a canonical file.
 type conversion struct {
 	from   string
-	t      *task // of a source that has no maps
+	t      *task // maps for a source that has none
 	blobs  bool
 	layout blob.Layout
 	cores  int // 0: all

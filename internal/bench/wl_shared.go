@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shared is about what a file system of servers charges for: names, syncs and small writes. A plain file beside each row is opened, written, synced
-// and closed on the clock, as a dataset is; with the names of a dataset its own is durable, too.
+// shared measures the costs of file systems with servers: names, syncs and small writes. For each row, a plain file is opened,
+// written, synced and closed on the clock, like a dataset. If the names of a dataset are durable, so is the plain file's.
 func (s *session) shared(ctx context.Context) error {
 	for _, name := range []string{"F_h0", "F_h1", "G"} {
 		for _, sync := range []bool{false, true} {

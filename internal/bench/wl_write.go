@@ -12,8 +12,8 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// fCase is F h0 or h1 at ne=30, or at the smallest size in a quick run. Record variables are float,
-// and so is memory, so that nothing is converted.
+// fCase returns F h0 or h1 at ne=30, or at the smallest size in a quick run. Record variables are float in file and memory, so
+// that no conversion is needed.
 func (s *session) fCase(history string, ranks int) (Job, string) {
 	j := Job{Case: "F_" + history, Ranks: ranks, Float: true, FileMem: true, Maps: MapSource{Ne: 30}}
 	if s.Quick {
@@ -22,7 +22,7 @@ func (s *session) fCase(history string, ranks int) (Job, string) {
 	return j, fmt.Sprintf("F %s ne%d, %d ranks", history, j.Maps.Ne, j.Ranks)
 }
 
-// inProcess makes one runner for each layout, of goroutines of this process that write data made once.
+// inProcess makes one runner for each layout. Its ranks are goroutines of this process, and all use the same data.
 func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner, error) {
 	t, err := j.load()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 		return nil, err
 	}
 	clear := func() (err error) {
-		for _, l := range layouts { // the dataset of a warm turn
+		for _, l := range layouts { // dataset of a warm-up turn
 			err = errors.Join(err, removeDataset(s.path("w."+l.String())))
 		}
 		return err
@@ -112,7 +112,7 @@ func (s *session) records(ctx context.Context) error {
 	if err := s.appends(ctx, records); err != nil {
 		return err
 	}
-	// The production file with several records; its data repeat.
+	// The production file with several records, which repeat the same data.
 	if err := s.room(12 << 30); err != nil && !s.Quick {
 		s.skip("F h0 with 10 records", err)
 		return nil
@@ -175,7 +175,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 	return s.race(ctx, true, list...)
 }
 
-// appendOne adds one record. It returns the time on this rank; as Close waits for all ranks, rank 0's stands for all.
+// appendOne adds one record. It returns the time on this rank. Because Close waits for all ranks, rank 0's time is valid for all.
 func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name string, o *blob.Options) (time.Duration, error) {
 	parts := t.parts(c)
 	if err := c.Barrier(ctx); err != nil {
@@ -189,7 +189,7 @@ func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name s
 	rec := w.Records()
 	for v, recs := range data {
 		if t.c.Vars[v].Record && recs[0] != nil {
-			id, ok := w.Schema().VarID(t.c.Vars[v].Name) // what is appended may have fewer variables
+			id, ok := w.Schema().VarID(t.c.Vars[v].Name) // the existing dataset may have fewer variables
 			if !ok {
 				w.Abort()
 				return 0, fmt.Errorf("unknown variable %q in append", t.c.Vars[v].Name)

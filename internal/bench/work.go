@@ -12,24 +12,24 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// cores is how many goroutines run at the same time.
+// cores returns the number of goroutines that run at the same time.
 func cores() int { return runtime.GOMAXPROCS(0) }
 
-// Took is what one run of a job took.
+// Took is the result of one run of a job.
 type Took struct {
-	Seconds float64 // of the slowest rank, open to close
+	Seconds float64 // of the slowest rank, from open to close
 	CPU     float64
 	Phases  map[string]float64
-	Bytes   int64 // of the files
+	Bytes   int64 // size of the files
 }
 
-// writePhases are the names in results of the phases of writing, by number.
+// writePhases are the names of the write phases in results, by number.
 var writePhases = map[int]string{phaseCreate: "create", phaseCompute: "compute", phasePost: "put", phaseFlush: "flush", phaseClose: "close"}
 
-// clock is what the phases of a run took on one rank, in seconds, by number.
+// clock holds the times of the phases of a run on one rank, in seconds, by number.
 type clock [7]float64
 
-// timed adds what f takes to a phase.
+// timed adds the time of f to a phase.
 func (k *clock) timed(phase int, f func() error) error {
 	t := time.Now()
 	err := f()
@@ -37,16 +37,16 @@ func (k *clock) timed(phase int, f func() error) error {
 	return err
 }
 
-// writing is how a rank writes its data.
+// writing describes how a rank writes its data.
 type writing struct {
 	path    string
 	o       *blob.Options
-	async   bool                            // flushes are in the background
-	compute func(ctx context.Context) error // before each record; nil: nothing
+	async   bool                            // flush in the background
+	compute func(ctx context.Context) error // runs before each record; nil: nothing
 	failure func(rank int) error            // tests
 }
 
-// write writes the dataset. A put that fails on one rank does not keep it from what is collective: all learn of it at the end.
+// write writes the dataset. A rank whose put fails still takes part in collective calls; all ranks learn of the error at the end.
 func (t *task) write(ctx context.Context, c comm.Comm, s *blob.Schema, data rankData, x writing, k *clock) (err error) {
 	parts := t.parts(c)
 	var w *blob.Writer
@@ -97,8 +97,7 @@ func (t *task) write(ctx context.Context, c comm.Comm, s *blob.Schema, data rank
 	return k.timed(phaseClose, func() error { return w.Close(ctx) })
 }
 
-// measure does one rank's part of a job: open to close on the clock, all else
-// outside. The result of rank 0 stands for all.
+// measure does one rank's part of a job. Only open to close is timed. The result of rank 0 counts for all.
 func (t *task) measure(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
 	x := writing{path: path, o: o, async: t.async}
 	if t.compute > 0 {
@@ -130,7 +129,7 @@ func (t *task) measure(ctx context.Context, c comm.Comm, data rankData, path str
 	return took, nil
 }
 
-// schema defines what is written, on the clock.
+// schema defines the variables, on the clock.
 func (t *task) schema(ctx context.Context, c comm.Comm) (s *blob.Schema, err error) {
 	if c.Rank() == 0 {
 		s, err = t.c.Schema(t.Float)
@@ -145,7 +144,7 @@ func (t *task) schema(ctx context.Context, c comm.Comm) (s *blob.Schema, err err
 	return all[0].(*blob.Schema), nil
 }
 
-// once writes the job by ranks of this process, with data that are there already.
+// once writes the job with ranks of this process and existing data.
 func (t *task) once(ctx context.Context, data []rankData, path string, o *blob.Options) (Took, error) {
 	var took Took
 	runtime.GC()
@@ -169,5 +168,5 @@ func timed(f func() error) (Took, error) {
 	return Took{Seconds: time.Since(start).Seconds(), CPU: cpuTime() - cpu}, err
 }
 
-// errSkip is wrapped by what cannot be measured here.
+// errSkip is wrapped by errors of measurements that are impossible here.
 var errSkip = errors.New("not measured")

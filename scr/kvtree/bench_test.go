@@ -8,7 +8,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// rank2file is what the index of a checkpoint holds: two files for each rank.
+// rank2file returns a tree like the index of a checkpoint: two files for each rank.
 func rank2file(ranks int) *kvtree.Tree {
 	t := kvtree.New()
 	for r := range ranks {

@@ -7,34 +7,34 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// FormatError is an error in a tree file, with the place.
+// FormatError is a fault in a tree file, with its position.
 type FormatError = fault.FormatError
 
-// Classes of damage, re-exported. docs/format-kvtree.md has the class of each fault.
+// Classes of damage, re-exported. docs/format-kvtree.md lists the class of each fault.
 var (
-	ErrTruncated = fault.ErrTruncated // the file ends before what its header promises
+	ErrTruncated = fault.ErrTruncated // the file is shorter than its header says
 	ErrChecksum  = fault.ErrChecksum  // the CRC-32 does not match
-	ErrCorrupt   = fault.ErrCorrupt   // a size, a count or a key that cannot be
-	ErrNotFormat = fault.ErrNotFormat // another magic number
-	ErrTooLarge  = fault.ErrTooLarge  // over a limit of Options, or of the format
+	ErrCorrupt   = fault.ErrCorrupt   // an invalid size, count or key
+	ErrNotFormat = fault.ErrNotFormat // wrong magic number
+	ErrTooLarge  = fault.ErrTooLarge  // above a limit of Options or of the format
 )
 
 // Classes of values, re-exported.
 var (
-	ErrMissing = fault.ErrMissing // a key, or the value of a key, is not there
-	ErrRange   = fault.ErrRange   // a number does not fit the type asked for
+	ErrMissing = fault.ErrMissing // a key or its value does not exist
+	ErrRange   = fault.ErrRange   // a number does not fit the requested type
 )
 
-// ErrNoLocks is returned by Update and ReadLocked when the file system does not lock: it refuses, or gives the
-// same exclusive lock to two descriptors.
+// ErrNoLocks is returned by Update and ReadLocked if the file system does not support locks: it rejects them, or grants the same
+// exclusive lock to two descriptors.
 var ErrNoLocks = vfs.ErrNoLocks
 
 // valueError is the error of a typed getter. Its class is ErrMissing, ErrRange or ErrCorrupt.
 type valueError struct {
 	Key  string
-	Text string // the value found, if there is just one
+	Text string // the value, if there is exactly one
 	Msg  string
-	Err  error // the class
+	Err  error // class of the error
 }
 
 // Error implements error.

@@ -10,7 +10,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// A tree goes to a file, in SCR's format, and comes back.
+// Write a tree to a file in SCR's format and read it back.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -23,7 +23,7 @@ func Example() {
 	file := t.SetKVInt("RANK", 0).SetKV("FILE", "ckpt.1/rank_0.ckpt")
 	file.Value("SIZE").SetUint64(1024)
 	file.Value("CRC").SetCRC32(0xcafe)
-	if err := kvtree.WriteFile(nil, name, t); err != nil { // nil: the operating system's files
+	if err := kvtree.WriteFile(nil, name, t); err != nil { // nil: the operating system's file system
 		log.Fatal(err)
 	}
 
@@ -48,7 +48,7 @@ func Example() {
 	//           SIZE = 1024
 }
 
-// The class of an error shows what a getter misses.
+// The class of an error shows why a getter failed.
 func ExampleValue() {
 	t := kvtree.New()
 	t.Value("SIZE").SetStr("many")

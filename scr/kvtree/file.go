@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ReadFile reads the record that a file begins with. A file of no bytes is an empty tree, as in the reference, unless
-// Strict. fsys nil is the file system of the operating system.
+// ReadFile reads the record at the beginning of a file. An empty file is an empty tree, as in the reference, unless Strict. A nil
+// fsys means the operating system's file system.
 func ReadFile(fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	r, err := ReadFileRecord(fsys, name, o)
 	if err != nil {
@@ -17,7 +17,7 @@ func ReadFile(fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	return r.Tree, nil
 }
 
-// ReadFileRecord is ReadFile that returns the record with all its fields.
+// ReadFileRecord is like ReadFile, but returns the record with all its fields.
 func ReadFileRecord(fsys vfs.FS, name string, o *Options) (*Record, error) {
 	f, err := vfs.OrOS(fsys).Open(name)
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadFileRecord(fsys vfs.FS, name string, o *Options) (*Record, error) {
 	return r, errors.Join(err, f.Close())
 }
 
-// readFile is ReadFileRecord of an open file.
+// readFile reads the record of an open file.
 func readFile(f vfs.File, name string, o *Options) (*Record, error) {
 	var named Options
 	if o != nil {
@@ -44,11 +44,11 @@ func readFile(f vfs.File, name string, o *Options) (*Record, error) {
 	return ReadRecord(f, 0, size, &named)
 }
 
-// WriteFile makes the record of t the content of a file. Afterwards, also after a crash, the file has either the
-// old content or the new, whole. WriteFile writes and syncs a hidden temporary file in the same folder, renames it, and syncs
-// the folder. A crash may leave the temporary file. Do not use it for a file that Update locks: the rename would take
-// the file away under the lock. After an error of the rename or of the folder's sync it may not be known which
-// content is there; the error then says so. fsys nil is the file system of the operating system.
+// WriteFile replaces the content of a file by the record of t. Afterwards, also after a crash, the file has the whole old or the
+// whole new content. WriteFile writes and syncs a hidden temporary file in the same folder, renames it, and syncs the folder. A
+// crash may leave the temporary file. Do not use it for a file that Update locks, because the rename would replace the locked
+// file. If the rename or the folder's sync fails, either content may be in place; the error then says so. A nil fsys means the
+// operating system's file system.
 func WriteFile(fsys vfs.FS, name string, t *Tree) error {
 	b, err := Encode(t)
 	if err != nil {

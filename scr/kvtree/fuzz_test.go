@@ -8,7 +8,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// seeds are records and bodies of many kinds.
+// seeds returns records and bodies of many kinds.
 func seeds(f *testing.F) [][]byte {
 	var trees []*kvtree.Tree
 	for _, build := range []func(*kvtree.Tree){
@@ -33,13 +33,13 @@ func seeds(f *testing.F) [][]byte {
 			f.Fatal(err)
 		}
 		noCRC := bytes.Clone(b)
-		noCRC[19] = 0 // what is changed in these is not seen by the CRC
+		noCRC[19] = 0 // without a CRC, changes go undetected
 		out = append(out, b, append(bytes.Clone(b), "payload"...), b[:len(b)/2], noCRC)
 	}
 	return out
 }
 
-// FuzzDecode: what is read can be written, and reads as the same again; all readers agree.
+// FuzzDecode checks that a decoded tree can be written and read back, and that all readers agree.
 func FuzzDecode(f *testing.F) {
 	for _, b := range seeds(f) {
 		f.Add(b)
@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzUnpack reads bodies, which no CRC protects, and compares with the simplest reader: recursive, as the reference's.
+// FuzzUnpack reads bodies, which no CRC protects, and compares with a simple recursive reader, like the reference's.
 func FuzzUnpack(f *testing.F) {
 	for _, b := range seeds(f) {
 		if len(b) > 24 {
@@ -110,8 +110,8 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// simple reads a tree as the reference does, head first, except that keys given twice are joined at once: the joined tree
-// is the reference's, as its merge takes the later element first.
+// simple reads a tree as the reference does, head first, except that it merges duplicate keys at once. The result equals the
+// reference's, whose merge takes the later element first.
 func simple(b []byte) (t *kvtree.Tree, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false
@@ -135,8 +135,8 @@ func simple(b []byte) (t *kvtree.Tree, rest []byte, ok bool) {
 		elements = append(elements, element{string(b[:i]), sub})
 		b = after
 	}
-	// The list of the reference now begins with the last element. Its merge walks it and puts each new key at the head, so
-	// a list that it walks with the same outcome has each key where it comes first, joined with those behind.
+	// The reference's list now begins with the last element. Its merge puts each new key at the head. So an equivalent list has each
+	// key at its first position, merged with later elements of the same key.
 	t = kvtree.New()
 	var keys []string
 	subs := map[string]*kvtree.Tree{}

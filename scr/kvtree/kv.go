@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// At returns the tree below a path of keys, nil if there is none. No keys: t itself.
+// At returns the tree below a path of keys, nil if there is none. Without keys it returns t.
 func (t *Tree) At(keys ...string) *Tree {
 	for _, k := range keys {
 		if t = t.Get(k); t == nil {
@@ -17,7 +17,7 @@ func (t *Tree) At(keys ...string) *Tree {
 	return t
 }
 
-// Touch returns the tree below a path of keys, made where it is not there.
+// Touch returns the tree below a path of keys, and creates missing elements.
 func (t *Tree) Touch(keys ...string) *Tree {
 	for _, k := range keys {
 		next := t.live(k)
@@ -29,8 +29,7 @@ func (t *Tree) Touch(keys ...string) *Tree {
 	return t
 }
 
-// SetAt makes sub the tree below a path of keys, as Set does for the last of them, and returns it. Without
-// keys nothing is done.
+// SetAt makes sub the tree below a path of keys, as Set does for the last key, and returns it. Without keys it does nothing.
 func (t *Tree) SetAt(sub *Tree, keys ...string) *Tree {
 	if len(keys) == 0 {
 		return nil
@@ -39,13 +38,13 @@ func (t *Tree) SetAt(sub *Tree, keys ...string) *Tree {
 	return t.Touch(keys[:last]...).Set(keys[last], sub)
 }
 
-// SetKV makes sure that val is one of the values of key, and returns the tree below it. Other values stay.
+// SetKV adds val to the values of key, and returns the tree below val. Other values stay.
 func (t *Tree) SetKV(key, val string) *Tree { return t.Touch(key, val) }
 
 // GetKV returns the tree below a value of a key, nil if there is none.
 func (t *Tree) GetKV(key, val string) *Tree { return t.At(key, val) }
 
-// UnsetKV removes a value of a key, and the key when that was its last.
+// UnsetKV removes a value of a key, and the key if no value is left.
 func (t *Tree) UnsetKV(key, val string) {
 	sub := t.Get(key)
 	sub.Unset(val)
@@ -54,19 +53,18 @@ func (t *Tree) UnsetKV(key, val string) {
 	}
 }
 
-// SetKVInt is SetKV of a decimal number.
+// SetKVInt is SetKV for a decimal number.
 func (t *Tree) SetKVInt(key string, val int) *Tree { return t.SetKV(key, strconv.Itoa(val)) }
 
-// GetKVInt is GetKV of a decimal number.
+// GetKVInt is GetKV for a decimal number.
 func (t *Tree) GetKVInt(key string, val int) *Tree { return t.GetKV(key, strconv.Itoa(val)) }
 
-// UnsetKVInt is UnsetKV of a decimal number.
+// UnsetKVInt is UnsetKV for a decimal number.
 func (t *Tree) UnsetKVInt(key string, val int) { t.UnsetKV(key, strconv.Itoa(val)) }
 
-// Setf is SetAt with the keys made from arguments. format holds one of the formats of the reference for each
-// key, with spaces between them: %s, %d, %lld, %lu, %llu, %#x, %#lx, %f. (Its %p is not taken: an
-// address means nothing in a file.) An argument may be a string, or a number of any type that the format is
-// for. The error wraps fault.ErrUsage; nothing was set then.
+// Setf is SetAt with keys made from arguments. format holds one format of the reference per key, separated by spaces: %s, %d,
+// %lld, %lu, %llu, %#x, %#lx, %f. The reference's %p is not supported, because addresses are meaningless in files. An argument is
+// a string, or a number of any type that suits the format. The error wraps fault.ErrUsage; then nothing was set.
 func (t *Tree) Setf(sub *Tree, format string, args ...any) (*Tree, error) {
 	keys, err := keysf(format, args)
 	if err != nil {
@@ -75,7 +73,7 @@ func (t *Tree) Setf(sub *Tree, format string, args ...any) (*Tree, error) {
 	return t.SetAt(sub, keys...), nil
 }
 
-// Getf is At with the keys made as Setf makes them. The tree is nil if there is none.
+// Getf is At with keys made as in Setf. The tree is nil if there is none.
 func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 	keys, err := keysf(format, args)
 	if err != nil {

@@ -1,19 +1,19 @@
 package kvtree
 
-// list is the list of the elements of a node.
+// list holds the elements of a node.
 type list struct {
-	elems []elem         // the head of the list is the last
-	index map[string]int // key to position, kept while there are more than narrow elements
-	dead  int            // removed elements that still have a place in elems
+	elems []elem         // the last one is the head of the list
+	index map[string]int // position by key, kept while there are more than narrow elements
+	dead  int            // number of removed elements that still occupy a slot in elems
 }
 
-// elem is an element; sub is nil when it was removed.
+// elem is an element; sub is nil if it was removed.
 type elem struct {
 	key string
 	sub *Tree
 }
 
-// narrow is the number of elements up to which comparing keys is quicker than a map.
+// narrow is the number of elements up to which comparing keys is faster than a map.
 const narrow = 16
 
 // len is the number of elements.
@@ -35,7 +35,7 @@ func (l *list) find(key string) int {
 	return -1
 }
 
-// insert adds an element whose key is not there.
+// insert adds an element with a new key.
 func (l *list) insert(key string, sub *Tree) {
 	l.elems = append(l.elems, elem{key, sub})
 	if l.index != nil {
@@ -45,8 +45,8 @@ func (l *list) insert(key string, sub *Tree) {
 	}
 }
 
-// remove takes away the element at a position. Walks in progress stay valid: a position below keeps its element,
-// unless all are moved, to a new array.
+// remove removes the element at a position. Walks in progress stay valid: lower positions keep their elements, unless compact
+// moves all to a new array.
 func (l *list) remove(i int) {
 	delete(l.index, l.elems[i].key)
 	l.elems[i] = elem{}
@@ -60,7 +60,7 @@ func (l *list) remove(i int) {
 	}
 }
 
-// compact drops the places of removed elements.
+// compact drops the slots of removed elements.
 func (l *list) compact() {
 	elems := make([]elem, 0, l.len())
 	for _, e := range l.elems {
@@ -72,7 +72,7 @@ func (l *list) compact() {
 	l.reindex()
 }
 
-// reindex makes the index anew, or none for few elements.
+// reindex rebuilds the index, or drops it for few elements.
 func (l *list) reindex() {
 	l.index = nil
 	if l.len() <= narrow {

@@ -15,15 +15,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Update reads a file, has it changed by change, and writes it back in place, under an exclusive lock of the file
-// that the programs of the reference honour. It waits for the lock until ctx ends. A file that is not there is made.
-// If change returns an error, nothing is written and Update returns it; if the tree has the bytes it had, nothing is
-// written either. A crash during the write may leave a damaged file (Options.Replace): where no program
-// of the reference writes to the file, WriteFile is better.
+// Update reads a file, calls change on its tree, and writes it back in place, under an exclusive lock that the reference programs
+// honour. It waits for the lock until ctx ends, and creates a missing file. If change returns an error, Update returns it and
+// writes nothing. It also writes nothing if the bytes of the tree did not change. A crash during the write may leave a damaged
+// file (Options.Replace). WriteFile is therefore better if no reference program writes to the file.
 //
-// Before anything is changed the lock is tried with a second descriptor: if that gets it too, or the file system knows
-// no locks, the error wraps ErrNoLocks. This cannot find a file system whose locks work on
-// one node but not between nodes.
+// Before the change, Update tries the lock with a second descriptor. The error wraps ErrNoLocks if that succeeds or the file
+// system has no locks. This cannot detect locks that work on one node but not between nodes.
 func Update(ctx context.Context, fsys vfs.FS, name string, o *Options, change func(t *Tree) error) error {
 	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
@@ -35,7 +33,7 @@ func Update(ctx context.Context, fsys vfs.FS, name string, o *Options, change fu
 		return err
 	}
 	err = update(fsys, f, name, &opts, change)
-	return errors.Join(err, f.Close()) // the lock ends with the descriptor
+	return errors.Join(err, f.Close()) // closing the descriptor releases the lock
 }
 
 func update(fsys vfs.FS, f vfs.File, name string, o *Options, change func(t *Tree) error) error {
@@ -75,11 +73,10 @@ func update(fsys vfs.FS, f vfs.File, name string, o *Options, change func(t *Tre
 	if err := f.Sync(); err != nil || r.Size > 0 {
 		return err
 	}
-	return vfs.SyncParent(fsys, name) // the file was empty, so perhaps just made
+	return vfs.SyncParent(fsys, name) // the file was empty, so it may be new
 }
 
-// ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are as for ReadFile, or wrap
-// ErrNoLocks.
+// ReadLocked reads a file under a shared lock, which excludes Update. Errors are the same as for ReadFile, or wrap ErrNoLocks.
 func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
@@ -97,8 +94,8 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *Options) (*Tre
 	return r.Tree, nil
 }
 
-// lockFile opens and locks a file; an exclusive lock makes it if it is not there. When the name came to mean another
-// file before the lock was got, it begins again.
+// lockFile opens and locks a file. An exclusive lock creates a missing file. If the name refers to another file once the lock is
+// taken, lockFile starts again.
 func lockFile(ctx context.Context, fsys vfs.FS, name string, o *Options, exclusive bool) (vfs.File, error) {
 	for {
 		f, err := openFile(fsys, name, exclusive, o.Perm)
@@ -121,10 +118,10 @@ func lockFile(ctx context.Context, fsys vfs.FS, name string, o *Options, exclusi
 	}
 }
 
-// openTries is how often a file is looked for that others make and take away.
+// openTries is the number of attempts to open a file that other processes create and remove.
 const openTries = 8
 
-// openFile opens a file; for writing also when it is not there.
+// openFile opens a file; for writing it creates a missing file.
 func openFile(fsys vfs.FS, name string, write bool, perm fs.FileMode) (f vfs.File, err error) {
 	if !write {
 		return fsys.Open(name)
@@ -140,14 +137,13 @@ func openFile(fsys vfs.FS, name string, write bool, perm fs.FileMode) (f vfs.Fil
 	return nil, err
 }
 
-// The pauses between attempts to get a lock.
+// Pauses between attempts to take a lock.
 const (
 	firstPause = time.Millisecond
 	lastPause  = 50 * time.Millisecond
 )
 
-// waitLock takes a lock as soon as it is free. It asks again and again: a system call that waits could not be ended
-// with ctx.
+// waitLock takes a lock when it is free. It polls, because ctx could not interrupt a blocking system call.
 func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := ctx.Err(); err != nil {
@@ -166,12 +162,12 @@ func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) erro
 	}
 }
 
-// tryTwice takes the exclusive lock that f has with a second descriptor, which must fail.
+// tryTwice tries the exclusive lock of f with a second descriptor, which must fail.
 func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	second, err := fsys.OpenRW(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // renamed or removed meanwhile, as lockFile finds out
+			return nil // renamed or removed meanwhile; lockFile detects this
 		}
 		return err
 	}
@@ -189,9 +185,8 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	}
 }
 
-// Locked reports whether another descriptor has the exclusive lock of a file now, such as an Update that is
-// running. It does not wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be
-// known.
+// Locked reports whether another descriptor holds the exclusive lock of a file, as during an Update. It does not wait. A missing
+// file is not locked. The error wraps ErrNoLocks if the lock cannot be tested.
 func Locked(fsys vfs.FS, name string) (bool, error) {
 	fsys = vfs.OrOS(fsys)
 	f, err := fsys.Open(name)
@@ -201,7 +196,7 @@ func Locked(fsys vfs.FS, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = vfs.Lock(f, false) // shared: others may ask at the same time
+	err = vfs.Lock(f, false) // shared: others may test at the same time
 	held := errors.Is(err, vfs.ErrLocked)
 	if held {
 		err = nil
@@ -209,8 +204,7 @@ func Locked(fsys vfs.FS, name string) (bool, error) {
 	return held, errors.Join(err, f.Close())
 }
 
-// CheckLocks finds out whether locks work in a folder, with a file that it makes and removes. The error wraps
-// ErrNoLocks if they do not.
+// CheckLocks checks that locks work in a folder, with a temporary file. The error wraps ErrNoLocks if they do not.
 func CheckLocks(fsys vfs.FS, dir string) error {
 	fsys = vfs.OrOS(fsys)
 	f, err := durable.CreateTemp(fsys, filepath.Join(dir, "locks"), durable.TempOptions{})

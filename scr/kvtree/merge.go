@@ -1,8 +1,8 @@
 package kvtree
 
-// Merge adds the elements of src: keys that are in both have their trees merged, nothing is replaced or removed.
-// src stays as it is and shares nothing with t. The elements of src that are new are put before the elements of
-// t, the last of them first, as by one Set after the other.
+// Merge adds the elements of src to t. Trees of keys in both are merged; nothing is replaced or removed. src stays unchanged and
+// shares nothing with t. New elements come before the elements of t, the last one first, as if Set was called for one after the
+// other.
 func (t *Tree) Merge(src *Tree) {
 	if t == nil {
 		return
@@ -16,9 +16,8 @@ func (t *Tree) Merge(src *Tree) {
 	}
 }
 
-// prepend moves the elements of first to the front of t, in the order that they have there; trees of keys that are in both
-// are joined in the same way. A file with a key given twice is read so: first is the tree of
-// the earlier, which is used up.
+// prepend moves the elements of first to the front of t, in order, and merges trees of keys in both the same way. It handles
+// duplicate keys in a file: first is the tree of the earlier element, and is consumed.
 func prepend(t, first *Tree) {
 	if first == nil {
 		return
@@ -36,7 +35,7 @@ func prepend(t, first *Tree) {
 	}
 }
 
-// Clone returns a copy that shares nothing with t, with elements in the same order. The clone of nil is empty.
+// Clone returns a deep copy with elements in the same order. The clone of nil is empty.
 func (t *Tree) Clone() *Tree {
 	if t == nil {
 		return &Tree{}
@@ -54,7 +53,7 @@ func (t *Tree) Clone() *Tree {
 	return c
 }
 
-// Equal reports whether both hold the same keys, at every level, in any order.
+// Equal reports whether both trees hold the same keys at every level, in any order.
 func (t *Tree) Equal(u *Tree) bool {
 	if t == u {
 		return true

@@ -5,30 +5,29 @@ import (
 	"io/fs"
 )
 
-// Options of reading, and of Update. nil means all defaults. 0 in a field means its default.
+// Options are options for reading and for Update. nil means all defaults. 0 in a field means its default.
 type Options struct {
-	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. Bytes behind the
-	// record in its file do not count.
+	// MaxBytes is the maximum length of a record in bytes: 24 ... 2^32-1, default 256 MiB. Bytes after the record in its file do not
+	// count.
 	MaxBytes int64
-	// MaxElements is the largest number of elements in all nodes together: 1 ... 2^31-1, default 8 Mi. One takes
-	// about 100 bytes of memory, beside its key.
+	// MaxElements is the maximum number of elements in all nodes together: 1 ... 2^31-1, default 8 Mi. Each takes about 100 bytes of
+	// memory besides its key.
 	MaxElements int64
-	// MaxDepth is the largest number of levels: 1 ... 2^20, default 65536.
+	// MaxDepth is the maximum number of levels: 1 ... 2^20, default 65536.
 	MaxDepth int
-	// Strict makes errors of some things that the reference accepts: an empty file, flags other than bit 0, a key twice in one
-	// node, bytes between the root and the end of the record.
+	// Strict rejects some inputs that the reference accepts: an empty file, flags other than bit 0, duplicate keys in a node, and
+	// bytes between the root and the end of the record.
 	Strict bool
-	// File is the name that errors carry. Functions that open a file use the name they are given.
+	// File is the name in errors. Functions that open a file use the name passed to them.
 	File string
 
-	// NoLock makes Update and ReadLocked take no lock: for a file that only this program touches, at one place. By
-	// default they lock with flock(2), as the reference does unless it was built otherwise.
+	// NoLock disables the locks of Update and ReadLocked, for a file that only one goroutine of one program uses. By default they
+	// lock with flock(2), as the reference does unless it was built otherwise.
 	NoLock bool
-	// Replace lets Update begin with an empty tree when the content is damaged (a write in place was cut off).
-	// It also lets Update cut off bytes behind the record. Default: both are errors and the file stays as it is. The
-	// reference goes on.
+	// Replace lets Update start with an empty tree if the content is damaged by an interrupted write. It also lets Update cut off
+	// bytes after the record. By default both are errors and the file stays unchanged; the reference continues.
 	Replace bool
-	// Perm are the permissions of a file that Update makes, under the umask; 0: 0666.
+	// Perm are the permissions, under the umask, of a file that Update creates; 0: 0666.
 	Perm fs.FileMode
 }
 
@@ -38,7 +37,7 @@ const (
 	defaultMaxElements = 8 << 20
 	defaultMaxDepth    = 1 << 16
 	topElements        = 1<<31 - 1
-	topDepth           = 1 << 20 // Go's stack holds as many calls
+	topDepth           = 1 << 20 // limit of Go's stack
 )
 
 // Validate returns an error that wraps fault.ErrUsage if a field is out of range.
@@ -61,7 +60,7 @@ func (o *Options) Validate() error {
 	return bad("MaxDepth", int64(o.MaxDepth), 1, topDepth)
 }
 
-// fill returns valid options with the defaults put in.
+// fill returns valid options with defaults filled in.
 func (o *Options) fill() (Options, error) {
 	if err := o.Validate(); err != nil {
 		return Options{}, err
@@ -82,7 +81,7 @@ func (o *Options) fill() (Options, error) {
 	return f, nil
 }
 
-// fault makes a FormatError.
+// fault returns a FormatError.
 func (o *Options) fault(off int64, field string, class error, format string, args ...any) error {
 	return fault.At(o.File, off, field, class, format, args...)
 }

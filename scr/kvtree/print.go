@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// Print writes a tree as the programs of the reference do: one line per element, indented by two spaces more
-// than the element above it; the first level by indent + 2. With pairs, a key
-// with just one value that has nothing below it is a line KEY = value. Keys are written as they are, newlines too. A tree
-// that was Set as nil prints as NULL LIST (if it is not the value of KEY = value), which no tree read from a file does.
+// Print writes a tree as the reference programs do: one line per element, each level indented by two more spaces, the first level
+// by indent + 2. With pairs, a key with exactly one value and nothing below it is printed as KEY = value. Keys are printed
+// unchanged, including newlines. A tree that was Set as nil prints as NULL LIST, unless it belongs to the value of KEY = value.
+// No tree read from a file prints this.
 func Print(t *Tree, w io.Writer, indent int, pairs bool) error {
 	p := printer{Writer: bufio.NewWriter(w), pairs: pairs}
 	if t == nil {
@@ -23,7 +23,7 @@ type printer struct {
 	pairs         bool
 }
 
-// spaces to indent with.
+// spaces for indentation.
 const spaces = "                                                                "
 
 func (p *printer) line(indent int, a, b, c string) {

@@ -15,7 +15,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestRemovedInside: keys removed from the middle of a node leave nothing in its packed form.
+// TestRemovedInside checks that removed keys leave nothing in the packed form of their node.
 func TestRemovedInside(t *testing.T) {
 	for _, n := range []int{3, 40} {
 		tree, want := kvtree.New(), kvtree.New()
@@ -36,7 +36,7 @@ func TestRemovedInside(t *testing.T) {
 	}
 }
 
-// TestCloneIsApart: a change of a clone does not change the original, at any depth.
+// TestCloneIsApart checks that a change of a clone does not change the original, at any depth.
 func TestCloneIsApart(t *testing.T) {
 	a := kvtree.New()
 	a.SetAt(counter(1), "x", "y")
@@ -58,7 +58,7 @@ func TestKeyWithNUL(t *testing.T) {
 	}
 }
 
-// TestElementsOfAllNodes: MaxElements is for all nodes together, and for what joining keys given again costs.
+// TestElementsOfAllNodes checks that MaxElements counts all nodes together, and the cost of merging duplicate keys.
 func TestElementsOfAllNodes(t *testing.T) {
 	tree := kvtree.New()
 	for i := range 3 {
@@ -76,7 +76,7 @@ func TestElementsOfAllNodes(t *testing.T) {
 		}
 	}
 	node := func(b []byte, n int) []byte { return binary.BigEndian.AppendUint32(b, uint32(n)) }
-	b = node(nil, 10) // ten times the key K, the first with ten elements: each of the others moves them
+	b = node(nil, 10) // ten times the key K, the first time with ten elements, which each other one moves
 	for i := range 10 {
 		b = append(b, "K\x00"...)
 		if i > 0 {
@@ -97,7 +97,7 @@ func TestElementsOfAllNodes(t *testing.T) {
 	}
 }
 
-// twoFaced gives other bytes from the second read on.
+// twoFaced returns different bytes from the second read on.
 type twoFaced struct {
 	first, later []byte
 	reads        int
@@ -111,7 +111,7 @@ func (f *twoFaced) ReadAt(b []byte, off int64) (int, error) {
 	return strings.NewReader(string(from)).ReadAt(b, off)
 }
 
-// TestChangedWhileRead: a record whose header changes between two reads is no record.
+// TestChangedWhileRead checks that a record whose header changes between two reads is rejected.
 func TestChangedWhileRead(t *testing.T) {
 	first, err := kvtree.Encode(counter(1))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 }
 
-// TestFailedWriteLeavesNothing: a file that cannot come into place leaves no temporary one.
+// TestFailedWriteLeavesNothing checks that a failed WriteFile leaves no temporary file.
 func TestFailedWriteLeavesNothing(t *testing.T) {
 	boom := errors.New("boom")
 	mem := vfs.NewMem()
@@ -152,7 +152,7 @@ func (f *toldOpen) OpenRW(name string) (vfs.File, error) {
 	return g, err
 }
 
-// TestUpdateOfReplacedFile: who waits for the lock of a file that is replaced meanwhile updates the new file.
+// TestUpdateOfReplacedFile checks that an Update waiting for the lock of a file that is then replaced updates the new file.
 func TestUpdateOfReplacedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no locks here")
@@ -173,7 +173,7 @@ func TestUpdateOfReplacedFile(t *testing.T) {
 				return err
 			})
 		}()
-		<-fsys.opened // it has the old file now
+		<-fsys.opened // the old file is open now
 		return errors.Join(stop, kvtree.WriteFile(nil, name, counter(100)))
 	})
 	if !errors.Is(err, stop) {

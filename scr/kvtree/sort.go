@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Sort puts the elements of this node in the order of their keys, compared byte by byte. Elements that are
-// set later go before them.
+// Sort sorts the elements of this node bytewise by key. Elements set later come before them.
 func (t *Tree) Sort(descending bool) {
 	sortNode(t, descending, func(a, b elem) int { return strings.Compare(a.key, b.key) })
 }
 
-// SortInt is Sort by the numbers that the keys begin with; a key that begins with none counts as 0.
+// SortInt is Sort by the leading numbers of the keys; a key without one counts as 0.
 func (t *Tree) SortInt(descending bool) {
 	sortNode(t, descending, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
 }
 
-// SortAll sorts all nodes, ascending: then equal trees are equal bytes. Headers of redundancy files are sorted so.
+// SortAll sorts all nodes, ascending, so that equal trees have equal bytes. Headers of redundancy files are sorted in this way.
 func (t *Tree) SortAll() {
 	t.Sort(false)
 	for _, sub := range t.All() {
@@ -45,7 +44,7 @@ func sortNode(t *Tree, descending bool, compare func(a, b elem) int) {
 	t.reindex()
 }
 
-// Ints returns the keys as decimal numbers, ascending. A key that is no number is a *valueError.
+// Ints returns the keys as decimal numbers, ascending. The error is a *valueError if a key is not a number.
 func (t *Tree) Ints() ([]int, error) {
 	ns := make([]int, 0, t.Len())
 	for key := range t.All() {
@@ -59,7 +58,7 @@ func (t *Tree) Ints() ([]int, error) {
 	return ns, nil
 }
 
-// atoi is C's, but ends at the largest number.
+// atoi is C's atoi, but saturates.
 func atoi(s string) int64 {
 	s = strings.TrimLeft(s, space)
 	end := 0

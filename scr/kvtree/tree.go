@@ -2,21 +2,20 @@ package kvtree
 
 import "iter"
 
-// Tree is a node: a list of elements, each a key and the tree below it. A key is any string without a NUL
-// byte, the empty one included, and is in a node at most once. A value is a key with an empty tree.
+// Tree is a node: a list of elements, each a key and the tree below it. A key is any string without a NUL byte, and may be empty.
+// A node has each key at most once. A value is a key with an empty tree.
 //
-// The zero Tree is empty and ready for use; a nil *Tree reads as empty, and writes to it do nothing. Reads
-// may run concurrently with reads. A Tree must not be made a descendant of itself, and should be below one
-// key only: a change to it shows wherever it is.
+// The zero Tree is empty and ready for use. A nil *Tree reads as empty, and writes to it do nothing. Concurrent reads are safe. A
+// Tree must not become its own descendant. It should be below one key only, because a change is visible everywhere it is used.
 type Tree struct {
 	list
-	null bool // was set without a tree of its own, and is still empty
+	null bool // was set without a tree, and is still empty
 }
 
 // New returns an empty tree.
 func New() *Tree { return &Tree{} }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (t *Tree) Len() int {
 	if t == nil {
 		return 0
@@ -24,7 +23,7 @@ func (t *Tree) Len() int {
 	return t.len()
 }
 
-// Get returns the tree below a key, nil if there is no such key.
+// Get returns the tree below a key, nil if the key does not exist.
 func (t *Tree) Get(key string) *Tree {
 	if t == nil {
 		return nil
@@ -35,7 +34,7 @@ func (t *Tree) Get(key string) *Tree {
 	return nil
 }
 
-// live is Get, except that a tree set as nil is nil: the reference makes a new element where it finds one.
+// live is Get, but returns nil for a tree set as nil, where the reference creates a new element.
 func (t *Tree) live(key string) *Tree {
 	if sub := t.Get(key); sub != nil && !sub.null {
 		return sub
@@ -43,12 +42,11 @@ func (t *Tree) live(key string) *Tree {
 	return nil
 }
 
-// Has reports whether there is such a key.
+// Has reports whether a key exists.
 func (t *Tree) Has(key string) bool { return t != nil && t.find(key) >= 0 }
 
-// Set makes sub the tree below a key, instead of the one that is there, and returns it. The element becomes
-// the head of the list. With sub nil that is a new empty tree, which prints as NULL LIST until something is
-// set in it.
+// Set makes sub the tree below a key, replaces an existing one, and returns sub. The element becomes the head of the list. A nil
+// sub means a new empty tree, which prints as NULL LIST until an element is set in it.
 func (t *Tree) Set(key string, sub *Tree) *Tree {
 	if t == nil {
 		return nil
@@ -64,7 +62,7 @@ func (t *Tree) Set(key string, sub *Tree) *Tree {
 	return sub
 }
 
-// Extract removes a key and returns the tree below it, nil if there is no such key.
+// Extract removes a key and returns the tree below it, nil if the key does not exist.
 func (t *Tree) Extract(key string) *Tree {
 	if t == nil {
 		return nil
@@ -78,7 +76,7 @@ func (t *Tree) Extract(key string) *Tree {
 	return sub
 }
 
-// Unset removes a key, if it is there.
+// Unset removes a key if it exists.
 func (t *Tree) Unset(key string) { t.Extract(key) }
 
 // UnsetAll removes all keys.
@@ -88,8 +86,8 @@ func (t *Tree) UnsetAll() {
 	}
 }
 
-// All yields the elements in the order of the list. The tree may be changed meanwhile: an element removed
-// before its turn is not yielded (or, if many were, may be), and one that is added may or may not be.
+// All yields the elements in list order. The tree may be changed meanwhile. An element added during the walk may or may not be
+// yielded. A removed one is not yielded, except perhaps after many removals.
 func (t *Tree) All() iter.Seq2[string, *Tree] {
 	return func(yield func(string, *Tree) bool) {
 		if t == nil {
@@ -104,7 +102,7 @@ func (t *Tree) All() iter.Seq2[string, *Tree] {
 	}
 }
 
-// Keys returns the keys in the order of the list.
+// Keys returns the keys in list order.
 func (t *Tree) Keys() []string {
 	keys := make([]string, 0, t.Len())
 	for k := range t.All() {

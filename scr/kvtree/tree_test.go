@@ -18,7 +18,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// model is a tree as the reference has it: a list with insertion at the head.
+// model is a tree as in the reference: a list with insertion at the head.
 type model []modelElem
 
 type modelElem struct {
@@ -55,7 +55,7 @@ func (m *model) same(t *kvtree.Tree) bool {
 	return true
 }
 
-// TestAgainstModel does random operations on a node, wide enough for an index and for places of removed elements.
+// TestAgainstModel applies random operations to a node that is wide enough for an index and for slots of removed elements.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tree kvtree.Tree
@@ -108,7 +108,7 @@ func (m model) extractCopy(key string) *model {
 	return c.extract(key)
 }
 
-// anyTree draws trees with few different keys, so that two have some in common.
+// anyTree draws trees with few different keys, so that two trees share some.
 func anyTree() *rapid.Generator[*kvtree.Tree] {
 	return rapid.Custom(func(t *rapid.T) *kvtree.Tree {
 		tree := kvtree.New()
@@ -174,7 +174,7 @@ func TestMergeLaws(t *testing.T) {
 		if !b.Equal(before) {
 			t.Fatal("merged tree shares with its source")
 		}
-		// Merging into an empty tree turns the order around: twice gives the order of before.
+		// Merging into an empty tree reverses the order; a second merge restores it.
 		x, _ := kvtree.Pack(merged(merged(a)))
 		if y, _ := kvtree.Pack(a); !bytes.Equal(x, y) {
 			t.Fatal("order is not that of insertions at the head")
@@ -257,7 +257,7 @@ func TestTypedValues(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		get, text string
-		want      any // or the class of the error
+		want      any // value or error class
 	}{
 		{"int", "21", 21}, {"int", "-7", -7}, {"int", " +7", 7}, {"int", "010", 10}, {"int", "0x10", kvtree.ErrCorrupt},
 		{"int", "", kvtree.ErrCorrupt}, {"int", "12abc", kvtree.ErrCorrupt}, {"int", "99999999999999999999", kvtree.ErrRange},
@@ -380,8 +380,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDuplicates compares with what the reference does: it puts each element it reads at the head, then merges all into
-// an empty tree.
+// TestDuplicates compares with the reference, which puts each element read at the head, and then merges all into an empty tree.
 func TestDuplicates(t *testing.T) {
 	const dup = "\x00\x00\x00\x03" +
 		"K\x00\x00\x00\x00\x02a\x00\x00\x00\x00\x01p\x00\x00\x00\x00\x00b\x00\x00\x00\x00\x00" +
@@ -395,7 +394,7 @@ func TestDuplicates(t *testing.T) {
 	if got := print(t, tree, false); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	var many bytes.Buffer // thrice the same wide node
+	var many bytes.Buffer // three times the same wide node
 	many.Write([]byte{0, 0, 0, 3})
 	for range 3 {
 		many.WriteString("K\x00\x00\x00\x00\x64")
@@ -412,8 +411,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestDefect3HugeCountsDeepDown: each node of a chain promises as many elements as could follow. Memory must not be taken for
-// each of them.
+// TestDefect3HugeCountsDeepDown reads a chain in which each node claims as many elements as could follow. Memory must not be
+// allocated for each claim.
 func TestDefect3HugeCountsDeepDown(t *testing.T) {
 	const levels = 20000
 	left := levels * 5
@@ -456,7 +455,7 @@ func TestConcurrentReads(t *testing.T) {
 	wg.Wait()
 }
 
-// decode is Decode that returns the tree and the length of its record.
+// decode returns the tree and the length of its record.
 func decode(b []byte, o *kvtree.Options) (*kvtree.Tree, int, error) {
 	r, err := kvtree.Decode(b, o)
 	if err != nil {

@@ -9,27 +9,27 @@ import (
 type unpacker struct {
 	o     *Options
 	b     []byte
-	text  string // b: keys are parts of it
-	at    int    // where the next field is
-	base  int64  // offset in the file of b[0]
-	owed  int64  // elements that counts have promised and that were not read yet
-	total int64  // elements promised so far
+	text  string // b as string: keys are substrings
+	at    int    // offset of the next field
+	base  int64  // offset of b[0] in the file
+	owed  int64  // number of elements announced by counts but not read yet
+	total int64  // number of elements announced so far
 	dups  int
-	moved int64 // elements of trees of keys given twice that were joined
+	moved int64 // number of elements moved by merges of duplicate keys
 	stack []frame
-	trees []Tree // pieces of memory to be given out: one allocation for many small nodes
+	trees []Tree // preallocated memory: one allocation for many small nodes
 	elems []elem
 }
 
-// frame is a node being read.
+// frame is a node in the process of being read.
 type frame struct {
 	t     *Tree
-	left  int   // elements still to be read; the next one's place is left-1
-	first *Tree // the tree of an earlier element of the same key, to be joined
+	left  int   // number of elements left; the next one's index is left-1
+	first *Tree // tree of an earlier element with the same key, to be merged
 }
 
-// unpack reads the tree that b begins with. base is the offset of b in the file. It returns the length of the packed
-// form and the number of keys that were given twice.
+// unpack reads the tree at the beginning of b. base is the offset of b in the file. It returns the packed length and the number
+// of duplicate keys.
 func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) {
 	u := unpacker{o: o, b: b, text: string(b), base: base}
 	t = &Tree{}
@@ -54,9 +54,8 @@ func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) 
 	return t, u.at, u.dups, nil
 }
 
-// node reads the count of a node and gets it ready for its elements. All elements that counts have promised so far
-// must fit in the rest of the input, so memory stays proportional to it.
-// first is joined to it then.
+// node reads the count of a node and prepares it for its elements. All announced elements must fit in the rest of the input, so
+// that memory stays proportional to the input. first is merged afterwards.
 func (u *unpacker) node(t, first *Tree) error {
 	left := int64(len(u.b) - u.at)
 	off := u.base + int64(u.at)
@@ -90,7 +89,7 @@ func (u *unpacker) node(t, first *Tree) error {
 	return nil
 }
 
-// element reads an element of t into its place.
+// element reads an element of t into its slot.
 func (u *unpacker) element(t *Tree, place int) error {
 	off := u.base + int64(u.at)
 	end := strings.IndexByte(u.text[u.at:], 0)
@@ -136,7 +135,7 @@ func (u *unpacker) takeTree() *Tree {
 	return t
 }
 
-// takeElems returns n elements, which no append can make more.
+// takeElems returns n elements with no spare capacity.
 func (u *unpacker) takeElems(n int, left int64) []elem {
 	if n > len(u.elems) {
 		u.elems = make([]elem, max(int64(n), min(piece, left/minElem)))

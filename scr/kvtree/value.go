@@ -13,10 +13,10 @@ type Value struct {
 	key  string
 }
 
-// Value returns the value of a key, which need not be there yet.
+// Value returns the value of a key, which may not exist yet.
 func (t *Tree) Value(key string) Value { return Value{t, key} }
 
-// set makes text the only value of the key. null is how the reference leaves the tree below the value.
+// set makes text the only value of the key. null sets the null flag of the tree below the value, as the reference leaves it.
 func (v Value) set(text string, null bool) {
 	if v.tree == nil {
 		return
@@ -33,8 +33,8 @@ func (v Value) set(text string, null bool) {
 // SetStr makes x the only value.
 func (v Value) SetStr(x string) { v.set(x, false) }
 
-// Str returns the value. Errors of this and the other getters are *valueError: a class of ErrMissing (no key or
-// no value), ErrCorrupt (several values, or text that is not a number) or ErrRange.
+// Str returns the value. Errors of all getters are *valueError. Their class is ErrMissing (no key or no value), ErrCorrupt
+// (several values, or not a number) or ErrRange.
 func (v Value) Str() (string, error) {
 	sub := v.tree.Get(v.key)
 	if sub == nil {
@@ -51,11 +51,11 @@ func (v Value) Str() (string, error) {
 	}
 }
 
-// SetInt makes x the only value, in decimal. C programs read it into 32 bits: see SetInt64.
+// SetInt makes x the only value, in decimal. C programs read it as 32 bits: see SetInt64.
 func (v Value) SetInt(x int) { v.set(strconv.Itoa(x), false) }
 
-// Int returns the first value of the key, read as a decimal number ("010" is 10). As in the reference further
-// values are no error.
+// Int returns the first value of the key, read as a decimal number ("010" is 10). As in the reference, further values are
+// ignored.
 func (v Value) Int() (int, error) {
 	sub := v.tree.Get(v.key)
 	if sub.Len() == 0 {
@@ -84,7 +84,7 @@ func (v Value) Int64() (int64, error) {
 // SetUint64 makes x the only value, in decimal.
 func (v Value) SetUint64(x uint64) { v.set(strconv.FormatUint(x, 10), true) }
 
-// Uint64 is Int64 of numbers that are not negative.
+// Uint64 is Int64 for nonnegative numbers.
 func (v Value) Uint64() (uint64, error) { return v.uint(64) }
 
 // SetCRC32 makes a CRC-32 the only value: 0x and hexadecimal digits without leading zeros, but 0 for zero.
@@ -99,7 +99,7 @@ func (v Value) CRC32() (uint32, error) {
 // SetDouble makes x the only value, with six decimals.
 func (v Value) SetDouble(x float64) { v.set(formatDouble(x), true) }
 
-// Double returns the value as a floating-point number; inf and nan are numbers.
+// Double returns the value as a floating-point number; inf and nan are valid.
 func (v Value) Double() (float64, error) {
 	text, err := v.Str()
 	if err != nil {
@@ -129,7 +129,7 @@ func (v Value) uint(bits int) (uint64, error) {
 // space is the characters that isspace accepts.
 const space = " \t\n\v\f\r"
 
-// number takes a number apart as strtol with base 0 does.
+// number splits a number as strtol with base 0 does.
 func number(text string) (sign, digits string, base int) {
 	digits = strings.TrimLeft(text, space)
 	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
@@ -149,7 +149,7 @@ func number(text string) (sign, digits string, base int) {
 	return sign, digits, base
 }
 
-// numberError makes the error of a number: out of range, or not a number.
+// numberError returns the error for a text that is out of range or not a number.
 func numberError(key, text string, err error) error {
 	switch {
 	case err == nil:
@@ -161,7 +161,7 @@ func numberError(key, text string, err error) error {
 	}
 }
 
-// formatHex is %#x of C.
+// formatHex is C's %#x.
 func formatHex(n uint64) string {
 	if n == 0 {
 		return "0"
@@ -169,7 +169,7 @@ func formatHex(n uint64) string {
 	return "0x" + strconv.FormatUint(n, 16)
 }
 
-// formatDouble is %f of C.
+// formatDouble is C's %f.
 func formatDouble(v float64) string {
 	switch {
 	case math.IsInf(v, 1):

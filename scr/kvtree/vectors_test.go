@@ -33,7 +33,7 @@ func print(t testing.TB, tree *kvtree.Tree, pairs bool) string {
 	return b.String()
 }
 
-// withoutNull takes away the NULL LIST lines, which only trees that were not read from a file print.
+// withoutNull removes the NULL LIST lines, which trees read from files never print.
 func withoutNull(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -44,7 +44,7 @@ func withoutNull(s string) string {
 	return b.String()
 }
 
-// built makes the trees of the vectors, by the calls that the program which wrote them made.
+// built makes the trees of the vectors with the same calls as the program that wrote them.
 var built = map[string]func(t *kvtree.Tree){
 	"empty":  func(t *kvtree.Tree) {},
 	"onekey": func(t *kvtree.Tree) { t.Set("onlykey", kvtree.New()) },
@@ -148,12 +148,12 @@ func TestVectorsReadPrintRewrite(t *testing.T) {
 	}
 }
 
-// malformed says what each damaged vector comes to.
+// malformed holds the expected result for each damaged vector.
 var malformed = map[string]struct {
 	class  error
 	offset int64
 	field  string
-	strict error // when Strict, if that differs
+	strict error // result with Strict, if different
 }{
 	"good":                 {},
 	"nocrc":                {},
@@ -239,7 +239,7 @@ func TestMalformedVectors(t *testing.T) {
 	})
 }
 
-// TestRealFiles reads every record of the real programs, rewrites it, and finds nothing that is odd.
+// TestRealFiles reads every record of the real programs, rewrites it, and finds no irregularity.
 func TestRealFiles(t *testing.T) {
 	for _, folder := range []string{"scr", "redset"} {
 		t.Run(folder, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// on gives one rank a file system of its own.
+// on gives one rank a separate file system.
 func (cl *cluster) on(rank int, fsys vfs.FS) func(int) vfs.FS {
 	return func(r int) vfs.FS {
 		if r == rank {
@@ -24,7 +24,7 @@ func (cl *cluster) on(rank int, fsys vfs.FS) func(int) vfs.FS {
 	}
 }
 
-// noRedundancy checks that nobody has a redundancy file, or a part of one.
+// noRedundancy checks that no rank has a redundancy file or a part of one.
 func noRedundancy(t *testing.T, what string, cl *cluster) {
 	t.Helper()
 	for name := range fromMem(t, cl.fs, ".") {
@@ -34,13 +34,13 @@ func noRedundancy(t *testing.T, what string, cl *cluster) {
 	}
 }
 
-// isPayload reports whether a file is the one that becomes the redundancy file of rank 1, in sets of 2 or of 4.
+// isPayload reports whether a file becomes the redundancy file of rank 1, in sets of 2 or of 4.
 func isPayload(name string) bool {
 	return name == durable.TempName("n1/rs.1.xor.grp_1_of_2.mem_2_of_2.redset", writer) || name == durable.TempName("n1/rs.1.xor.grp_1_of_1.mem_2_of_4.redset", writer)
 }
 
-// TestEncodeNotices: a file that changes, cannot be read, or is not written to its end makes Encode fail on all ranks, which learn why,
-// and none of them has a redundancy file then.
+// TestEncodeNotices makes Encode fail on all ranks, because a file changes, cannot be read, or is not completely written. All
+// ranks get the cause, and no rank has a redundancy file afterwards.
 func TestEncodeNotices(t *testing.T) {
 	for what, hook := range map[string]func(m vfs.FS, op vfs.Op) error{
 		"later, of the same size": func(m vfs.FS, op vfs.Op) error {
@@ -70,7 +70,7 @@ func TestEncodeNotices(t *testing.T) {
 			return nil
 		},
 	} {
-		for _, size := range []int{2, 4} { // two sets, and one
+		for _, size := range []int{2, 4} { // two sets, or one
 			cl := newCluster(t, Options{Scheme: XOR, SetSize: size}, even[:4])
 			fsys := cl.on(1, vfs.NewFault(cl.fs, func(op vfs.Op) error { return hook(cl.fs, op) }))
 			err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
@@ -90,13 +90,13 @@ func TestEncodeNotices(t *testing.T) {
 	}
 }
 
-// TestRecoverDurable: when Recover has returned, a power loss takes nothing away.
+// TestRecoverDurable checks that the results of Recover survive a power loss.
 func TestRecoverDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
 		must(t, cl.encode("shared", cl.own))
 		whole := fromMem(t, cl.fs, ".")
-		cl.lose(t, 1) // and its directory
+		cl.lose(t, 1) // including its directory
 		cl.fs = afterCut(t, cl.fs)
 		if _, err := cl.recover("shared", cl.own); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestRecoverDurable(t *testing.T) {
 	}
 }
 
-// TestRecoverLeavesNothing: what was made anew and gets no name is removed.
+// TestRecoverLeavesNothing checks that rebuilt files that get no final name are removed.
 func TestRecoverLeavesNothing(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
 	must(t, cl.encode("shared", cl.own))
@@ -126,7 +126,7 @@ func TestRecoverLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestLostInAnotherSet: the ranks of all sets get the same error when a set is lost.
+// TestLostInAnotherSet checks that the ranks of all sets get the same error if one set is lost.
 func TestLostInAnotherSet(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
@@ -155,9 +155,8 @@ func TestLostInAnotherSet(t *testing.T) {
 	}
 }
 
-// TestDamageWhileRecovering: a file that is damaged further while it is being made anew from its good parts is an error, or good
-
-// in the end.
+// TestDamageWhileRecovering damages a file further while it is being rebuilt from its good parts. The result is an error or a good
+// file.
 func TestDamageWhileRecovering(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
 	must(t, cl.encode("shared", cl.own))

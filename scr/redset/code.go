@@ -6,14 +6,14 @@ import (
 	"github.com/klauspost/reedsolomon"
 )
 
-// coder computes elements of a stripe from others: out[i] from all of in. The slices have one
-// length. A coder may be used by several goroutines at once.
+// coder computes some elements of a stripe from others: each out[i] from all of in. All slices have the same length. A coder is
+// safe for concurrent use.
 type coder interface {
 	code(out, in [][]byte) error
 }
 
-// newCoder returns the coder that makes the elements out of stripe c from its
-// elements in; in has as many as the stripe has data elements.
+// newCoder returns the coder that computes the elements out of stripe c from its elements in. The length of in is the number of
+// data elements of the stripe.
 func (l *layout) newCoder(c int, in, out []elem) (coder, error) {
 	switch l.scheme {
 	case XOR:
@@ -24,7 +24,7 @@ func (l *layout) newCoder(c int, in, out []elem) (coder, error) {
 	return copyCoder{}, nil
 }
 
-// copyCoder makes copies of one element.
+// copyCoder copies one element.
 type copyCoder struct{}
 
 func (copyCoder) code(out, in [][]byte) error {
@@ -34,7 +34,7 @@ func (copyCoder) code(out, in [][]byte) error {
 	return nil
 }
 
-// xorCoder: the elements of a stripe add up to zero.
+// xorCoder uses that the XOR of all elements of a stripe is zero.
 type xorCoder struct{}
 
 func (xorCoder) code(out, in [][]byte) error {
@@ -54,15 +54,14 @@ func (xorCoder) code(out, in [][]byte) error {
 // rsCoder multiplies by a matrix over GF(2^8).
 type rsCoder struct{ enc reedsolomon.Encoder }
 
-// rsMatrix returns the k rows of n coefficients that make parity: the last rows of
-// the Vandermonde matrix of n+k rows, reduced so that its top is the identity.
-// It is the default matrix of reedsolomon.New.
+// rsMatrix returns the k rows of n coefficients that compute the parity. They are the last rows of the Vandermonde matrix of n+k
+// rows, reduced so that its top is the identity. This is the default matrix of reedsolomon.New.
 func rsMatrix(n, k int) ([][]byte, error) {
 	enc, err := reedsolomon.New(n, k, reedsolomon.WithMaxGoroutines(1))
 	if err != nil {
 		return nil, err
 	}
-	shards := make([][]byte, n+k) // byte j of shard i is 1 for i = j: what comes out is the matrix
+	shards := make([][]byte, n+k) // shard i is the i-th unit vector: the output is the matrix
 	for i := range shards {
 		shards[i] = make([]byte, n)
 		if i < n {
@@ -75,16 +74,15 @@ func rsMatrix(n, k int) ([][]byte, error) {
 	return shards[n:], nil
 }
 
-// newRSCoder. Members that hold parity of a stripe take part in it with zeros, so
-// that their columns fall away: what is left is a shortened code, in which
-// any len(in) elements give the others.
+// newRSCoder returns the coder of a Reed-Solomon stripe. Members with parity of the stripe count as zero data, so their columns
+// are dropped. The result is a shortened code in which any len(in) elements determine the others.
 func newRSCoder(l *layout, c int, in, out []elem) (coder, error) {
 	full, err := rsMatrix(l.n, l.k)
 	if err != nil {
 		return nil, err
 	}
 	d := len(in)
-	rows := make([][]byte, l.k) // of the code on the data elements of this stripe alone
+	rows := make([][]byte, l.k) // rows of the code for the data elements of this stripe only
 	for i := range rows {
 		rows[i] = make([]byte, d)
 	}
@@ -100,7 +98,7 @@ func newRSCoder(l *layout, c int, in, out []elem) (coder, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The elements made of unit vectors are the coefficients.
+	// The outputs for unit vectors are the coefficients.
 	shards := make([][]byte, d+l.k)
 	for i, e := range in {
 		shards[e.pos] = make([]byte, d)

@@ -10,11 +10,11 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Sets of the reference have no checksums. Their elements are compared with each other: those that are to spare have
-// to be what the others make of them. The code has the distance of the elements to spare, and one more, so that
-// with two of them one wrong element is found: it is the only one without which the others agree.
+// Sets of the reference have no checksums, so their elements are compared with each other. Each spare element must equal the one
+// computed from the others. The distance of the code is the number of spare elements plus one. With two spare elements a single
+// wrong element can therefore be identified: it is the only one without which the others agree.
 
-// options takes over what the caller of Recover or Offline wants.
+// options applies the options of Recover or Offline.
 func (r *repair) options(o *RecoverOptions) {
 	if o != nil {
 		r.dataOnly = o.DataOnly
@@ -23,7 +23,7 @@ func (r *repair) options(o *RecoverOptions) {
 	}
 }
 
-// doubt is the error for a stripe that is wrong in an unknown element.
+// doubt returns the error for a stripe with an unknown wrong element.
 func (r *repair) doubt(c int) error {
 	e := &DoubtError{Scheme: r.scheme, Set: r.set, Detail: fmt.Sprintf("the elements of stripe %d disagree and have no checksums", c)}
 	if !r.lay.chunked() {
@@ -39,10 +39,10 @@ func (r *repair) doubt(c int) error {
 	return e
 }
 
-// trial is what came of leaving out one element of a stripe after the other.
+// trial is the result of leaving out one element of a stripe after the other.
 type trial struct {
-	agree int  // how often the others agreed
-	wrong elem // without the last of these
+	agree int  // number of elements without which the others agree
+	wrong elem // the last such element
 }
 
 func (t *trial) add(e elem, agree bool) {
@@ -52,22 +52,22 @@ func (t *trial) add(e elem, agree bool) {
 	}
 }
 
-// Held is where redundancy files of some ranks are: on a node, for instance.
+// Held describes a place with redundancy files of some ranks, such as a node.
 type Held struct {
-	FS     vfs.FS // nil: the operating system's
-	Prefix string // as for Encode
+	FS     vfs.FS // nil: the operating system's file system
+	Prefix string // same as for Encode
 }
 
-// Compared is what Compare found.
+// Compared is the result of Compare.
 type Compared struct {
-	Sets   int     // that have no checksums, and elements to spare in all stripes: they were compared
-	Others int     // that have checksums, or lack too much to be compared
-	Wrong  []Entry // files that are not what the others of their set make of them
+	Sets   int     // number of sets compared: without checksums and with spare elements in all stripes
+	Others int     // number of sets not compared: they have checksums, or lack too much
+	Wrong  []Entry // files that disagree with the rest of their set
 }
 
-// Compare compares files that have no checksums with their redundancy, without ranks, and changes nothing. Names in headers are valid in
-// the file system of the place that has the redundancy file of their rank. Files that do not agree are in
-// Compared.Wrong; for each set with an unknown wrong file there is a *DoubtError, all joined.
+// Compare compares files without checksums with their redundancy, without ranks, and changes nothing. Names in headers refer to
+// the file system of the place with the rank's redundancy file. Files that disagree are in Compared.Wrong. For each set with an
+// unidentified wrong file, the joined errors contain a *DoubtError.
 func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	type here struct {
 		Held
@@ -114,7 +114,7 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 		}
 		r, err := newRepair(any, worlds, ev)
 		if err != nil || !r.compare {
-			c.Others++ // what is wrong with headers and sizes is not the question here
+			c.Others++ // faults of headers and sizes do not concern Compare
 			continue
 		}
 		for m, d := range r.descs {
@@ -145,12 +145,12 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	return c, errors.Join(errs...)
 }
 
-// compareAll compares what is there, and writes nothing. all says that all stripes could be compared.
+// compareAll compares the existing elements and writes nothing. all reports that all stripes could be compared.
 func (r *repair) compareAll(ctx context.Context) (wrong []Entry, all bool, err error) {
 	r.dry = true
 	defer func() {
 		for _, m := range r.locals {
-			_ = m.store.close() // of reading
+			_ = m.store.close() // only opened for reading
 		}
 	}()
 	if err := r.begin(); err != nil {

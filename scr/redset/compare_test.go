@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// dropSums removes the files of checksums, which the reference does not make.
+// dropSums removes the checksum files, which the reference does not make.
 func (cl *cluster) dropSums(t testing.TB) {
 	n := 0
 	for name := range fromMem(t, cl.fs, ".") {
@@ -28,8 +28,8 @@ func (cl *cluster) dropSums(t testing.TB) {
 	}
 }
 
-// TestDefect1NoChecksums: sets without checksums, as the reference makes them. A flipped byte is found as long as there is redundancy
-// to spare, and mended where there are two elements of it; without any flipped nothing is done.
+// TestDefect1NoChecksums uses sets without checksums, as the reference makes them. A flipped byte is detected if there is spare
+// redundancy, and repaired if two elements are spare. Without a flipped byte nothing happens.
 func TestDefect1NoChecksums(t *testing.T) {
 	for _, o := range schemes {
 		spare := 1
@@ -54,7 +54,7 @@ func TestDefect1NoChecksums(t *testing.T) {
 					if err != nil || len(all) != 1 {
 						t.Fatal(all, err)
 					}
-					for r := range lost { // neighbours: worst for copies
+					for r := range lost { // neighbours are the worst case for copies
 						cl.lose(t, r)
 					}
 					switch where {
@@ -73,16 +73,16 @@ func TestDefect1NoChecksums(t *testing.T) {
 					case err == nil && where == "":
 						same(t, got, whole)
 					case err == nil:
-						// It was mended, or nobody could know.
+						// The byte was repaired, or nobody could identify it.
 						if left := spare - lost; left >= 2 || left == 1 && o.SetSize >= 5 {
 							same(t, got, whole)
 						}
-					case errors.Is(err, fault.ErrMissing) && lost > 1: // sets differ in size
+					case errors.Is(err, fault.ErrMissing) && lost > 1: // sets have different sizes
 						same(t, got, before)
 					case where == "" || !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "silent corruption"):
 						t.Errorf("%s: %v", what, err)
 					default:
-						if as(err, &doubt) && len(doubt.Ranks) < 2 { // ranks of other sets may get the text alone
+						if as(err, &doubt) && len(doubt.Ranks) < 2 { // ranks of other sets may get only the text
 							t.Errorf("%s: %+v", what, doubt)
 						}
 						same(t, got, before)
@@ -102,7 +102,7 @@ func TestDefect1NoChecksums(t *testing.T) {
 	}
 }
 
-// TestSure: who knows checksums of the files himself may leave the comparison out.
+// TestSure checks that callers that know the checksums of files can skip the comparison.
 func TestSure(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:5])
 	must(t, cl.encode("shared", cl.own))
@@ -121,7 +121,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestCompare: files that do not agree are reported, by name where there are two elements to spare; nothing is changed.
+// TestCompare checks that disagreeing files are reported, by name if two elements are spare, and that nothing changes.
 func TestCompare(t *testing.T) {
 	for _, o := range schemes {
 		named := o.Scheme == RS && o.K >= 2 || o.Replicas >= 2
@@ -174,7 +174,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestVectorsAgree: files and redundancy of the real redset agree; of RS with two elements to spare a wrong byte is mended.
+// TestVectorsAgree checks that files and redundancy of the real redset agree. With two spare elements of RS, a wrong byte is
+// repaired.
 func TestVectorsAgree(t *testing.T) {
 	for _, v := range vectorCases {
 		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))

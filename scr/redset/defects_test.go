@@ -20,11 +20,11 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The numbers are of defects of the reference that concern redundancy files. Defect 1 is also in
-// TestFlippedByte and TestDefect1NoChecksums, 6 in TestVectorsRecover, 13 in TestLosses.
+// The numbers refer to defects of the reference that concern redundancy files. Defect 1 is also in TestFlippedByte and
+// TestDefect1NoChecksums, 6 in TestVectorsRecover, 13 in TestLosses.
 
-// TestDefect1SilentCorruption: a flipped byte in a surviving file is not spread into the file that is rebuilt
-// from it, and does not stay where it is; beyond the scheme it is an error that changes nothing.
+// TestDefect1SilentCorruption checks that a flipped byte in a surviving file is not copied into a rebuilt file and is repaired.
+// If losses exceed the scheme, the result is an error and nothing changes.
 func TestDefect1SilentCorruption(t *testing.T) {
 	for _, o := range schemes {
 		for _, mode := range []string{"shared", "isolated"} {
@@ -56,7 +56,7 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	}
 }
 
-// TestDataOnly: redundancy that nothing is rebuilt from is left alone if that is asked for, and data are not.
+// TestDataOnly checks that redundancy not needed for a rebuild is skipped on request, but data are not.
 func TestDataOnly(t *testing.T) {
 	for _, o := range []Options{{Scheme: Partner}, {Scheme: RS, K: 2}} {
 		for _, mode := range []string{"shared", "isolated"} {
@@ -92,7 +92,7 @@ func TestDataOnly(t *testing.T) {
 	}
 }
 
-// TestDefect4TruncatedPayload: a redundancy file cut short is noticed before it is needed, and mended.
+// TestDefect4TruncatedPayload checks that a truncated redundancy file is detected before it is needed, and repaired.
 func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -115,7 +115,7 @@ func TestDefect4TruncatedPayload(t *testing.T) {
 	}
 }
 
-// TestDefect5TooFewGroups: a scheme that cannot work is an error that says so, or a downgrade that was asked for.
+// TestDefect5TooFewGroups checks that an impossible scheme is a clear error, or a requested downgrade.
 func TestDefect5TooFewGroups(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner}, {Scheme: RS}, {Scheme: Partner, Replicas: 3}} {
 		err := run(t, "shared", 4, func(ctx context.Context, c comm.Comm) error {
@@ -139,8 +139,7 @@ func TestDefect5TooFewGroups(t *testing.T) {
 	}
 }
 
-// TestDefect6RebuiltIsOriginal: what is rebuilt twice in sequence, of each member in turn, stays what it was,
-// headers included.
+// TestDefect6RebuiltIsOriginal rebuilds each member in turn, twice. All files stay unchanged, including headers.
 func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, uneven[:6])
@@ -163,7 +162,7 @@ func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	}
 }
 
-// zeros is a file system whose one file has many bytes, all zero, that no memory holds.
+// zeros is a file system with one huge file of zeros that is not in memory.
 type zeros struct {
 	vfs.FS
 	size int64
@@ -208,8 +207,8 @@ func (z zeroFile) ReadAt(b []byte, off int64) (int, error) {
 	return int(n), nil
 }
 
-// TestDefect12Large: files over 4 GiB have right lengths and checksums, positions of chunks do not wrap, and a header
-// that would be too long for its checksum is an error.
+// TestDefect12Large checks lengths and checksums of files over 4 GiB, that chunk positions do not wrap, and that a header too
+// long for its checksum is an error.
 func TestDefect12Large(t *testing.T) {
 	const size = 1<<32 + 5
 	m := vfs.NewMem()
@@ -256,7 +255,7 @@ func TestDefect12Large(t *testing.T) {
 	}
 }
 
-// TestOutput: what fails while a file is synced in the background is an error later.
+// TestOutput checks that a failed background sync is reported later.
 func TestOutput(t *testing.T) {
 	for _, fail := range []bool{false, true} {
 		var syncs atomic.Int64
@@ -288,7 +287,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostSums: a member counts as lost, once, when all copies of its checksums are gone.
+// TestLostSums checks that a member counts as lost, once, if all copies of its checksums are lost.
 func TestLostSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, K: 2}, uneven[:6])
 	must(t, cl.encode("shared", cl.own))
@@ -307,7 +306,7 @@ func TestLostSums(t *testing.T) {
 	}
 }
 
-// TestChangedWhileEncoding: a file that others write to is no checkpoint.
+// TestChangedWhileEncoding checks that a file that changes during Encode is rejected.
 func TestChangedWhileEncoding(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR}, even[:3])
 	touched := false
@@ -338,7 +337,7 @@ func TestChangedWhileEncoding(t *testing.T) {
 	}
 }
 
-// TestRealCache: caches of the real SCR 3.1; a node is lost and rebuilt.
+// TestRealCache loses and rebuilds a node in caches of the real SCR 3.1.
 func TestRealCache(t *testing.T) {
 	for _, k := range []struct {
 		name string
@@ -383,7 +382,7 @@ func TestRealCache(t *testing.T) {
 	}
 }
 
-// TestFormsOfB: names and keys of generations A and B.
+// TestFormsOfB checks names and keys of generations A and B.
 func TestFormsOfB(t *testing.T) {
 	for gen, want := range map[Generation]string{GenA: "2_of_4_in_0.xor", GenB: "xor.0_2_of_4.scr"} {
 		cl := newCluster(t, Options{Scheme: XOR, Generation: gen, Dataset: datasetTree()}, even[:4])

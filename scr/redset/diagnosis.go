@@ -8,8 +8,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// newRepair weighs the evidence of the members. Whatever is missing that
-// the others do not make up for is a *LostError.
+// newRepair evaluates the evidence of the members. If missing information cannot be recovered from other members, the error is a
+// *LostError.
 func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	r := &repair{position: p, me: -1, group: worlds}
 	r.headers, r.descs, r.sums = make([]*header, p.n), make([]*desc, p.n), make([]*memberSums, p.n)
@@ -49,7 +49,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 		return nil, r.lost("no redundancy file is left")
 	}
 	r.position = ref.position
-	// The lists of files: the member's own first, then its right neighbours'.
+	// Lists of files: the member's own, then the copies of its right neighbours.
 	for m, h := range r.headers {
 		if h != nil {
 			r.descs[m] = h.descs[m]
@@ -82,7 +82,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	}
 	r.lay = newLayout(ref.scheme, ref.k, sizes)
 	if ref.chunk == 0 && slices.Max(r.lay.lens) == 0 {
-		r.lay.chunk = 0 // generations A and B write this for sets without bytes
+		r.lay.chunk = 0 // generations A and B write another chunk size for empty sets
 	}
 	if r.lay.chunk != ref.chunk {
 		return nil, formatErr("", -1, "CHUNK", fmt.Sprintf("%d, want %d", ref.chunk, r.lay.chunk), fault.ErrCorrupt)
@@ -106,9 +106,8 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	return r, nil
 }
 
-// weighSums finds the checksums of each member: its own first, then what its right neighbours kept. Those that
-// are not of the header that is there are of an older encode, or another program made
-// the header after: they count for nothing.
+// weighSums selects the checksums of each member: its own, then the copies of its right neighbours. It ignores checksums for
+// another header: they come from an older encode, or another program wrote the header later.
 func (r *repair) weighSums(all []*evidence) {
 	parsed := make([]map[int]*kvtree.Tree, r.n)
 	for m, e := range all {
@@ -132,13 +131,13 @@ func (r *repair) weighSums(all []*evidence) {
 	}
 }
 
-// distrusts reports whether the bytes of a member count as lost because their checksums are: checksums of
-// other members are there, so they were made once, and all copies are gone or damaged.
+// distrusts reports whether all checksums of a member are lost, so that its bytes count as lost. This is so if other members have
+// checksums, which shows that the encode made some.
 func (r *repair) distrusts(m int) bool {
 	return r.sums[m] == nil && slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
 }
 
-// lost is the error of this set.
+// lost returns the error of this set.
 func (r *repair) lost(detail string) *LostError {
 	e := &LostError{Scheme: r.scheme, Set: r.set, Tolerates: r.k, Detail: detail}
 	unknown := 0
@@ -152,7 +151,7 @@ func (r *repair) lost(detail string) *LostError {
 		switch {
 		case gone && m < len(r.group) && r.group[m] >= 0:
 			e.Ranks = append(e.Ranks, r.group[m])
-		case gone && m < len(r.group): // offline, where nothing is known
+		case gone && m < len(r.group): // offline: the rank is unknown
 			unknown++
 		}
 	}

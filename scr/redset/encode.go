@@ -15,12 +15,12 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// encoding is an Encode in progress on one rank.
+// encoding is the state of an Encode on one rank.
 type encoding struct {
 	s      *Set
 	fs     vfs.FS
 	prefix string
-	paths  []string // of the files, for fs
+	paths  []string // paths of the files in fs
 	files  []file
 
 	lay   *layout
@@ -29,17 +29,16 @@ type encoding struct {
 	h     *header
 	store *store
 	eng   *engine
-	temps durable.Group // made so far
+	temps durable.Group // temporary files made so far
 }
 
-// Encode is a collective over the Comm of the set: it makes the redundancy files of all ranks. files are
-// this rank's, none is fine; they must stay as they are from now on. prefix begins the names of the redundancy files; it
-// may contain a directory, which must exist. Ranks that share a directory may share the prefix.
+// Encode is a collective over the Comm of the set. It writes the redundancy files of all ranks. files are the files of this rank,
+// possibly none; they must not change from now on. prefix is the prefix of the names of the redundancy files. It may contain a
+// directory, which must exist. Ranks that share a directory may share the prefix.
 //
-// Redundancy files of the same prefix and rank are removed first. New ones come into
-// place, whole and synced, when all ranks have made theirs; one that is there can be trusted.
-// After an error (the same class on all ranks) there are none. The files
-// themselves are only read, each byte once; they are not synced.
+// Encode first removes redundancy files of the same prefix and rank. New ones get their names, whole and synced, when all ranks
+// have written theirs; a redundancy file that exists can be trusted. After an error, which has the same class on all ranks, there
+// are no redundancy files. The files themselves are only read, each byte once, and are not synced.
 func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix string) error {
 	fsys = vfs.OrOS(fsys)
 	e := &encoding{s: s, fs: fsys, prefix: prefix}
@@ -91,7 +90,7 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	return comm.Agree(ctx, s.world, e.commit())
 }
 
-// prepare looks at the files and removes what an earlier Encode left.
+// prepare examines the files and removes the results of an earlier Encode.
 func (e *encoding) prepare(files []string) error {
 	if err := Drop(e.fs, e.prefix, e.s.p.world); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (e *encoding) prepare(files []string) error {
 	return nil
 }
 
-// list is the list of files as it travels.
+// list returns the list of files in its message form.
 func (e *encoding) list() ([]byte, error) {
 	if e.s.p.gen == GenC {
 		return encodeTree(e.s.p.newDescTree(e.files))
@@ -126,8 +125,8 @@ func (e *encoding) list() ([]byte, error) {
 	return encodeTree(e.s.p.newCurrentTree(e.files, e.s.o.FileMeta))
 }
 
-// exchange makes the lists of files of the set known to all members. A member that has none has failed: then ok is false on all of
-// them, and there is an error to agree on.
+// exchange sends the lists of files of the set to all members. An empty list means that the member has failed. Then ok is false
+// on all members, and the caller must agree on the error.
 func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error) {
 	s := e.s
 	all, err := s.sc.Allgather(ctx, own)
@@ -142,7 +141,7 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 			e.descs[m], err = parseAny(t, s.p, m)
 		}
 		if err != nil {
-			return false, err // of bytes that all members of this set have
+			return false, err // all members of this set have the same bytes
 		}
 		sizes[m] = e.descs[m].sizes()
 		if total += e.descs[m].size(); total > maxBytes {
@@ -156,12 +155,12 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 	return true, nil
 }
 
-// anyEmpty reports whether some member has sent nothing, as it has failed.
+// anyEmpty reports whether a member has sent no bytes because it has failed.
 func anyEmpty(all [][]byte) bool {
 	return slices.ContainsFunc(all, func(b []byte) bool { return len(b) == 0 })
 }
 
-// parseAny reads the record of member m of the set of p.
+// parseAny parses the record of member m of the set of p.
 func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 	if p.gen == GenC {
 		return parseDesc(t)
@@ -170,7 +169,7 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 	return parseCurrent(t, p)
 }
 
-// begin makes the redundancy file, without its payload, and the jobs.
+// begin creates the redundancy file without its payload, and the jobs.
 func (e *encoding) begin() error {
 	s := e.s
 	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true}
@@ -221,7 +220,7 @@ func (e *encoding) header(m int) *header {
 	return newHeader(p, e.lay, e.descs, e.s.ranks, extra)
 }
 
-// unchanged checks that no file was changed meanwhile.
+// unchanged checks that no file has changed since prepare.
 func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
@@ -242,7 +241,7 @@ func (e *encoding) unchanged() error {
 	return nil
 }
 
-// finish writes the rest, synced, under temporary names.
+// finish writes and syncs the rest under temporary names.
 func (e *encoding) finish() error {
 	p := &e.s.p
 	if name := p.descName(e.prefix); name != "" {
@@ -276,7 +275,7 @@ func (e *encoding) finish() error {
 	return err
 }
 
-// temp writes a small file under its temporary name. The redundancy file, made first, comes into place last.
+// temp writes a small file under its temporary name. The redundancy file was created first but is renamed last.
 func (e *encoding) temp(name string, b []byte) error {
 	t, err := small(e.fs, name, b)
 	if err == nil {
@@ -285,7 +284,7 @@ func (e *encoding) temp(name string, b []byte) error {
 	return err
 }
 
-// gather puts the sums together, of this member and its left neighbours.
+// gather collects the checksums of this member and its left neighbours.
 func (e *encoding) gather() ([]*memberSums, error) {
 	sums := make([]*memberSums, e.s.p.n)
 	for _, m := range append(e.lay.left(e.s.p.rank), e.s.p.rank) {
@@ -307,19 +306,19 @@ func (e *encoding) gather() ([]*memberSums, error) {
 	return sums, nil
 }
 
-// commit gives all files their names.
+// commit gives all files their final names.
 func (e *encoding) commit() error { return e.temps.Commit(true) }
 
-// undo removes everything that was made.
+// undo removes all new files.
 func (e *encoding) undo() {
 	_ = e.store.close()
 	e.temps.Discard()
 	names := e.temps.Names()
-	slices.Reverse(names) // the redundancy file first: without it nothing is trusted
+	slices.Reverse(names) // the redundancy file first: without it the others are not trusted
 	for _, name := range names {
 		_ = durable.Remove(e.fs, name)
 	}
 }
 
-// dirOf is the directory that files of a prefix are in.
+// dirOf returns the directory of the files with a prefix.
 func dirOf(prefix string) string { return filepath.Dir(prefix + "x") }

@@ -23,15 +23,15 @@ import (
 
 const (
 	envJob     = "BLOBIO_TEST_REDSET_JOB"      // directory of a job
-	envPerNode = "BLOBIO_TEST_REDSET_PER_NODE" // its ranks on each node
+	envPerNode = "BLOBIO_TEST_REDSET_PER_NODE" // number of its ranks on each node
 )
 
-// TestRebuildUnderMPI: real processes encode by each scheme, lose what the scheme survives, and rebuild it; what is
-// beyond it is an error on all of them.
+// TestRebuildUnderMPI runs real processes. They encode with each scheme, lose as much as the scheme survives, and rebuild it.
+// Larger losses are an error on all processes.
 func TestRebuildUnderMPI(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)
-	for _, perNode := range []string{"1", "4"} { // by messages, and each in the files of the others
+	for _, perNode := range []string{"1", "4"} { // by messages, and with access to each other's files
 		out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envJob + "=" + t.TempDir(), envPerNode + "=" + perNode}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
 		if err != nil || strings.Count(out, "--- PASS: TestInJobRebuild") != 4 {
 			t.Fatalf("%s ranks of a node: %v\n%s", perNode, err, out)

@@ -10,16 +10,16 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// Pieces are small enough that one of each member of a usual set stays in cache
-// together, from the read to the last write. Messages are larger: each costs a wake-up.
+// The pieces of all members of a typical set fit in the cache together, from the read to the last write. Messages are larger
+// because each one costs a wake-up.
 const (
-	localPiece   = 64 << 10  // bytes
-	messagePiece = 256 << 10 // bytes
-	piecesAhead  = 4         // pieces of an element that travel while one is worked on
-	maxAhead     = 64        // pieces of all elements
-	meetEvery    = 4         // times as many pieces as travel: after these all wait for each other
-	minLane      = 4 << 20   // bytes of an element that one worker does at a time
-	maxLanes     = 256       // of one element
+	localPiece   = 64 << 10  // in bytes
+	messagePiece = 256 << 10 // in bytes
+	piecesAhead  = 4         // number of pieces of an element sent ahead of the one in work
+	maxAhead     = 64        // limit of pieces sent ahead for all elements
+	meetEvery    = 4         // all members meet after this multiple of the pieces sent ahead
+	minLane      = 4 << 20   // minimum number of bytes of an element for one worker
+	maxLanes     = 256       // maximum number of lanes of one element
 )
 
 // Tags of the messages between the members of a set.
@@ -28,43 +28,42 @@ const (
 	tagOut
 )
 
-// job makes the elements out of stripe c from its elements in, and sums all of them. Its
-// worker is the member that computes. Without out it only reads and sums.
+// job computes the elements out of stripe c from its elements in, and the checksums of all of them. The worker is the member that
+// computes. Without out the job only reads and sums.
 type job struct {
 	c      int
 	worker int
 	in     []elem
 	out    []elem
 	code   coder
-	checks int   // number of out, from the end, that are there already: what they should be is summed, not written
-	apart  *elem // of a trial: the element that has no part in it
+	checks int   // number of out elements, at the end, that already exist: they are computed for comparison and not written
+	apart  *elem // in a trial: the element left out
 }
 
 // writes reports whether element i of out is written.
 func (j *job) writes(i int) bool { return i < len(j.out)-j.checks }
 
-// outcome is what is known of one element after a job.
+// outcome is the result of a job for one element.
 type outcome struct {
-	bad bool // could not be read
+	bad bool // the element could not be read
 	crc []uint32
-	err error // why it is bad; on the worker only
+	err error // why it is bad; only on the worker
 }
 
-// engine does jobs, with each byte read once. Members whose store is known are read and
-// written directly by the worker; the others by messages.
+// engine runs jobs and reads each byte once. The worker accesses members with known stores directly, and all others by messages.
 type engine struct {
 	lay    *layout
 	ext    [][]extent
 	stores []*store  // by member; nil: on another node
-	c      comm.Comm // of the set; nil if all stores are known
-	me     int       // this member; -1: all of them
-	jobs   []*job    // the same on all members
-	fresh  bool      // what is made is new: there is nothing that the bytes of a sum, computed once more from them, could be held against
+	c      comm.Comm // Comm of the set; nil if all stores are known
+	me     int       // this member; -1: all members
+	jobs   []*job    // same on all members
+	fresh  bool      // the results are new files, so there are no earlier bytes to compare their checksums with
 
-	in, out [][]outcome // by job and element: known on the worker, after tell on all
+	in, out [][]outcome // by job and element: known on the worker, and after tell on all members
 }
 
-// share makes the stores of the members of the set known to each other, if they are in the same memory.
+// share exchanges the stores of members that share memory.
 func (e *engine) share(ctx context.Context, own *store) error {
 	e.stores = make([]*store, e.c.Size())
 	if comm.Apart(e.c) {
@@ -78,11 +77,10 @@ func (e *engine) share(ctx context.Context, own *store) error {
 	return err
 }
 
-// remote reports whether there are stores that are not known.
+// remote reports whether some stores are unknown.
 func (e *engine) remote() bool { return slices.Contains(e.stores, nil) }
 
-// run does all jobs. The error is of writing, of coding or of the communication; what could not be
-// read is an outcome.
+// run runs all jobs. The error comes from writing, coding or communication. Read failures are outcomes.
 func (e *engine) run(ctx context.Context) error {
 	e.in, e.out = make([][]outcome, len(e.jobs)), make([][]outcome, len(e.jobs))
 	if e.remote() {
@@ -94,13 +92,13 @@ func (e *engine) run(ctx context.Context) error {
 // mine reports whether this process is the worker of a job.
 func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
 
-// turn is bytes [off, off+n) of the stripe of a job.
+// turn is the range [off, off+n) of the stripe of a job.
 type turn struct {
 	job    int
-	off, n int64 // n is 0: none
+	off, n int64 // n is 0: no turn
 }
 
-// turns returns a function that returns the pieces of all jobs, one a call, in the order in which all members do them.
+// turns returns an iterator function over the pieces of all jobs, in the same order on all members.
 func (e *engine) turns() func() turn {
 	i, off, more := 0, int64(0), false
 	return func() turn {
@@ -120,8 +118,8 @@ func (e *engine) turns() func() turn {
 	}
 }
 
-// rounds does the jobs piece by piece, all members together. A member that fails goes on
-// sending, so that nobody waits for it; the caller agrees on the errors.
+// rounds runs the jobs piece by piece, with all members in step. A failed member keeps sending, so that no other member waits
+// forever. The caller agrees on the errors.
 func (e *engine) rounds(ctx context.Context) error {
 	var sticky error
 	keep := func(err error) {
@@ -187,10 +185,10 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 		return nil
 	}
-	// Pieces for other ranks to work on are sent a few pieces ahead, and their results are received a few pieces later, so nobody waits for a
-	// piece that was only just begun. Send does not wait, so all ranks meet now and then: what travels has to be in memory.
+	// Pieces for other ranks are sent a few pieces ahead, and results are received a few pieces later, so that no rank waits for a
+	// piece just begun. Sends do not block, so all ranks meet regularly to limit the memory for messages.
 	ahead := min(piecesAhead*e.lay.n, maxAhead)
-	window := make([]turn, 2*ahead+1) // from the piece to be received on to that to be sent
+	window := make([]turn, 2*ahead+1) // from the piece to receive to the piece to send
 	next := e.turns()
 	for t, left := 0, 2*ahead; left > 0; t++ {
 		p := next()
@@ -219,7 +217,7 @@ func (e *engine) rounds(ctx context.Context) error {
 	return sticky
 }
 
-// notRead is a message to a worker: why the n bytes that it waits for could not be read: it has another length.
+// notRead returns a message to a worker that explains why n expected bytes could not be read. Its length differs from n.
 func notRead(err error, n int64) []byte {
 	b := remote.Encode(err)
 	if int64(len(b)) == n {
@@ -228,7 +226,7 @@ func notRead(err error, n int64) []byte {
 	return b
 }
 
-// keepOutcome keeps what a worker found, of this member or another, as of job i.
+// keepOutcome stores the results of a worker, on this or another member, for job i.
 func (e *engine) keepOutcome(i int, w *worker) {
 	e.in[i], e.out[i] = nil, nil
 	for x, s := range w.in {
@@ -243,13 +241,13 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 }
 
-// tell makes the outcomes of all jobs known to all members of the set, after run returned failed. If that is an error on one of them
-// there are none: ok is false on all, and there is an error to agree on. Whoever returns from it knows that all have run.
+// tell sends the outcomes of all jobs to all members of the set, after run returned failed. If run failed on a member, ok is
+// false on all, and the caller must agree on the error. When tell returns, all members have finished run.
 func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 	if e.c == nil {
 		return failed == nil, nil
 	}
-	b := []byte{1} // followed by nothing, if there are no jobs
+	b := []byte{1} // stays alone if there are no jobs
 	for i, j := range e.jobs {
 		if !e.mine(j) {
 			continue

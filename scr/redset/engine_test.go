@@ -9,16 +9,16 @@ import (
 	"blobio/comm"
 )
 
-// traffic is what ranks have sent to each other and nobody has received.
+// traffic counts the bytes that ranks have sent and no rank has received yet.
 type traffic struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
 	bytes int64
 	most  int64
-	waits bool // the sender does, for all
+	waits bool // the sender waits for all
 }
 
-// metered is a Comm of processes whose rank 1 receives only when rank 0 does nothing but wait.
+// metered is a Comm of processes whose rank 1 receives only while rank 0 waits.
 type metered struct {
 	comm.Comm
 	t *traffic
@@ -52,7 +52,7 @@ func (m metered) Recv(ctx context.Context, from, tag int) ([]byte, error) {
 	return b, err
 }
 
-// stand reports whether rank 0 waits for all.
+// stand reports whether rank 0 waits for all ranks.
 func (m metered) stand(waits bool) {
 	if m.Rank() == 0 {
 		m.t.mu.Lock()
@@ -80,7 +80,8 @@ func (m metered) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
 	return m.Comm.Allgather(ctx, b)
 }
 
-// TestMessagesAreBounded: who makes copies for one that is slower has few of them in memory, of a long file as of many short ones.
+// TestMessagesAreBounded checks that a rank that sends copies to a slower one keeps few of them in memory, for a long file and
+// for many short ones.
 func TestMessagesAreBounded(t *testing.T) {
 	for what, sizes := range map[string][]int{"one": {14 << 20}, "many": slices.Repeat([]int{messagePiece}, 56)} {
 		cl := newCluster(t, Options{Scheme: Partner}, [][]int{sizes, {}})

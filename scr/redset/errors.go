@@ -8,24 +8,24 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Classes of errors, for errors.Is, beside those of package kvtree: kvtree.ErrMissing is in the chain of every *LostError, kvtree.ErrCorrupt
-// says that headers of one set contradict each other, or that a rebuilt file does not match. What is wrong with a redundancy file is a
-// *kvtree.FormatError.
+// Classes of errors, for errors.Is, in addition to the classes of package kvtree. kvtree.ErrMissing is in the chain of every
+// *LostError. kvtree.ErrCorrupt means that headers of one set contradict each other, or that a rebuilt file does not match. A
+// fault of a redundancy file is a *kvtree.FormatError.
 var (
-	ErrUsage   = fault.ErrUsage   // a wrong argument: an option out of range, too few failure groups
-	ErrChanged = fault.ErrChanged // a file was changed while it was being encoded
+	ErrUsage   = fault.ErrUsage   // an invalid argument: an option out of range, or too few failure groups
+	ErrChanged = fault.ErrChanged // a file changed during the encode
 )
 
-// ErrNone: there are no redundancy files of this prefix, on any rank.
+// ErrNone means that no rank has redundancy files with this prefix.
 var ErrNone = errors.New("no redundancy files")
 
-// GroupsError says that a scheme needs more members than some set has, because
-// there are too few failure groups. Its class is ErrUsage.
+// GroupsError means that some set has fewer members than the scheme needs, because there are too few failure groups. Its class is
+// ErrUsage.
 type GroupsError struct {
 	Scheme Scheme
-	Rank   int // a rank of that set, in the Comm given to New
-	Have   int // members of its set
-	Need   int // members that the scheme needs
+	Rank   int // a rank of that set in the Comm given to New
+	Have   int // number of members of its set
+	Need   int // number of members that the scheme needs
 }
 
 // Error implements error.
@@ -36,14 +36,13 @@ func (e *GroupsError) Error() string {
 // Unwrap returns ErrUsage.
 func (e *GroupsError) Unwrap() error { return fault.ErrUsage }
 
-// LostError says that more is lost than the scheme can rebuild. Nothing was
-// changed. Its class is ErrMissing.
+// LostError means that more is lost than the scheme can rebuild. No file was changed. Its class is ErrMissing.
 type LostError struct {
 	Scheme    Scheme
-	Set       int    // the set, from 0; -1 if unknown
-	Ranks     []int  // world ranks that lost something
+	Set       int    // number of the set, from 0; -1 if unknown
+	Ranks     []int  // world ranks with losses
 	Tolerates int    // losses per stripe that the scheme can rebuild
-	Detail    string // what could not be rebuilt
+	Detail    string // the parts that could not be rebuilt
 }
 
 // Error implements error.
@@ -65,13 +64,13 @@ func (e *LostError) Error() string {
 // Unwrap returns ErrMissing.
 func (e *LostError) Unwrap() error { return fault.ErrMissing }
 
-// DoubtError says that files without checksums, as the reference makes them, and their redundancy do not agree: bytes
-// of one of them changed, and the member is not known. Nothing was changed. Its class is ErrCorrupt.
+// DoubtError means that files without checksums, as the reference makes them, disagree with their redundancy. Some bytes have
+// changed, and the member is unknown. No file was changed. Its class is ErrCorrupt.
 type DoubtError struct {
 	Scheme Scheme
-	Set    int    // the set, from 0
+	Set    int    // number of the set, from 0
 	Ranks  []int  // world ranks; one of them has the wrong bytes
-	Detail string // what does not agree
+	Detail string // the disagreeing parts
 }
 
 // Error implements error.

@@ -9,14 +9,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// evidence is what is found of one member, as it travels between ranks.
+// evidence holds the findings about one member, in a form for messages.
 type evidence struct {
-	name   string // of the redundancy file, without directory; "" if there is none that can be read
-	header []byte // its record
-	sums   []byte // the file of checksums
+	name   string // name of the redundancy file without directory; "" if no readable one exists
+	header []byte // record of the redundancy file
+	sums   []byte // content of the checksum file
 }
 
-// readRecord returns the record at the begin of a file, and the size of the file.
+// readRecord returns the record at the beginning of a file, and the size of the file.
 func readRecord(fsys vfs.FS, name string) ([]byte, int64, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -55,7 +55,7 @@ func readHeader(fsys vfs.FS, f found) (*header, error) {
 	return parseHeader(f.name, f.position, b)
 }
 
-// readPlaces reads a .redset file, by world rank.
+// readPlaces reads a .redset file; the result is by world rank.
 func readPlaces(fsys vfs.FS, name string) (map[int]position, error) {
 	b, _, err := readRecord(fsys, name)
 	if err != nil {
@@ -83,7 +83,7 @@ func parsePlaces(name string, b []byte) (map[int]position, error) {
 	return v, nil
 }
 
-// pack and unpackEvidence are the form in which evidence travels.
+// pack and unpackEvidence convert evidence to and from messages.
 func (e *evidence) pack() []byte {
 	var b []byte
 	for _, part := range [][]byte{[]byte(e.name), e.header, e.sums} {
@@ -105,8 +105,8 @@ func unpackEvidence(b []byte) (*evidence, error) {
 	return &evidence{string(parts[0]), parts[1], parts[2]}, nil
 }
 
-// findEvidence finds the redundancy file and the checksums of the member at a place. all are the redundancy
-// files of the prefix. A file that cannot be read counts as missing.
+// findEvidence finds the redundancy file and the checksums of the member with a given position. all are the redundancy files of
+// the prefix. An unreadable file counts as missing.
 func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence {
 	e := &evidence{}
 	for _, f := range all {

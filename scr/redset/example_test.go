@@ -9,8 +9,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// Eight ranks on four nodes are formed to sets of four. No two ranks of a set are on one node, so that each set can
-// rebuild what a lost node had.
+// Eight ranks on four nodes form sets of four. No two ranks of a set are on one node, so that
+// each set can rebuild the files of a lost node.
 func Example() {
 	err := comm.Run(context.Background(), 8, nil, func(ctx context.Context, c comm.Comm) error {
 		node := fmt.Sprintf("node%d", c.Rank()/2)
@@ -31,7 +31,7 @@ func Example() {
 	// rank 5: XOR, set 1 of 2, with ranks [1 3 5 7]
 }
 
-// Form says which ranks a set would have, without any ranks.
+// Form computes the sets without any ranks.
 func ExampleForm() {
 	nodes := []string{"a", "a", "b", "b", "c", "c"}
 	for rank, p := range redset.Form(redset.Partner, nodes, 3) {

@@ -1,21 +1,19 @@
 package redset
 
-// Place is where a rank stands: its set, and its number in it.
+// Place is the position of a rank: its set and its number in the set.
 type Place struct {
-	Set   int   // number of the set, from 0, by the world rank of member 0
+	Set   int   // number of the set, from 0; sets are ordered by the world rank of member 0
 	Sets  int   // number of sets
 	Rank  int   // number in the set, from 0
-	Ranks []int // world ranks of the members of the set, ascending; shared, not to be changed
+	Ranks []int // world ranks of the members of the set, ascending; shared, do not change
 }
 
-// Form divides ranks into sets in which no two members share a failure group.
-// groups holds the failure group of each rank; a rank whose group is "" fails alone.
-// minSize is the least number of members wanted; sets are larger where the ranks do
-// not divide evenly, and smaller only where there are fewer failure groups.
+// Form divides ranks into sets in which no two members share a failure group. groups holds the failure group of each rank; a rank
+// with group "" fails alone. minSize is the desired minimum number of members. Sets are larger if the ranks do not divide evenly,
+// and smaller only if there are fewer failure groups.
 //
-// The rule is the reference's: ranks with the same number l inside their
-// failure groups make column l, and each column of n ranks is cut into sets (cut).
-// Single makes a set of each rank.
+// The rule is the reference's. Ranks with the same number l within their failure groups form column l, and each column is cut
+// into sets (cut). Single makes a set of each rank.
 func Form(scheme Scheme, groups []string, minSize int) []Place {
 	columns := make([][]int, 0, 1)
 	if scheme == Single {
@@ -38,7 +36,7 @@ func Form(scheme Scheme, groups []string, minSize int) []Place {
 		}
 	}
 	places := make([]Place, len(groups))
-	first := make([]bool, len(groups)) // by world rank: is a member 0
+	first := make([]bool, len(groups)) // by world rank: the rank is member 0
 	for _, col := range columns {
 		for _, ranks := range cut(col, minSize) {
 			first[ranks[0]] = true
@@ -61,8 +59,8 @@ func Form(scheme Scheme, groups []string, minSize int) []Place {
 	return places
 }
 
-// cut divides a column into sets of at least m ranks: of size s = m + (what is left
-// over, spread evenly), the first n mod s of them with one more.
+// cut divides a column into sets of at least m ranks. The set size s is m plus an even share of the remainder; the first n mod s
+// sets get one rank more.
 func cut(col []int, m int) [][]int {
 	n := len(col)
 	m = max(m, 1)

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sets prints places as "0 2|1 3": the members of each set, sets in order.
+// sets formats places as "0 2|1 3": the members of each set, sets in order.
 func sets(places []Place) string {
 	v := make([]string, places[0].Sets)
 	for _, p := range places {
@@ -58,7 +58,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormHolds: whatever the groups, each rank is in one set, no two members share a group.
+// TestFormHolds checks for random groups that each rank is in one set, and that no two members share a group.
 func TestFormHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "ranks")
@@ -97,7 +97,7 @@ func TestFormHolds(t *testing.T) {
 	})
 }
 
-// hugeFS says that files are larger than any set may be.
+// hugeFS reports files larger than any set may be.
 type hugeFS struct{ vfs.FS }
 
 func (h hugeFS) FileMeta(name string) (vfs.Meta, error) {
@@ -108,7 +108,7 @@ func (h hugeFS) FileMeta(name string) (vfs.Meta, error) {
 
 func (h hugeFS) SetFileMeta(name string, m vfs.Meta) error { return vfs.SetMeta(h.FS, name, m) }
 
-// TestOneSetFails: what only one set finds wrong is an error on the ranks of all sets.
+// TestOneSetFails checks that an error in one set is an error on the ranks of all sets.
 func TestOneSetFails(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 2}, [][]int{{10}, {10}, {10}, {10}})
 	err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
@@ -129,7 +129,7 @@ func TestOneSetFails(t *testing.T) {
 	}
 }
 
-// TestDefect13EveryMatrix: Reed-Solomon decodes from every choice of elements that are left, in any order.
+// TestDefect13EveryMatrix checks that Reed-Solomon decodes from every choice of remaining elements, in any order.
 func TestDefect13EveryMatrix(t *testing.T) {
 	for _, nk := range [][2]int{{3, 1}, {4, 2}, {5, 3}, {6, 3}, {7, 5}} {
 		n, k := nk[0], nk[1]

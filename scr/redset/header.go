@@ -11,36 +11,35 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// maxHeader caps the header of a redundancy file, in bytes.
+// maxHeader is the maximum size of the header of a redundancy file, in bytes.
 const maxHeader = 256 << 20
 
-// maxDepth caps the levels of a header, which has 7.
+// maxDepth is the maximum number of levels of a header, which has 7.
 const maxDepth = 100
 
-// Caps on the numbers of a header, so that it cannot ask for much memory or time, and no
-// position of a byte overflows.
+// Limits of the numbers in a header. They bound memory and time, and prevent overflow of byte positions.
 const (
-	maxMembers = 1 << 10 // of a set
-	maxBytes   = 1 << 54 // of all files of a set
+	maxMembers = 1 << 10 // maximum number of members of a set
+	maxBytes   = 1 << 54 // maximum size of all files of a set
 )
 
-// Meta is what a header keeps of a file besides its bytes.
+// Meta is the metadata of a file in a header.
 type Meta = vfs.Meta
 
-// file is one file of a member, as its header lists it.
+// file is one file of a member in its header.
 type file struct {
-	name string // as recorded
+	name string // name as recorded
 	meta Meta
 }
 
-// desc is what headers tell of a member: its place and its files.
+// desc describes a member in headers: its position and its files.
 type desc struct {
 	position
 	files []file
-	tree  *kvtree.Tree // DESC/<rank> in generation C, CURRENT in A and B; goes into other headers as it is
+	tree  *kvtree.Tree // DESC/<rank> in generation C, CURRENT in A and B; copied unchanged into other headers
 }
 
-// size is the number of bytes of the logical file.
+// size returns the size of the logical file in bytes.
 func (d *desc) size() int64 {
 	n := int64(0)
 	for _, f := range d.files {
@@ -57,15 +56,15 @@ func (d *desc) sizes() []int64 {
 	return v
 }
 
-// header is the record at the begin of a redundancy file.
+// header is the record at the beginning of a redundancy file.
 type header struct {
 	position
 	chunk  int64         // XOR, RS
 	group  []int         // world ranks of the members; nil for SINGLE and PARTNER
-	descs  map[int]*desc // by rank in the set: of the member and its left neighbours
+	descs  map[int]*desc // of the member and its left neighbours, by rank in the set
 	extra  *kvtree.Tree  // generation A and B: RANKS and DSET
-	length int64         // bytes of the record
-	crc    uint32        // of the record, its last four bytes
+	length int64         // length of the record in bytes
+	crc    uint32        // the last four bytes of the record
 }
 
 // newDescTree makes DESC/<rank> of generation C.
@@ -106,7 +105,7 @@ func (p *position) newDescTree(files []file) *kvtree.Tree {
 	return t
 }
 
-// parsePlace reads DESC/<rank>/DESC.
+// parsePlace parses DESC/<rank>/DESC.
 func parsePlace(t *kvtree.Tree) (position, error) {
 	p := position{gen: GenC}
 	r := reader{t: t.At("DESC")}
@@ -134,7 +133,7 @@ func parsePlace(t *kvtree.Tree) (position, error) {
 	return p, r.err
 }
 
-// check finds numbers that contradict each other.
+// check finds contradictory numbers.
 func (p *position) check() error {
 	switch {
 	case p.rank >= p.n, p.gen == GenC && p.set >= p.sets, p.gen == GenC && p.world >= p.worlds:
@@ -145,7 +144,7 @@ func (p *position) check() error {
 	return nil
 }
 
-// parseDesc reads DESC/<rank> of generation C.
+// parseDesc parses DESC/<rank> of generation C.
 func parseDesc(t *kvtree.Tree) (*desc, error) {
 	d := &desc{tree: t}
 	var err error
@@ -175,7 +174,7 @@ func parseDesc(t *kvtree.Tree) (*desc, error) {
 	return d, err
 }
 
-// parseFiles reads FILES and FILE/<i>, each by f.
+// parseFiles parses FILES and FILE/<i>, each file with f.
 func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 	r := reader{t: t}
 	n := r.int("FILES", 0, math.MaxInt32)
@@ -199,7 +198,7 @@ func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 	return files, nil
 }
 
-// newHeader makes the header of member p.rank; descs are of all members, by rank.
+// newHeader makes the header of member p.rank. descs holds all members, by rank.
 func newHeader(p position, lay *layout, descs []*desc, group []int, extra *kvtree.Tree) *header {
 	h := &header{position: p, chunk: lay.chunk, group: group, extra: extra, descs: map[int]*desc{p.rank: descs[p.rank]}}
 	if p.scheme == Single || p.scheme == Partner {
@@ -211,7 +210,7 @@ func newHeader(p position, lay *layout, descs []*desc, group []int, extra *kvtre
 	return h
 }
 
-// encode returns the record, and notes its length and checksum.
+// encode returns the record and stores its length and checksum.
 func (h *header) encode() ([]byte, error) {
 	t := kvtree.New()
 	if h.gen == GenC {
@@ -243,13 +242,13 @@ func (h *header) encode() ([]byte, error) {
 	return b, nil
 }
 
-// identify keeps what identifies the record.
+// identify stores the length and checksum that identify the record.
 func (h *header) identify(record []byte) {
 	h.length, h.crc = int64(len(record)), recordSum(record)
 }
 
-// parseHeader reads the record at the begin of b. name is the name of the file: in generation A and
-// B it holds what the record does not.
+// parseHeader parses the record at the beginning of b. name is the name of the file, which in generations A and B contains values
+// that the record lacks.
 func parseHeader(name string, named position, b []byte) (*header, error) {
 	t, n, err := decodeTree(name, b)
 	if err != nil {
@@ -290,8 +289,8 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 }
 
 func (h *header) parseC(t *kvtree.Tree, named position) error {
-	// RANK has two values after a rebuild by the reference, its own and the number of the member
-	// that sent the header; the name of the file has the right one.
+	// After a rebuild by the reference, RANK has two values: its own, and the number of the member that sent the header. The file
+	// name has the right one.
 	h.rank = named.rank
 	if t.At("RANK", strconv.Itoa(h.rank)) == nil {
 		return fmt.Errorf("RANK differs from %d in the name of the file", h.rank)
@@ -313,7 +312,7 @@ func (h *header) parseC(t *kvtree.Tree, named position) error {
 	return nil
 }
 
-// parseGroup reads GROUP/RANK/<rank in the set>/<world rank>.
+// parseGroup parses GROUP/RANK/<rank in the set>/<world rank>.
 func parseGroup(t *kvtree.Tree, n int) ([]int, error) {
 	g := t.At("GROUP")
 	r := reader{t: g}
@@ -343,7 +342,7 @@ func sameFiles(a, b *desc) bool {
 	return true
 }
 
-// encodePlaces makes the .redset file of a member: the places of itself and its left neighbours, by world rank.
+// encodePlaces makes the .redset file of a member: the positions of the member and its left neighbours, by world rank.
 func encodePlaces(l *layout, descs []*desc, m int) ([]byte, error) {
 	t := kvtree.New()
 	for _, m := range append(l.left(m), m) {

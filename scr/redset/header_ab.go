@@ -10,8 +10,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// newCurrentTree makes CURRENT of generation A and B: the world rank and the files, with the meta
-// record that the caller has of each.
+// newCurrentTree makes CURRENT of generations A and B: the world rank and the files, each with the caller's meta record.
 func (p *position) newCurrentTree(files []file, meta func(name string) *kvtree.Tree) *kvtree.Tree {
 	t := kvtree.New()
 	put(t, p.world, "RANK")
@@ -39,7 +38,7 @@ func (p *position) newCurrentTree(files []file, meta func(name string) *kvtree.T
 	return t
 }
 
-// newExtraTree makes what else is in the header of generation A and B.
+// newExtraTree makes the other keys in the header of generations A and B.
 func newExtraTree(worlds int, dataset *kvtree.Tree) *kvtree.Tree {
 	t := kvtree.New()
 	put(t, worlds, "RANKS")
@@ -49,7 +48,7 @@ func newExtraTree(worlds int, dataset *kvtree.Tree) *kvtree.Tree {
 	return t
 }
 
-// parseAB reads CURRENT, PARTNER and the rest. The set and the place in it are in the name.
+// parseAB parses CURRENT, PARTNER and the other keys. The file name contains the set and the rank in the set.
 func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	r := reader{t: t}
 	worlds := r.int("RANKS", 1, math.MaxInt32)
@@ -75,7 +74,7 @@ func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	return nil
 }
 
-// parseCurrent reads CURRENT or PARTNER of the member at a place; its world rank is in the record.
+// parseCurrent parses CURRENT or PARTNER of the member at a position; the record contains its world rank.
 func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 	if t == nil {
 		return nil, errors.New("missing")

@@ -10,23 +10,23 @@ import (
 	"blobio/internal/base/par"
 )
 
-// lane is a part of a job that one worker does.
+// lane is a part of a job for one worker.
 type lane struct {
-	i      int // the job
+	i      int // index of the job
 	j      *job
 	lo, hi int64
-	w      *worker // of whoever did it
+	w      *worker // the worker that did it
 }
 
-// queue is the lanes of one member. All members of a set take lanes of all of them, so that no core
-// is idle as long as there are any.
+// queue holds the lanes of one member. All members of a set take lanes from all queues, so that no core is idle while lanes are
+// left.
 type queue struct {
 	lanes []*lane
-	next  atomic.Int64 // of all lanes; the first member's counts
-	stop  atomic.Bool  // the first member's counts, too
+	next  atomic.Int64 // next lane for all members; only the first member's queue uses it
+	stop  atomic.Bool  // only the first member's queue uses it, too
 }
 
-// local does the jobs together with the members that share memory, as many lanes at a time as there are cores.
+// local runs the jobs together with the members that share memory, with one lane per core at a time.
 func (e *engine) local(ctx context.Context) error {
 	if len(e.jobs) == 0 {
 		return ctx.Err()
@@ -64,7 +64,7 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	if err != nil || queues[0].stop.Load() {
-		return err // of the others the caller learns when all agree
+		return err // the caller learns errors of other members when all agree
 	}
 	var whole *worker
 	for x, l := range own.lanes {
@@ -78,10 +78,10 @@ func (e *engine) local(ctx context.Context) error {
 	return nil
 }
 
-// lanes does lanes of the queues until there are no more. The workers of all members are as many as cores,
-// the first members have one more.
+// lanes runs lanes of the queues until none is left. The members together have as many workers as cores; the first members have
+// one more.
 func (e *engine) lanes(ctx context.Context, queues []*queue) error {
-	var list []*lane // the same on all members: neighbours are of different members
+	var list []*lane // same on all members: neighbours belong to different members
 	for x, more := 0, true; more; x++ {
 		more = false
 		for _, q := range queues {
@@ -112,7 +112,7 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 	return errors.Join(errs...)
 }
 
-// lane does one lane.
+// lane runs one lane.
 func (e *engine) lane(ctx context.Context, l *lane, b *buffers) error {
 	l.w = e.newWorker(l.j, b)
 	for off := l.lo; off < l.hi; off += localPiece {

@@ -1,40 +1,40 @@
 package redset
 
-// layout says where the bytes of a set are. The logical file of a member is its
-// files one after the other; its payload is what follows the header in its
-// redundancy file. Both are divided into elements, and elements of different members that
-// protect each other make a stripe:
+// layout describes where the bytes of a set are. The logical file of a member consists
+// of its files one after the other. Its payload is the part of its redundancy file after
+// the header. Both are divided into elements. Elements of different members that protect
+// each other form a stripe:
 //
 //	XOR, RS   n stripes of chunk bytes. Each member has one element of each stripe:
-//	          of stripe c, row i = (c - member) mod n of the parity if i < k, data otherwise.
+//	          in stripe c it is row i = (c - member) mod n of the parity if i < k, data otherwise.
 //	PARTNER   each file of each member, with its copies, is a stripe.
 //	SINGLE    each file of each member is a stripe.
 type layout struct {
 	scheme Scheme
-	n      int     // members
-	k      int     // parity elements per stripe: copies for PARTNER, 1 for XOR, 0 for SINGLE
-	chunk  int64   // bytes of an element; XOR and RS only
-	lens   []int64 // bytes of the logical file of each member
-	sum    []int64 // SINGLE and PARTNER: of lens before a member, counted around twice
+	n      int     // number of members
+	k      int     // number of parity elements per stripe: copies for PARTNER, 1 for XOR, 0 for SINGLE
+	chunk  int64   // size of an element; XOR and RS only
+	lens   []int64 // size of the logical file of each member
+	sum    []int64 // SINGLE and PARTNER: sum of lens before a member, over two rounds
 	files  []piece // SINGLE and PARTNER: the files of member 0, then of member 1, ...
 }
 
 // piece is one file of a member.
 type piece struct {
 	member, file int
-	off, n       int64 // in the logical file, bytes
+	off, n       int64 // range in the logical file, in bytes
 }
 
-// elem is what one member has of one stripe.
+// elem is the part of a stripe that one member has.
 type elem struct {
 	member int
-	parity bool  // in the payload, not in the logical file
-	off    int64 // in the payload or logical file, bytes
-	pos    int   // in the code: a data element its number in the stripe, row i the number of data elements + i
-	col    int   // of RS: the column of the matrix (data) or row (parity)
+	parity bool  // in the payload; otherwise in the logical file
+	off    int64 // offset in the payload or logical file, in bytes
+	pos    int   // position in the code: the number of a data element in the stripe, or the number of data elements + i for row i
+	col    int   // RS: column of the matrix (data) or row (parity)
 }
 
-// newLayout makes the layout of a set; sizes are by member and file.
+// newLayout returns the layout of a set. sizes is by member and file.
 func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 	l := &layout{scheme: scheme, n: len(sizes), k: k, lens: make([]int64, len(sizes))}
 	longest := int64(0)
@@ -62,7 +62,7 @@ func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 // chunked reports whether logical files are divided into chunks.
 func (l *layout) chunked() bool { return l.scheme == XOR || l.scheme == RS }
 
-// stripes is their number.
+// stripes returns the number of stripes.
 func (l *layout) stripes() int {
 	if l.chunked() {
 		return l.n
@@ -70,7 +70,7 @@ func (l *layout) stripes() int {
 	return len(l.files)
 }
 
-// worker is the member that computes what is to be computed of stripe c.
+// worker returns the member that computes the elements of stripe c.
 func (l *layout) worker(c int) int {
 	if l.chunked() {
 		return c
@@ -78,7 +78,7 @@ func (l *layout) worker(c int) int {
 	return l.files[c].member
 }
 
-// length is the number of bytes of each element of stripe c.
+// length returns the size of each element of stripe c.
 func (l *layout) length(c int) int64 {
 	if l.chunked() {
 		return l.chunk
@@ -86,7 +86,7 @@ func (l *layout) length(c int) int64 {
 	return l.files[c].n
 }
 
-// dataPerStripe is the number of data elements, any as many elements of a stripe give the others.
+// dataPerStripe returns the number of data elements of a stripe. Any set of this many elements determines the others.
 func (l *layout) dataPerStripe() int {
 	if l.chunked() {
 		return l.n - l.k
@@ -94,7 +94,7 @@ func (l *layout) dataPerStripe() int {
 	return 1
 }
 
-// elems returns the elements of stripe c, data first, each kind in the order of pos.
+// elems returns the elements of stripe c: data, then parity, each in the order of pos.
 func (l *layout) elems(c int) []elem {
 	if !l.chunked() {
 		p := l.files[c]
@@ -110,7 +110,7 @@ func (l *layout) elems(c int) []elem {
 		if (c-m+l.n)%l.n < l.k {
 			continue
 		}
-		before := c // data elements of m in stripes before c
+		before := c // number of data elements of m in stripes before c
 		for i := range l.k {
 			if (m+i)%l.n < c {
 				before--
@@ -124,11 +124,10 @@ func (l *layout) elems(c int) []elem {
 	return es
 }
 
-// copyOffset is where in the payload of member m the copy of member m-j begins: after
-// the copies of members m-1 ... m-j+1.
+// copyOffset returns the offset of the copy of member m-j in the payload of member m: after the copies of members m-1 ... m-j+1.
 func (l *layout) copyOffset(m, j int) int64 { return l.sum[m+l.n] - l.sum[m+l.n-j+1] }
 
-// left returns the neighbours of member m whose file lists its header repeats.
+// left returns the neighbours of member m whose file lists are in the header of m.
 func (l *layout) left(m int) []int {
 	var v []int
 	for j := 1; j <= l.k; j++ {

@@ -11,23 +11,22 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// maxOpen is how many files of one member are held open at once.
+// maxOpen is the maximum number of open files of one member.
 const maxOpen = 32
 
 // stretch is one file of a logical file.
 type stretch struct {
-	name  string // as vfs wants it; "" for one that is not to be touched
-	start int64  // in the logical file, bytes
-	size  int64  // bytes
+	name  string // path for vfs; "" for a file that must not be accessed
+	start int64  // offset in the logical file, in bytes
+	size  int64  // in bytes
 }
 
-// logical is a list of files seen as one, and then zeros without end. It may be used
-// by several goroutines at once, except for close.
+// logical presents a list of files as one file, followed by endless zeros. It is safe for concurrent use, except close.
 type logical struct {
 	fs    vfs.FS
 	parts []stretch
 	write bool                       // parts are opened for writing
-	open  *cache.Pool[int, vfs.File] // by part
+	open  *cache.Pool[int, vfs.File] // by part number
 
 	closed atomic.Bool
 }
@@ -53,13 +52,12 @@ func (l *logical) add(name string, size int64) {
 	l.parts = append(l.parts, stretch{name: name, start: l.size(), size: size})
 }
 
-// firstBeyond returns the first part that ends beyond off.
+// firstBeyond returns the first part that ends after off.
 func (l *logical) firstBeyond(off int64) int {
 	return sort.Search(len(l.parts), func(i int) bool { return l.parts[i].start+l.parts[i].size > off })
 }
 
-// each calls f for the pieces of parts in [off, off+n): piece [at, at+m) of part
-// i is [rel, rel+m) of the range.
+// each calls f for the pieces of parts in [off, off+n): piece [at, at+m) of part i is [rel, rel+m) of the range.
 func (l *logical) each(off, n int64, f func(i int, at, rel, m int64) error) error {
 	end := off + n
 	for i := l.firstBeyond(off); i < len(l.parts) && l.parts[i].start < end; i++ {
@@ -75,7 +73,7 @@ func (l *logical) each(off, n int64, f func(i int, at, rel, m int64) error) erro
 	return nil
 }
 
-// readAt fills b from byte off on.
+// readAt fills b from offset off.
 func (l *logical) readAt(b []byte, off int64) error {
 	done := int64(0)
 	err := l.each(off, int64(len(b)), func(i int, at, rel, m int64) error {
@@ -91,8 +89,7 @@ func (l *logical) readAt(b []byte, off int64) error {
 	return err
 }
 
-// writeAt writes b from byte off on, without what lies beyond the end or in parts
-// that are not to be touched.
+// writeAt writes b at offset off. It skips bytes beyond the end and in parts that must not be accessed.
 func (l *logical) writeAt(b []byte, off int64) error {
 	return l.each(off, int64(len(b)), func(i int, at, rel, m int64) error {
 		if l.parts[i].name == "" {
@@ -119,7 +116,7 @@ func readFull(f vfs.File, b []byte, off int64) error {
 	return fmt.Errorf("read of %s at byte %d: %w", f.Name(), off+int64(n), err)
 }
 
-// acquire returns part i, open; open.Put must be called.
+// acquire returns the open file of part i; the caller must call open.Put.
 func (l *logical) acquire(i int) (vfs.File, error) {
 	if l.closed.Load() {
 		return nil, fs.ErrClosed

@@ -14,7 +14,7 @@ type tester interface {
 	Fatal(...any)
 }
 
-// must ends the test with an error; also on a rank, which then leaves the others.
+// must ends the test with an error; on a rank it also ends the rank, which leaves the other ranks.
 func must(t tester, err error) {
 	t.Helper()
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// member is one member of a set under repair whose files are at hand.
+// member is a member of a set under repair whose files are accessible.
 type member struct {
 	r      *repair
 	fs     vfs.FS
 	prefix string
 	rank   int
-	paths  []string // of its files, for fs
+	paths  []string // paths of its files in fs
 
 	store   *store
-	partBad []bool // files to be rebuilt
-	found   []bool // files that are there, of the right size
-	extBad  []bool // extents to be rebuilt
-	extGood []bool // extents that were looked at alone
+	partBad []bool // files to rebuild
+	found   []bool // files that exist with the right size
+	extBad  []bool // extents to rebuild
+	extGood []bool // extents that were checked individually
 	temps   durable.Group
-	payload *durable.Temp // of the redundancy file, which gets its name last
+	payload *durable.Temp // the redundancy file, renamed last
 	rebuilt []string
 	corrupt []string
 }
 
-// findLost finds what is lost by existence and size.
+// findLost finds losses by existence and size.
 func (m *member) findLost() error {
 	r, d := m.r, m.r.descs[m.rank]
 	m.store = &store{in: newLogical(m.fs, false), out: newLogical(m.fs, true)}
@@ -87,8 +87,7 @@ func (m *member) lacks(c int, e elem) bool {
 	return false
 }
 
-// probe looks into the bad data elements: which files of several in one are
-// lost, and which only share it.
+// probe examines bad data elements with several files, to separate lost files from intact ones.
 func (m *member) probe() {
 	m.each(func(c int, e elem, s *state) {
 		if e.parity || !s.bad {
@@ -105,7 +104,7 @@ func (m *member) probe() {
 				m.lose(x)
 			}
 		}
-		if !m.lacks(c, e) { // it was bad before and is not now: not to be relied on
+		if !m.lacks(c, e) { // bad before but good now: not reliable
 			for x := lo; x < hi; x++ {
 				m.lose(x)
 			}
@@ -113,14 +112,14 @@ func (m *member) probe() {
 	})
 }
 
-// lose marks an extent whose file is there as not what it was.
+// lose marks an extent of an existing file as changed.
 func (m *member) lose(x int) {
 	i := m.r.ext[m.rank][x].part
 	m.extBad[x], m.extGood[x] = true, false
 	m.partBad[i] = true
 }
 
-// extentSum reads an extent, checks it if its checksum is known, and hands the bytes on.
+// extentSum reads an extent, compares its checksum if known, and passes the bytes to to.
 func (m *member) extentSum(x int, to func(b []byte, off int64) error) error {
 	e := m.r.ext[m.rank][x]
 	b := make([]byte, min(e.n, 1<<20))
@@ -143,7 +142,7 @@ func (m *member) extentSum(x int, to func(b []byte, off int64) error) error {
 	return nil
 }
 
-// prepare makes temporary files for what is bad, as far as that was not done before.
+// prepare creates temporary files for the bad parts that have none yet.
 func (m *member) prepare() error {
 	for i, bad := range m.partBad {
 		if !bad || m.store.out.parts[i].name != "" {
@@ -188,14 +187,14 @@ func (m *member) prepare() error {
 	return err
 }
 
-// newHeader is the header that this member should have.
+// newHeader returns the correct header of this member.
 func (m *member) newHeader() *header { return m.r.newHeader(m.rank) }
 
 func (r *repair) newHeader(m int) *header {
 	return newHeader(r.descs[m].position, r.lay, r.descs, r.headerGroup(), r.extra)
 }
 
-// headerGroup is GROUP as the headers of this set have it.
+// headerGroup returns GROUP as in the headers of this set.
 func (r *repair) headerGroup() []int {
 	for _, h := range r.headers {
 		if h != nil {
@@ -205,7 +204,7 @@ func (r *repair) headerGroup() []int {
 	return nil
 }
 
-// finish completes the temporary files with what was good, and syncs them.
+// finish copies the good parts into the temporary files and syncs them.
 func (m *member) finish() error {
 	for x, e := range m.r.ext[m.rank] {
 		if m.partBad[e.part] && !m.extBad[x] && e.n > 0 {
@@ -234,7 +233,7 @@ func (m *member) finish() error {
 	if err := m.store.close(); err != nil {
 		return err
 	}
-	for i, p := range m.store.out.parts { // after the last write, which would set the time
+	for i, p := range m.store.out.parts { // after the last write, which would change the time
 		if f := m.r.descs[m.rank].files[i]; p.name != "" && f.meta.Mode != 0 {
 			if err := vfs.SetMeta(m.fs, p.name, f.meta); err != nil {
 				return err
@@ -244,7 +243,7 @@ func (m *member) finish() error {
 	return m.finishRest()
 }
 
-// finishPayload copies the parity that was good.
+// finishPayload copies the good parity.
 func (m *member) finishPayload() error {
 	if m.store.payOut == nil {
 		return nil
@@ -269,7 +268,7 @@ func (m *member) finishPayload() error {
 	return err
 }
 
-// finishRest makes the descriptors and the checksums where they are not as they should be.
+// finishRest rewrites descriptors and checksums that are wrong.
 func (m *member) finishRest() error {
 	r := m.r
 	h := m.newHeader()
@@ -319,7 +318,7 @@ func (m *member) finishRest() error {
 	return nil
 }
 
-// small makes a small file.
+// small creates a small file.
 func (m *member) small(name string, b []byte) error {
 	t, err := small(m.fs, name, b)
 	if err != nil {
@@ -330,7 +329,7 @@ func (m *member) small(name string, b []byte) error {
 	return nil
 }
 
-// commit gives the temporary files their names: user files first, the redundancy file last.
+// commit gives the temporary files their final names: user files first, the redundancy file last.
 func (m *member) commit() error { return m.temps.Commit(true) }
 
 // undo removes the temporary files.

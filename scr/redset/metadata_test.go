@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestMetadata: mode and times of a rebuilt file, on the file system of the operating system.
+// TestMetadata checks mode and times of a rebuilt file on the operating system's file system.
 func TestMetadata(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Unix(1_700_000_000, 123_456_000)
@@ -42,7 +42,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// FuzzHeader: no header makes the reader panic, and what it accepts can be laid out.
+// FuzzHeader checks that no header causes a panic, and that accepted headers have a valid layout.
 func FuzzHeader(f *testing.F) {
 	for _, o := range schemes {
 		cl := newCluster(f, o, uneven[:6])
@@ -56,7 +56,7 @@ func FuzzHeader(f *testing.F) {
 		f.Add("", sums)
 	}
 	f.Fuzz(func(_ *testing.T, name string, b []byte) {
-		if len(b) >= 28 { // without its checksum, or nothing would get past it
+		if len(b) >= 28 { // fix the checksum, or no changed input would pass
 			b = append([]byte(nil), b...)
 			b[8], b[9], b[10], b[11], b[12], b[13] = 0, 0, 0, 0, 0, 0
 			b[14], b[15] = byte(len(b)>>8), byte(len(b))

@@ -13,27 +13,26 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// sumSuffix ends the names of our files of checksums. The reference looks at names that
-// end in .redset, .scr or .xor only.
+// sumSuffix ends the names of our checksum files. The reference reads only names that end in .redset, .scr or .xor.
 const sumSuffix = ".redsum"
 
-// writer is the owner of files that are being made.
+// writer is the owner of unfinished files.
 const writer = "redset"
 
-// position is where a member stands, as headers and names tell it.
+// position identifies a member in headers and names.
 type position struct {
 	gen    Generation
 	scheme Scheme
 	k      int
-	set    int // number of the set; generation A, B: the world rank of member 0
-	sets   int // 0 in generation A, B
-	rank   int // in the set
+	set    int // number of the set; generations A and B: the world rank of member 0
+	sets   int // 0 in generations A and B
+	rank   int // rank in the set
 	n      int
 	world  int // world rank
-	worlds int // ranks of the world
+	worlds int // number of world ranks
 }
 
-// dataName is the name of the redundancy file, with header and payload.
+// dataName returns the name of the redundancy file with header and payload.
 func (p *position) dataName(prefix string) string {
 	switch p.gen {
 	case GenA:
@@ -45,7 +44,7 @@ func (p *position) dataName(prefix string) string {
 		strings.ToLower(p.scheme.String()), p.set+1, p.sets, p.rank+1, p.n)
 }
 
-// descName is the name of the file of descriptors; "" if the generation has none.
+// descName returns the name of the descriptor file; "" if the generation has none.
 func (p *position) descName(prefix string) string {
 	if p.gen != GenC {
 		return ""
@@ -53,7 +52,7 @@ func (p *position) descName(prefix string) string {
 	return prefix + strconv.Itoa(p.world) + ".redset"
 }
 
-// sumName is the name of the file of checksums.
+// sumName returns the name of the checksum file.
 func (p *position) sumName(prefix string) string {
 	if p.gen != GenC {
 		return p.dataName(prefix) + sumSuffix
@@ -76,8 +75,8 @@ var (
 	nameA = regexp.MustCompile(`^(\d+)_of_(\d+)_in_(\d+)\.xor$`)
 )
 
-// parseName reads the name of a redundancy file, without directory and prefix. k and worlds are not in it,
-// and world is not in names of generation A and B.
+// parseName parses the name of a redundancy file without directory and prefix. It does not contain k and worlds, and in
+// generations A and B not world.
 func parseName(base string) (p position, ok bool) {
 	num := func(s string, min int) int {
 		n, err := strconv.Atoi(s)
@@ -100,13 +99,13 @@ func parseName(base string) (p position, ok bool) {
 	return p, ok && p.rank < p.n
 }
 
-// found is a redundancy file in a directory.
+// found is an existing redundancy file.
 type found struct {
 	position
-	name string // with directory
+	name string // with its directory
 }
 
-// list returns the redundancy files of a prefix, by name. No directory is no files.
+// list returns the redundancy files of a prefix, by name. A missing directory counts as empty.
 func list(fsys vfs.FS, prefix string) ([]found, error) {
 	dir, base := filepath.Split(prefix)
 	if dir == "" {
@@ -132,12 +131,12 @@ func list(fsys vfs.FS, prefix string) ([]found, error) {
 	return v, nil
 }
 
-// createTemp makes an empty file that will get a name, in place of one that a crash left.
+// createTemp creates an empty temporary file, and replaces one left by a crash.
 func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
 	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})
 }
 
-// small makes a small file that will get a name.
+// small creates a small temporary file.
 func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	t, err := createTemp(fsys, name)
 	if err != nil {
@@ -152,8 +151,8 @@ func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	return t, err
 }
 
-// Files returns the names of the redundancy files of a world rank that are there: descriptors, checksums, and the one with
-// header and payload, of any scheme and generation.
+// Files returns the names of the existing redundancy files of a world rank, of any scheme and generation: descriptors, checksums,
+// and the file with header and payload.
 func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)
@@ -177,7 +176,7 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 		}
 		return nil
 	}
-	// Files of a rank whose redundancy file is gone.
+	// Files of a rank whose redundancy file is missing.
 	p := position{world: rank}
 	if err := add([]string{p.descName(prefix), p.sumName(prefix)}); err != nil {
 		return nil, err
@@ -197,14 +196,14 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 	return v, nil
 }
 
-// Drop removes the redundancy files of a world rank. The files that they protect stay.
+// Drop removes the redundancy files of a world rank. The protected files stay.
 func Drop(fsys vfs.FS, prefix string, rank int) error {
 	fsys = vfs.OrOS(fsys)
 	names, err := Files(fsys, prefix, rank)
 	if err != nil {
 		return err
 	}
-	for i := range names { // the redundancy file first: without it nothing is trusted
+	for i := range names { // the redundancy file first: without it the others are not trusted
 		if err := durable.Remove(fsys, names[len(names)-1-i]); err != nil {
 			return err
 		}

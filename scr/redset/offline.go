@@ -8,9 +8,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Offline rebuilds lost and corrupt files without ranks, where the redundancy files of all surviving ranks
-// have one prefix: after a crash, in a directory to which everything was
-// copied. It makes lost redundancy files there, too. Otherwise it is as Recover.
+// Offline rebuilds lost and corrupt files without ranks, after a crash. The redundancy files of all surviving ranks must have the
+// same prefix, in a directory to which they were copied. Offline also rebuilds lost redundancy files there. Otherwise it works as
+// Recover does.
 func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
 	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)
@@ -80,7 +80,7 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 	return rep, nil
 }
 
-// offlineSet weighs the evidence of one set.
+// offlineSet evaluates the evidence of one set.
 func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]position, o *RecoverOptions) (*repair, error) {
 	var any position
 	for _, p := range known {

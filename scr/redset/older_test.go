@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestEncodeDurable: when Encode has returned, a power loss takes nothing away.
+// TestEncodeDurable checks that the results of Encode survive a power loss.
 func TestEncodeDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -23,7 +23,8 @@ func TestEncodeDurable(t *testing.T) {
 	}
 }
 
-// TestEncodeOrder: a redundancy file is trusted when it has its name, so it gets it after the files that belong to it.
+// TestEncodeOrder checks that a redundancy file, which is trusted once it has its name, is renamed after the files that belong to
+// it.
 func TestEncodeOrder(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -44,15 +45,15 @@ func TestEncodeOrder(t *testing.T) {
 	}
 }
 
-// replace makes these the content of a file.
+// replace replaces the content of a file.
 func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
 	t.Helper()
 	must(t, durable.Remove(fsys, name))
 	must(t, vfs.WriteFile(fsys, name, b))
 }
 
-// TestRebuiltIsCompared: what is rebuilt is compared with the checksum that the neighbours keep of it: one that is another is
-// an error, and nothing is changed.
+// TestRebuiltIsCompared checks that rebuilt bytes are compared with the neighbours' checksum. A mismatch is an error and changes
+// nothing.
 func TestRebuiltIsCompared(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}} {
 		for _, mode := range []string{"shared", "isolated"} {
@@ -91,7 +92,7 @@ func TestRebuiltIsCompared(t *testing.T) {
 	}
 }
 
-// again makes other files of the same names and sizes, later.
+// again writes other files with the same names and sizes later.
 func (cl *cluster) again(t *testing.T) {
 	t.Helper()
 	for _, names := range cl.files {
@@ -110,7 +111,7 @@ func (cl *cluster) again(t *testing.T) {
 	}
 }
 
-// ending returns the files whose names end so.
+// ending returns the files whose names have a suffix.
 func ending(all map[string][]byte, with ...string) map[string][]byte {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(name string, _ []byte) bool {
@@ -124,8 +125,8 @@ func ending(all map[string][]byte, with ...string) map[string][]byte {
 	return out
 }
 
-// TestOlderSums: checksums of an older encode, beside redundancy files of another program that makes none, count for nothing: good files
-// are not taken for damaged.
+// TestOlderSums checks that checksums of an older encode are ignored if another program has replaced the redundancy files without
+// writing checksums.
 func TestOlderSums(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}, {Scheme: Partner, SetSize: 4}} {
 		cl := newCluster(t, o, even[:4])
@@ -151,7 +152,7 @@ func TestOlderSums(t *testing.T) {
 	}
 }
 
-// TestOlderRedundancy: redundancy files of an older encode with another scheme, which came back beside the newer ones, are not used.
+// TestOlderRedundancy checks that returned redundancy files of an older encode with another scheme are not used.
 func TestOlderRedundancy(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
 	must(t, cl.encode("shared", cl.own))

@@ -12,29 +12,28 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Payload describes the bytes after the header of a redundancy file, by its header.
+// Payload describes the bytes after the header of a redundancy file, according to the header.
 type Payload struct {
-	Offset int64 // where it begins in the file, bytes
-	Length int64 // bytes
+	Offset int64 // offset in the file, in bytes
+	Length int64 // in bytes
 	Parts  []Part
 }
 
-// Part is a row of parity, or the copy of one file: a part of the payload that has a checksum of its own.
+// Part is a part of the payload with its own checksum: a row of parity, or the copy of one file.
 type Part struct {
 	Name   string // "parity 0", "copy of file 1 of member 2"; members count from 0
-	Offset int64  // in the file, bytes
-	Length int64  // bytes
-	CRC    uint32 // CRC-32 of its bytes, if HasCRC
+	Offset int64  // offset in the file, in bytes
+	Length int64  // in bytes
+	CRC    uint32 // CRC-32 of the part, if HasCRC
 	HasCRC bool
 }
 
-// nameDesc is the end of the name of a file of descriptors.
+// nameDesc matches the end of the name of a descriptor file.
 var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 
-// ReadPayload returns what the file of this name, with directory, has to hold after its header; it does not look at the bytes there.
-// Files of descriptors and of checksums are one record, and have an empty payload. The checksums are those in the file beside it, if
-// they are of this very header. A header that cannot be used, or a
-// name that this package does not give, is a *kvtree.FormatError.
+// ReadPayload returns the expected layout of a file after its header, without reading these bytes. name includes the directory.
+// Descriptor and checksum files consist of one record and have an empty payload. Checksums come from the checksum file, if it was
+// made for this header. An invalid header or an unknown name is a *kvtree.FormatError.
 func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
@@ -84,7 +83,8 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	return pay, nil
 }
 
-// sumsBeside returns the checksums that are known with a header, by member; none if they cannot be read, or are of another header.
+// sumsBeside returns the checksums stored for a header, by member. It returns none if they are unreadable or belong to another
+// header.
 func (h *header) sumsBeside(fsys vfs.FS, prefix string) map[int]*kvtree.Tree {
 	name := h.sumName(prefix)
 	b, err := vfs.ReadFile(fsys, name, maxHeader)

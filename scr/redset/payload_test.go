@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// The payload is as long as the header says, and each part of it has the checksum of its bytes.
+// The payload has the length that the header specifies, and each part has the checksum of its bytes.
 func TestReadPayload(t *testing.T) {
 	for _, o := range []Options{
 		{Scheme: Single}, {Scheme: Partner, SetSize: 4}, {Scheme: Partner, SetSize: 4, Replicas: 2}, {Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2},
@@ -27,7 +27,7 @@ func TestReadPayload(t *testing.T) {
 			payloads := 0
 			for _, e := range dir {
 				name := path.Join(path.Dir(prefix), e.Name())
-				if e.Name()[0] == 'f' { // of the user
+				if e.Name()[0] == 'f' { // user file
 					continue
 				}
 				p, err := ReadPayload(cl.fs, prefix, name)
@@ -64,7 +64,7 @@ func TestReadPayload(t *testing.T) {
 	}
 }
 
-// Checksums count only beside the header that they were made with.
+// Checksums are valid only with their own header.
 func TestReadPayloadSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, SetSize: 4, K: 2}, [][]int{{100}, {70}, {5}, {200}})
 	must(t, cl.encode("shared", cl.own))
@@ -91,7 +91,7 @@ func TestReadPayloadSums(t *testing.T) {
 	if n := known(); n != 0 {
 		t.Errorf("%d checksums of a file that is not there", n)
 	}
-	// The sums of an encode before this one.
+	// Checksums of an earlier encode.
 	replace(t, cl.fs, "n1/f0", make([]byte, 71))
 	must(t, cl.encode("shared", cl.own))
 	replace(t, cl.fs, sums, own)
@@ -100,7 +100,7 @@ func TestReadPayloadSums(t *testing.T) {
 	}
 }
 
-// Of a name that is none of ours nothing can be said, and of a header that contradicts its name neither.
+// An unknown name and a header that contradicts its name are rejected.
 func TestReadPayloadBad(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{100}, {70}, {5}, {200}})
 	must(t, cl.encode("shared", cl.own))

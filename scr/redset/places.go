@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// discover finds the place of each rank: in its own files, or in files of members of its set.
+// discover finds the position of each rank, in its own files or in files of members of its set.
 func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (position, []found, error) {
 	all, err := list(fsys, prefix)
 	known := map[int]position{} // by world rank
@@ -42,7 +42,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 			p, ok = unpackPlace(b)
 		}
 	}
-	flags := []int64{0, int64(c.Rank()), 0} // a rank knows its place; the last rank that does not; how many
+	flags := []int64{0, int64(c.Rank()), 0} // whether any rank knows its position; the last rank that does not; the number of such ranks
 	if ok {
 		flags = []int64{1, -1, 0}
 	}
@@ -58,8 +58,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 	return p, all, nil
 }
 
-// places returns the places that the redundancy files of a rank tell, by world rank, and
-// whether its own is among them.
+// places returns the positions stored in the redundancy files of a rank, by world rank, and whether its own is among them.
 func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position, bool) {
 	known := map[int]position{}
 	if v, err := readPlaces(fsys, (&position{world: rank}).descName(prefix)); err == nil {
@@ -74,7 +73,7 @@ func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position
 			continue
 		}
 		if p, ok := known[rank]; ok && (p.set != h.set || p.scheme != h.scheme) {
-			continue // an older one
+			continue // from an older encode
 		}
 		for _, d := range h.descs {
 			known[d.world] = d.position
@@ -91,7 +90,7 @@ func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position
 	return known, own
 }
 
-// wirePlace is a place as it travels.
+// wirePlace is a position in its message form.
 type wirePlace struct{ Gen, Scheme, K, Set, Sets, Rank, N, World, Worlds int }
 
 func (p *position) pack() []byte {

@@ -8,8 +8,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// maxElements caps the elements of one record: more than a record of maxHeader bytes has that
-// lists files.
+// maxElements is the maximum number of elements of one record. A record of maxHeader bytes that lists files has fewer.
 const maxElements = 32 << 20
 
 // put makes v the only value below a path.
@@ -18,7 +17,7 @@ func put(t *kvtree.Tree, v any, keys ...string) {
 	t.Touch(keys[:last]...).Value(keys[last]).SetStr(fmt.Sprint(v))
 }
 
-// putCRC is put of a CRC-32.
+// putCRC is put for a CRC-32.
 func putCRC(t *kvtree.Tree, crc uint32, keys ...string) {
 	last := len(keys) - 1
 	t.Touch(keys[:last]...).Value(keys[last]).SetCRC32(crc)
@@ -49,7 +48,7 @@ func (r *reader) int64(key string, lo, hi int64) int64 {
 	return n
 }
 
-// int is int64 for values that are used as an int.
+// int is int64 for values used as int.
 func (r *reader) int(key string, lo, hi int) int { return int(r.int64(key, int64(lo), int64(hi))) }
 
 // crc returns a CRC-32.
@@ -59,8 +58,7 @@ func (r *reader) crc(key string) uint32 {
 	return n
 }
 
-// encodeTree makes the file record of a tree, which it sorts at each level as redset does:
-// equal trees are equal bytes.
+// encodeTree returns the file record of a tree. It sorts each level as redset does, so that equal trees have equal bytes.
 func encodeTree(t *kvtree.Tree) ([]byte, error) {
 	n, err := kvtree.PackedSize(t)
 	if err == nil && n > maxHeader-64 {
@@ -73,7 +71,7 @@ func encodeTree(t *kvtree.Tree) ([]byte, error) {
 	return kvtree.Encode(t)
 }
 
-// decodeTree reads the record that b begins with, and returns its length.
+// decodeTree parses the record at the beginning of b and returns its length.
 func decodeTree(name string, b []byte) (*kvtree.Tree, int, error) {
 	r, err := kvtree.Decode(b, &kvtree.Options{MaxBytes: maxHeader, MaxElements: maxElements, MaxDepth: maxDepth, File: name})
 	if err != nil {

@@ -13,41 +13,41 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// RecoverOptions say where the files are. nil means all defaults.
+// RecoverOptions specify the locations of files, and the checks. nil means all defaults.
 type RecoverOptions struct {
-	Root string // where relative names in headers begin, default the working directory
-	// Map returns where a file of a world rank is now, from the name in the header (default:
-	// that name, below Root if it is relative; in generations A and B, which keep base names
-	// only, beside the redundancy file, or one directory up if that is in ".scr").
+	Root string // base directory of relative names in headers; default: the working directory
+	// Map returns the current path of a file of a world rank, given the name in the header. By default it is that name, below Root
+	// if relative. Generations A and B store only base names; the default is then the directory of the redundancy file, or its
+	// parent if that directory is ".scr".
 	Map func(rank int, name string) string
-	// DataOnly leaves out reading redundancy that nothing is rebuilt from: corruption there stays until
-	// another Recover. The same on all ranks.
+	// DataOnly skips redundancy that is not needed to rebuild files. Corruption there stays until another Recover. Same on all
+	// ranks.
 	DataOnly bool
-	// Sure: the caller knows a checksum of each file, and looks at it. Without it, files of sets that have no
-	// checksums (the reference makes none) are compared with their redundancy as far as there is any to spare: a stripe that does not
-	// agree is a *DoubtError, or is mended where two of its elements are to spare. The same on all ranks.
+	// Sure means that the caller knows a checksum of each file and compares it. Otherwise files without checksums (the reference
+	// makes none) are compared with their spare redundancy. A stripe that disagrees is repaired if it has two spare elements, else
+	// it causes a *DoubtError. Same on all ranks.
 	Sure bool
-	// Lost says of a file that is there, by the name that Map returns, that it counts as lost (nil: of none): it has a
-	// checksum of its own that is wrong, for instance. It is replaced if it can be rebuilt.
+	// Lost reports whether an existing file, with the path that Map returns, counts as lost, for instance because its checksum is
+	// wrong. Such a file is replaced if it can be rebuilt. nil: no file.
 	Lost func(name string) bool
 }
 
 // Entry is a file of a world rank.
 type Entry struct {
 	Rank int
-	Name string // where it is
+	Name string // current path
 }
 
-// Report has the findings and actions of Recover and Offline: on each rank for its own files, offline for all.
+// Report is the result of Recover and Offline: on each rank for its own files, offline for all.
 type Report struct {
 	Scheme  Scheme
-	Files   []Entry // the files protected
-	Rebuilt []Entry // made anew, redundancy files included
-	Corrupt []Entry // the part of Rebuilt that was there, but did not match its checksum or header
-	// Verified: every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the reference
-	// have none: of them existence and sizes are known, and that data and redundancy agree if nothing was lost.
+	Files   []Entry // the protected files
+	Rebuilt []Entry // rebuilt files, including redundancy files
+	Corrupt []Entry // rebuilt files that existed but did not match their checksum or header
+	// Verified means that every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the
+	// reference have no checksums: existence and sizes are checked, and that data and redundancy agree if nothing was lost.
 	Verified bool
-	Sums     map[string]uint32 // CRC-32 (IEEE) of the files, by name; of sets with checksums
+	Sums     map[string]uint32 // CRC-32 (IEEE) of the files by name, for sets with checksums
 }
 
 func (o *RecoverOptions) path(p position, prefix, name string) string {
@@ -66,12 +66,12 @@ func (o *RecoverOptions) path(p position, prefix, name string) string {
 	return name
 }
 
-// Recover is a collective over the ranks that made the sets, whichever files they still have: it finds lost and
-// corrupt files in all sets, and rebuilds them. The prefix is as for Encode. All bytes are read once; files are replaced
-// whole, atomically, when all sets are complete.
+// Recover is a collective over the ranks that made the sets, even if they have no files left. It finds lost and corrupt files in
+// all sets and rebuilds them. The prefix is the same as for Encode. All bytes are read once. Files are replaced whole,
+// atomically, when all sets are complete.
 //
-// If anything is beyond the scheme, nothing is changed and the error is a *LostError on all
-// ranks. No redundancy files at all are ErrNone.
+// If losses exceed the scheme, Recover changes nothing and returns a *LostError on all ranks. It returns ErrNone if there are no
+// redundancy files at all.
 func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
 	fsys = vfs.OrOS(fsys)
 	p, all, err := discover(ctx, c, fsys, prefix)
@@ -142,7 +142,7 @@ func (rep *Report) add(m *member) {
 	}
 }
 
-// gather makes the evidence of all members known to all.
+// gather sends the evidence of all members to all.
 func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repair, error) {
 	all, err := sc.Allgather(ctx, own.pack())
 	if err != nil {
@@ -172,8 +172,8 @@ func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repa
 	return r, nil
 }
 
-// verdict is a collective: if any rank has an error, all return one. A *LostError of the lowest
-// rank that has one goes before all others, and is one on all ranks.
+// verdict is a collective: if any rank has an error, all ranks return one. If some rank has a *LostError, all ranks return a
+// *LostError, from the lowest such rank.
 func verdict(ctx context.Context, c comm.Comm, err error) error {
 	var l *LostError
 	first := int64(math.MaxInt64)

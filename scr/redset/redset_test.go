@@ -35,7 +35,7 @@ func same(t interface{ Errorf(string, ...any) }, got, want map[string][]byte) {
 	}
 }
 
-// cluster is ranks with a directory each, "n<rank>", as of nodes.
+// cluster is a group of ranks with one directory each, "n<rank>", like nodes.
 type cluster struct {
 	n     int
 	o     Options
@@ -43,7 +43,7 @@ type cluster struct {
 	fs    vfs.FS
 }
 
-// newCluster makes files of these sizes, by rank, with bytes that depend on all.
+// newCluster creates files of the given sizes, by rank. Their bytes depend on rank, file and size.
 func newCluster(t tester, o Options, sizes [][]int) *cluster {
 	cl := &cluster{n: len(sizes), o: o, fs: vfs.NewMem()}
 	for r, v := range sizes {
@@ -67,7 +67,7 @@ func (cl *cluster) run(mode string, f func(ctx context.Context, c comm.Comm) err
 	return comm.Run(context.Background(), cl.n, nil, func(ctx context.Context, c comm.Comm) error { return f(ctx, modes[mode](c)) })
 }
 
-// encode on all ranks; fsys may stand in for the file system of some.
+// encode encodes on all ranks. fsys may replace the file system of some ranks.
 func (cl *cluster) encode(mode string, fsys func(rank int) vfs.FS) error {
 	return cl.run(mode, func(ctx context.Context, c comm.Comm) error {
 		s, err := New(ctx, c, cl.o)
@@ -97,7 +97,7 @@ func (cl *cluster) recover(mode string, fsys func(rank int) vfs.FS) ([]*Report, 
 	return reps, errors.Join(err, errs[0])
 }
 
-// lose removes all files of a rank, and its directory.
+// lose removes the directory of a rank with all files.
 func (cl *cluster) lose(t testing.TB, r int) {
 	for name := range fromMem(t, cl.fs, fmt.Sprint("n", r)) {
 		must(t, cl.fs.Remove(name))
@@ -131,7 +131,7 @@ func (o Options) label() string {
 	return fmt.Sprintf("%v%d-k%d-r%d-%v", o.Scheme, o.SetSize, o.K, o.Replicas, o.Generation)
 }
 
-// survives says what theory says of losing whole members.
+// survives returns whether a lost set of whole members can be rebuilt in theory.
 func survives(o Options, n int, lost map[int]bool) bool {
 	for r, p := range Form(o.Scheme, make([]string, n), o.SetSize) {
 		count := 0
@@ -173,8 +173,8 @@ var even = [][]int{{1200}, {600, 600}, {1200}, {0, 1200}, {1200}, {1200}, {1200}
 
 var uneven = [][]int{{1000}, {500, 700}, {0, 333}, {1201}, {64}, {1, 2, 0, 3}, {}, {300000}, {777, 0}}
 
-// TestLosses: every loss of whole ranks is rebuilt if theory says so. Beyond it, a rank may still be
-// rebuilt if it lost padding alone; from ranks of even sizes nothing is, and nothing changes.
+// TestLosses rebuilds every loss of whole ranks that theory allows. For larger losses, a rank may still be rebuilt if it lost
+// only padding. If all sizes are equal, nothing is rebuilt and nothing changes.
 func TestLosses(t *testing.T) {
 	t.Run("even", func(t *testing.T) { testLosses(t, even, true) })
 	t.Run("uneven", func(t *testing.T) { testLosses(t, uneven, false) })
@@ -230,7 +230,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 	}
 }
 
-// TestOffline: the same without ranks, all survivors in one directory.
+// TestOffline does the same without ranks, with all survivors in one directory.
 func TestOffline(t *testing.T) {
 	for _, o := range schemes {
 		t.Run(o.label(), func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// TestFlippedByte: a byte changed anywhere in data or redundancy files is found, and mended.
+// TestFlippedByte checks that a changed byte anywhere in data or redundancy files is found and repaired.
 func TestFlippedByte(t *testing.T) {
 	for _, o := range append(schemes, Options{Scheme: Single}) {
 		t.Run(o.label(), func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestFlippedByte(t *testing.T) {
 					}
 					got := fromMem(t, cl.fs, ".")
 					if o.Scheme == Single && strings.HasSuffix(name, sumSuffix) {
-						continue // the only copy of its sums: the files are just not verified
+						continue // the only copy of its checksums: the files are merely unverified
 					}
 					same(t, got, whole)
 				}
@@ -327,7 +327,7 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// TestRandom: random sets of files, of losses and of flipped bytes: what comes back is right or nothing changed.
+// TestRandom uses random files, losses and flipped bytes: the rebuilt files are right, or nothing changes.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := schemes[rapid.IntRange(0, len(schemes)-1).Draw(rt, "scheme")]
@@ -371,7 +371,7 @@ func TestRandom(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if !reps[rank].Verified {
-				continue // all checksums of the set are gone, and the error says so
+				continue // all checksums of the set are lost, and the error reports it
 			}
 			if !strings.HasSuffix(name, sumSuffix) && !bytes.Equal(got[name], b) {
 				rt.Errorf("%s is not what it was", name)

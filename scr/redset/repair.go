@@ -10,53 +10,53 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// repair is the rebuilding of one set. With a Comm of the set each member has a repair, which comes to
-// the same decisions; without, there is one for all members.
+// repair rebuilds one set. With a Comm of the set, each member has a repair and all make the same decisions. Without, one repair
+// serves all members.
 type repair struct {
 	sc     comm.Comm // nil: offline
-	me     int       // member of this rank; -1 offline
-	locals []*member // those whose files are at hand: this one, or all
+	me     int       // member of this rank; -1: offline
+	locals []*member // members with accessible files: this one, or all
 
 	dataOnly bool // see RecoverOptions
 	counts   func(name string) bool
-	dry      bool // nothing is rebuilt
-	compare  bool // there are no checksums at all: elements have to agree with each other
+	dry      bool // compare only, rebuild nothing
+	compare  bool // there are no checksums: elements must agree with each other
 
-	position       // of any member
+	position       // position of any member
 	group    []int // world ranks
 	headers  []*header
 	descs    []*desc
 	extra    *kvtree.Tree
-	sums     []*memberSums // nil where unknown
+	sums     []*memberSums // nil: unknown
 
-	// learned are the sums of members whose own were gone, as their bytes are rebuilt.
+	// learned holds checksums of rebuilt bytes, for members whose own checksums are lost.
 	learned []*memberSums
 
 	lay   *layout
 	ext   [][]extent
 	elems [][]elem
-	state [][]state // by stripe and position in it
-	faith []faith   // by stripe; of sets to be compared
+	state [][]state // by stripe and position in the stripe
+	faith []faith   // by stripe, for sets without checksums
 }
 
-// faith is how much is known of a stripe whose elements have no checksums.
+// faith is the knowledge about a stripe whose elements have no checksums.
 type faith int
 
 const (
 	unknown faith = iota
-	doubted       // the elements do not agree; one of several that are spare may be wrong
-	agreed        // those that are there do, or none is spare
+	doubted       // the elements disagree; one of several spare elements may be wrong
+	agreed        // the existing elements agree, or none is spare
 )
 
-// state is the state of an element, as far as it is known.
+// state is the known state of an element.
 type state struct {
-	bad  bool // lost, or not as its checksum says
-	made bool // rebuilt from good ones
-	read bool // read, and as its checksum says if that is known
+	bad  bool // lost, or different from its checksum
+	made bool // rebuilt from good elements
+	read bool // read, and equal to its checksum if that is known
 	crc  []uint32
 }
 
-// plan returns the jobs for the stripes in their known state. They are the same on all members.
+// plan returns the jobs for the stripes in their current state, the same on all members.
 func (r *repair) plan() ([]*job, error) {
 	var jobs []*job
 	for c, es := range r.elems {
@@ -106,7 +106,7 @@ func (r *repair) plan() ([]*job, error) {
 			}
 			jobs = append(jobs, j)
 		}
-		for _, e := range good { // the members that have the other elements check them
+		for _, e := range good { // the members with the other elements check them
 			if r.dataOnly && e.parity {
 				continue
 			}
@@ -118,7 +118,7 @@ func (r *repair) plan() ([]*job, error) {
 	return jobs, nil
 }
 
-// judge compares the results of the jobs with the checksums. again reports whether another element turned out bad.
+// judge compares the results of the jobs with the checksums. again reports whether another element proved bad.
 func (r *repair) judge(e *engine) (again bool, err error) {
 	good := make([]bool, len(e.jobs))
 	for i, j := range e.jobs {
@@ -146,7 +146,7 @@ func (r *repair) judge(e *engine) (again bool, err error) {
 			}
 		}
 		switch {
-		case !known: // again
+		case !known: // another round is needed
 			continue
 		case j.apart != nil:
 			if trials[j.c] == nil {
@@ -200,7 +200,7 @@ func (r *repair) run(ctx context.Context) error {
 		}
 		jobs, err := r.plan()
 		if err != nil {
-			return err // the same on all members
+			return err // same on all members
 		}
 		for _, m := range r.locals {
 			if err == nil {
@@ -235,7 +235,7 @@ func (r *repair) run(ctx context.Context) error {
 	}
 	for m, s := range r.learned {
 		if s != nil {
-			r.sums[m] = s // all of its bytes were made from good ones
+			r.sums[m] = s // all of its bytes were computed from good elements
 		}
 	}
 	var err error
@@ -247,7 +247,7 @@ func (r *repair) run(ctx context.Context) error {
 	return r.agree(ctx, err)
 }
 
-// begin looks at the files of the members at hand.
+// begin examines the files of accessible members.
 func (r *repair) begin() error {
 	for _, m := range r.locals {
 		if err := m.findLost(); err != nil {
@@ -264,7 +264,7 @@ func (r *repair) agree(ctx context.Context, err error) error {
 	return comm.Agree(ctx, r.sc, err)
 }
 
-// exchange makes known to all members which elements are bad. A member knows most of its own.
+// exchange sends the list of bad elements to all members. Each member knows most of its own bad elements.
 func (r *repair) exchange(ctx context.Context) error {
 	if r.sc == nil {
 		return nil

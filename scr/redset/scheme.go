@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// Scheme is a way to protect the files of a set of ranks.
+// Scheme is a method to protect the files of a set of ranks.
 type Scheme uint8
 
 // The schemes. N is the number of members of a set.
 const (
-	Single  Scheme = iota // no redundancy: files are only listed and summed
+	Single  Scheme = iota // no redundancy: files are only listed and get checksums
 	Partner               // each member holds copies of its Replicas left neighbours
 	XOR                   // any one member may be lost, for 1/(N-1) more space
 	RS                    // Reed-Solomon: any K members may be lost, for K/(N-K) more space
 	numSchemes
 )
 
-// schemeNames are the values of the TYPE key; file names have them in lower case.
+// schemeNames are the values of the TYPE key; file names use lower case.
 var schemeNames = [numSchemes]string{"SINGLE", "PARTNER", "XOR", "RS"}
 
-// String is the name of the scheme as in the TYPE key of a header.
+// String returns the name of the scheme as in the TYPE key of a header.
 func (s Scheme) String() string {
 	if s < numSchemes {
 		return schemeNames[s]
@@ -28,7 +28,7 @@ func (s Scheme) String() string {
 	return fmt.Sprintf("Scheme(%d)", uint8(s))
 }
 
-// ParseScheme reads a TYPE value, in upper case.
+// ParseScheme parses a TYPE value in upper case.
 func ParseScheme(name string) (Scheme, error) {
 	for s, n := range schemeNames {
 		if n == name {
@@ -38,19 +38,18 @@ func ParseScheme(name string) (Scheme, error) {
 	return 0, fault.Usage("scheme %q, want one of %v", name, schemeNames)
 }
 
-// Generation is one of the three ways in which the redundancy files of SCR were named and
-// headed over the years; see docs/format-redset.md.
+// Generation is one of the three forms of names and headers of SCR's redundancy files; see docs/format-redset.md.
 type Generation uint8
 
-// The generations. A and B know XOR only.
+// The generations. A and B support only XOR.
 const (
 	GenC Generation = iota // SCR 3 and redset; the default
 	GenB                   // SCR 1.1.8 to 2.0
-	GenA                   // before
+	GenA                   // SCR before 1.1.8
 	numGenerations
 )
 
-// String is the letter of the generation.
+// String returns the letter of the generation.
 func (g Generation) String() string {
 	if g < numGenerations {
 		return "CBA"[g : g+1]

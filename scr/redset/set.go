@@ -10,24 +10,23 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Options of New. The zero value of a field means its default.
+// Options are the options of New. The zero value of a field means its default.
 type Options struct {
 	Scheme     Scheme
-	Group      string // failure group of this rank; "" (default): it fails alone
-	SetSize    int    // least number of members of a set where there are as many failure groups, default 8
-	Replicas   int    // of Partner, default 1
-	K          int    // of RS: losses that a set survives, default 2
+	Group      string // failure group of this rank; "" (default): the rank fails alone
+	SetSize    int    // minimum number of members of a set if there are enough failure groups, default 8
+	Replicas   int    // number of copies of Partner, default 1
+	K          int    // RS: number of losses that a set survives, default 2
 	Generation Generation
 
-	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the
-	// reference does without a word; Set.Downgraded reports it. Default: a *GroupsError.
+	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the reference does silently.
+	// Set.Downgraded reports it. By default this is a *GroupsError.
 	Downgrade bool
-	// Root is where relative names of files begin, default the working directory. Headers
-	// keep the names as they were given.
+	// Root is the base directory of relative file names, default the working directory. Headers contain the names as given.
 	Root string
 
-	// For generations A and B only: the dataset record, and the meta record of a file (nil: SIZE and
-	// the keys that must be there).
+	// Only for generations A and B: the dataset record, and a function that returns the meta record of a file (nil: SIZE and the
+	// required keys).
 	Dataset  *kvtree.Tree
 	FileMeta func(name string) *kvtree.Tree
 }
@@ -51,10 +50,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Set is one rank's place in the sets of a Comm. It is used by one goroutine at a time.
+// Set is one rank's membership in the sets of a Comm. It is not safe for concurrent use.
 type Set struct {
 	world comm.Comm
-	sc    comm.Comm // of the set
+	sc    comm.Comm // Comm of the set
 	o     Options
 	p     position
 	ranks []int // world ranks of the members
@@ -62,9 +61,8 @@ type Set struct {
 	sums  map[string]uint32
 }
 
-// New is a collective: it forms the sets of the ranks of c (see Form). All ranks must give
-// the same options but for Group and Root. Too few failure groups are a
-// *GroupsError on all ranks.
+// New is a collective that forms the sets of the ranks of c (see Form). All ranks must give the same options except Group and
+// Root. Too few failure groups cause a *GroupsError on all ranks.
 func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	if o.SetSize == 0 {
 		o.SetSize = 8
@@ -89,7 +87,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	s := &Set{world: c, o: o}
 	k := map[Scheme]int{Single: 0, Partner: o.Replicas, XOR: 1, RS: o.K}[o.Scheme]
 	places := Form(o.Scheme, groups, o.SetSize)
-	for r, p := range places { // all ranks come to the same result
+	for r, p := range places { // all ranks get the same result
 		if o.Scheme == Single {
 			break
 		}
@@ -122,21 +120,21 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	return s, nil
 }
 
-// Scheme is the scheme in use: as in the options, or Single after a downgrade.
+// Scheme returns the scheme in use: the scheme in the options, or Single after a downgrade.
 func (s *Set) Scheme() Scheme { return s.p.scheme }
 
 // Downgraded reports whether there were too few failure groups; see Options.Downgrade.
 func (s *Set) Downgraded() bool { return s.down }
 
-// Place is where this rank stands.
+// Place returns the position of this rank.
 func (s *Set) Place() Place {
 	return Place{Set: s.p.set, Sets: s.p.sets, Rank: s.p.rank, Ranks: append([]int(nil), s.ranks...)}
 }
 
-// Sums returns the CRC-32 (IEEE) of each file of this rank, by name, as of the last Encode.
+// Sums returns the CRC-32 (IEEE) of each file of this rank by name, from the last Encode.
 func (s *Set) Sums() map[string]uint32 { return s.sums }
 
-// resolve makes a recorded name one for the file system.
+// resolve converts a recorded name to a path for the file system.
 func resolve(root, name string) string {
 	if root == "" || filepath.IsAbs(name) {
 		return name

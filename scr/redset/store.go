@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// store is where the bytes of one member are: the files that are read, and the files that are being made.
+// store holds the bytes of one member: the files to read and the files to write.
 type store struct {
 	in     *logical
-	pay    vfs.File // the redundancy file; nil if lost
-	payOff int64    // where in it the payload begins
+	pay    vfs.File // the redundancy file; nil: lost
+	payOff int64    // offset of the payload in the redundancy file
 
-	out       *logical // files being rebuilt; nil for none
-	payOut    *output  // the redundancy file being written; nil for none
+	out       *logical // files being rebuilt; nil: none
+	payOut    *output  // the redundancy file being written; nil: none
 	payOutOff int64
 
 	closed bool
@@ -28,7 +28,7 @@ func (s *store) read(e elem, at int64, b []byte) error {
 	return s.in.readAt(b, e.off+at)
 }
 
-// write writes b at byte at of an element. Bytes of an element that has no place to be written to are dropped.
+// write writes b at offset at of an element. Bytes of an element without a destination are dropped.
 func (s *store) write(e elem, at int64, b []byte) error {
 	if e.parity {
 		if s.payOut == nil {
@@ -43,8 +43,8 @@ func (s *store) write(e elem, at int64, b []byte) error {
 	return s.out.writeAt(b, e.off+at)
 }
 
-// close releases the open files, once, and returns the first error of the written ones. Other ranks
-// may still be reading if the communication broke: they get errors.
+// close closes the open files once and returns the first error of the written ones. If the communication broke, other ranks may
+// still be reading; they get errors.
 func (s *store) close() error {
 	if s == nil || s.closed {
 		return nil
@@ -68,24 +68,23 @@ func (s *store) close() error {
 	return first
 }
 
-// syncEvery is how many bytes are written to a file before those are sent to the device, while
-// others are still computed.
+// syncEvery is the number of bytes written to a file before a sync begins, while other bytes are still computed.
 const syncEvery = 32 << 20
 
-// output is a file that several workers write to. One at a time: of Go's locks a waiter costs nothing, while a
-// system that lets one writer at a time into a file may spin.
+// output is a file with several writers, one at a time. Waiting for a Go lock costs nothing, while a system with one writer at a
+// time per file may spin.
 type output struct {
 	vfs.File
 
 	mu      sync.Mutex
-	dirty   int64 // bytes since the last sync began
+	dirty   int64 // bytes written since the last sync began
 	syncing bool
 	closed  bool
-	err     error // of a sync: a system may tell it only once
+	err     error // error of a sync, which a system may report only once
 	syncs   sync.WaitGroup
 }
 
-// WriteAt writes, and begins to sync when much was written.
+// WriteAt writes, and starts a sync after syncEvery bytes.
 func (o *output) WriteAt(b []byte, off int64) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +106,7 @@ func (o *output) WriteAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Sync syncs all that was written before.
+// Sync syncs all earlier writes.
 func (o *output) Sync() error {
 	o.syncs.Wait()
 	err := o.File.Sync()
@@ -116,10 +115,10 @@ func (o *output) Sync() error {
 	return errors.Join(o.err, err)
 }
 
-// Close ends the use of the file, and returns also the errors of syncs.
+// Close ends the use of the file. It also returns errors of syncs.
 func (o *output) Close() error {
 	o.mu.Lock()
-	o.closed = true // no sync begins from now on
+	o.closed = true // no sync starts from now on
 	o.mu.Unlock()
 	o.syncs.Wait()
 	return errors.Join(o.err, o.File.Close())

@@ -11,16 +11,15 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// extent is a range of bytes of a logical file inside one file and one element: the
-// unit of the checksums of data.
+// extent is a byte range of a logical file within one file and one element. It is the unit of data checksums.
 type extent struct {
 	part int   // number of the file
-	off  int64 // in the logical file, bytes
+	off  int64 // offset in the logical file, in bytes
 	n    int64
 }
 
-// extents divides the logical file of member m, whose files have these sizes. Files of
-// no bytes have one extent, so that each file has one.
+// extents divides the logical file of member m, whose files have the given sizes. An empty file has one extent, so that each file
+// has at least one.
 func (l *layout) extents(sizes []int64) []extent {
 	var es []extent
 	off := int64(0)
@@ -40,8 +39,8 @@ func (l *layout) extents(sizes []int64) []extent {
 	return es
 }
 
-// inElem returns the member whose extents [lo, hi) element e of stripe c holds: of a
-// copy the owner. ok is false for parity, which has a sum of its own.
+// inElem returns the member and the range [lo, hi) of its extents that element e of stripe c holds. For a copy it is the owner.
+// ok is false for parity, which has its own checksum.
 func (l *layout) inElem(ext [][]extent, c int, e elem) (member, lo, hi int, ok bool) {
 	if !l.chunked() {
 		p := l.files[c]
@@ -61,13 +60,12 @@ func (l *layout) inElem(ext [][]extent, c int, e elem) (member, lo, hi int, ok b
 	return e.member, lo, hi, true
 }
 
-// summer makes the checksums of consecutive ranges while their bytes pass in order, possibly
-// from somewhere inside on.
+// summer computes the checksums of consecutive ranges from bytes in order. It may start in the middle.
 type summer struct {
-	ends []int64 // of the ranges, ascending, from the begin of the stripe
-	at   int     // the range that the next byte is in
+	ends []int64 // ends of the ranges, ascending, from the beginning of the stripe
+	at   int     // range of the next byte
 	crc  []uint32
-	n    []int64 // bytes seen of each
+	n    []int64 // bytes seen of each range
 }
 
 // newSummer returns the summer of an element of stripe c.
@@ -88,7 +86,7 @@ func (l *layout) newSummer(ext [][]extent, c int, e elem) *summer {
 	return s
 }
 
-// add takes the bytes [off, off+len(b)) of the stripe; bytes beyond the last range are padding.
+// add adds the bytes [off, off+len(b)) of the stripe; bytes after the last range are padding.
 func (s *summer) add(b []byte, off int64) {
 	for ; len(b) > 0; s.at++ {
 		for s.at < len(s.ends) && s.ends[s.at] <= off {
@@ -107,7 +105,7 @@ func (s *summer) add(b []byte, off int64) {
 	}
 }
 
-// join adds the sum that t made of the bytes that follow s.
+// join adds the checksums of t, whose bytes follow the bytes of s.
 func (s *summer) join(t *summer) {
 	for i := range s.crc {
 		if t.n[i] > 0 {
@@ -117,7 +115,7 @@ func (s *summer) join(t *summer) {
 	}
 }
 
-// whole is the checksum of the first n bytes of the stripe, which are zero beyond the ranges.
+// whole returns the checksum of the first n bytes of the stripe, which are zero after the ranges.
 func (s *summer) whole(n int64) uint32 {
 	crc, at := uint32(0), int64(0)
 	for i, end := range s.ends {
@@ -126,7 +124,7 @@ func (s *summer) whole(n int64) uint32 {
 	return crccat.Cat(crc, crccat.Zeros(n-at), n-at)
 }
 
-// xorSum is the checksum of the XOR of elements of n bytes: a CRC is linear, except for zeros.
+// xorSum returns the checksum of the XOR of elements of n bytes: a CRC is linear, up to a constant for n zero bytes.
 func xorSum(in []*summer, n int64) uint32 {
 	zero := crccat.Zeros(n)
 	sum := zero
@@ -136,14 +134,14 @@ func xorSum(in []*summer, n int64) uint32 {
 	return sum
 }
 
-// memberSums are the checksums of a member's bytes.
+// memberSums holds the checksums of a member's bytes.
 type memberSums struct {
-	header uint32   // of its header record: sums of another encode are not of these files
+	header uint32   // checksum of its header record; it ties the checksums to one encode
 	data   []uint32 // by extent
-	rows   []uint32 // by row of parity; XOR, RS. A copy has the sum of its original.
+	rows   []uint32 // by row of parity; XOR and RS only. A copy has the checksum of its original
 }
 
-// newSums returns sums to be filled in. Extents of no bytes need none.
+// newSums returns empty checksums. Empty extents need none.
 func (l *layout) newSums(ext []extent) *memberSums {
 	s := &memberSums{data: make([]uint32, len(ext))}
 	if l.chunked() {
@@ -152,7 +150,7 @@ func (l *layout) newSums(ext []extent) *memberSums {
 	return s
 }
 
-// ofElem returns the sums, in all, of an element of stripe c; nil if unknown.
+// ofElem returns the stored checksums of an element of stripe c; nil if unknown.
 func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint32 {
 	m, lo, hi, ok := l.inElem(ext, c, e)
 	switch {
@@ -164,7 +162,7 @@ func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint
 	return all[m].rows[e.col : e.col+1]
 }
 
-// encodeSums makes the file of checksums of a member: its own and its left neighbours'.
+// encodeSums makes the checksum file of a member, for itself and its left neighbours.
 func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, error) {
 	t := kvtree.New()
 	put(t, 1, "VERSION")
@@ -190,8 +188,7 @@ func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, er
 	return encodeTree(t)
 }
 
-// parseSums reads a file of checksums, by member. Only their headers are known then: which extents they are
-// of depends on the files.
+// parseSums parses a checksum file, by member. It only reads the headers, because the extents depend on the files.
 func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	t, _, err := decodeTree(name, b)
 	if err != nil {
@@ -211,7 +208,7 @@ func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	return v, nil
 }
 
-// fill reads the sums of member m.
+// fill reads the checksums of member m.
 func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	s := l.newSums(ext)
 	r := reader{t: mt}
@@ -234,7 +231,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	return s, r.err
 }
 
-// keep notes the sums of an element in the sums of its member, if that is wanted.
+// keep stores the checksums of an element in the checksums of its member, if requested.
 func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []uint32) {
 	if e.parity && !l.chunked() {
 		return // a copy
@@ -242,7 +239,7 @@ func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []ui
 	copy(l.ofElem(all, ext, c, e), crc)
 }
 
-// fileSums are the checksums of the n files, from the checksums of the extents.
+// fileSums returns the checksums of the n files, combined from the checksums of the extents.
 func (s *memberSums) fileSums(ext []extent, n int) []uint32 {
 	v := make([]uint32, n)
 	for x, e := range ext {

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// metaFS gives files the metadata that the vectors record. No system lets the change time be set.
+// metaFS gives files the metadata recorded in the vectors, because no system lets programs set the change time.
 type metaFS struct {
 	vfs.FS
 	meta map[string]Meta // by base name
@@ -38,7 +38,7 @@ func (m *metaFS) SetFileMeta(name string, v Meta) error {
 	return nil
 }
 
-// Rename takes what was set along.
+// Rename moves the metadata too.
 func (m *metaFS) Rename(from, to string) error {
 	m.mu.Lock()
 	if v, ok := m.set[filepath.Base(from)]; ok {
@@ -78,7 +78,7 @@ func load(t testing.TB, dir string) map[string][]byte {
 	return v
 }
 
-// toMem makes a file system in memory of files.
+// toMem returns a file system in memory with the given files.
 func toMem(t testing.TB, files map[string][]byte) *vfs.Mem {
 	m := vfs.NewMem()
 	for name, b := range files {
@@ -88,7 +88,7 @@ func toMem(t testing.TB, files map[string][]byte) *vfs.Mem {
 	return m
 }
 
-// fromMem is the reverse.
+// fromMem is the inverse of toMem.
 func fromMem(t testing.TB, m vfs.FS, dir string) map[string][]byte {
 	v := map[string][]byte{}
 	var walk func(string)
@@ -108,7 +108,7 @@ func fromMem(t testing.TB, m vfs.FS, dir string) map[string][]byte {
 	return v
 }
 
-// vectorMeta is what the headers of a vector record of all files.
+// vectorMeta returns the metadata of all files in the headers of a vector.
 func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
 	v := map[string]Meta{}
 	for name, b := range files {
@@ -127,7 +127,7 @@ func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
 	return v
 }
 
-// modes are the ways in which ranks reach each other's bytes.
+// modes are the ways in which ranks access each other's bytes.
 var modes = map[string]func(comm.Comm) comm.Comm{
 	"shared":   func(c comm.Comm) comm.Comm { return c },
 	"isolated": commtest.Isolate,
@@ -138,7 +138,7 @@ func run(t testing.TB, mode string, n int, f func(ctx context.Context, c comm.Co
 	return comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error { return f(ctx, modes[mode](c)) })
 }
 
-// TestVectorsEncode: redundancy files are the same as the reference's, byte for byte.
+// TestVectorsEncode checks that redundancy files equal the reference's, byte for byte.
 func TestVectorsEncode(t *testing.T) {
 	for _, v := range vectorCases {
 		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))
@@ -176,8 +176,8 @@ func TestVectorsEncode(t *testing.T) {
 	}
 }
 
-// TestVectorsRecover: what the reference lost is rebuilt, its own redundancy files included: as they
-// were at first, where the reference leaves stale entries.
+// TestVectorsRecover rebuilds what the reference lost, including its redundancy files, in their original form. The reference
+// leaves stale entries in them.
 func TestVectorsRecover(t *testing.T) {
 	for _, v := range vectorCases {
 		for loss, fine := range v.losses {

@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// buffers are used again from job to job.
+// buffers are reused from job to job.
 type buffers struct{ in, out [][]byte }
 
 func (b *buffers) get(pool *[][]byte, i int, n int64) []byte {
@@ -18,15 +18,15 @@ func (b *buffers) get(pool *[][]byte, i int, n int64) []byte {
 	return (*pool)[i][:n]
 }
 
-// worker does a job.
+// worker runs a job.
 type worker struct {
 	e       *engine
 	j       *job
 	b       *buffers
 	in, out []*summer
 	bad     []bool // by element of in
-	err     error  // the first reason for one of bad
-	broken  bool   // the communication is
+	err     error  // why the first bad element is bad
+	broken  bool   // the communication is broken
 }
 
 func (e *engine) newWorker(j *job, b *buffers) *worker {
@@ -40,7 +40,7 @@ func (e *engine) newWorker(j *job, b *buffers) *worker {
 	return w
 }
 
-// piece does bytes [off, off+n) of the stripe. Every message that others wait for is sent, even after an error.
+// piece processes bytes [off, off+n) of the stripe. It sends every message that other members wait for, even after an error.
 func (w *worker) piece(ctx context.Context, off, n int64) error {
 	e, j := w.e, w.j
 	var first error
@@ -105,7 +105,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	return first
 }
 
-// lose notes that element i could not be read.
+// lose records that element i could not be read.
 func (w *worker) lose(i int, err error) {
 	w.bad[i] = true
 	if w.err == nil {
@@ -113,7 +113,7 @@ func (w *worker) lose(i int, err error) {
 	}
 }
 
-// join adds the sums of a lane right after this one.
+// join adds the checksums of the lane that follows this one.
 func (w *worker) join(v *worker) {
 	for i := range w.in {
 		w.in[i].join(v.in[i])

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestClaims checks which datasets may take files of which others.
+// TestClaims checks which datasets may take files of other datasets.
 func TestClaims(t *testing.T) {
 	ctx := t.Context()
 	for _, x := range []struct {

@@ -132,7 +132,7 @@ func (d *Datasets) deleteFiles(ctx context.Context, p Place, others []Entry, kee
 	return d.removeMeta(p)
 }
 
-// removeMeta removes the metadata of a dataset whose summary is gone.
+// removeMeta removes the metadata of a dataset whose summary is already removed.
 func (d *Datasets) removeMeta(p Place) error {
 	list, err := d.fs().ReadDir(p.Meta)
 	if errors.Is(err, fs.ErrNotExist) {

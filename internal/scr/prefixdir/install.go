@@ -20,8 +20,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// The files of a dataset have hidden names until the dataset is whole, if they are written in the prefix directory itself or
-// replace files of a complete dataset. An older dataset with the same file names stays intact until then. The steps:
+// Some datasets are written directly in the prefix directory, or replace files of a complete dataset. Their files have hidden names until the dataset is whole. An older dataset with the same file names stays intact until then. The steps:
 //
 //	files under their hidden names, synced
 //	map, and an incomplete summary with the key RENAMES     from here on the dataset is whole

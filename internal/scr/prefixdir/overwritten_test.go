@@ -53,7 +53,7 @@ func same(a []int, b ...int) bool {
 	return true
 }
 
-// TestOverwritten checks that of several datasets with the same files only the newest has them, in any order of calls.
+// TestOverwritten checks that only the newest of several datasets with the same files has them, in any order of calls.
 func TestOverwritten(t *testing.T) {
 	d := constant(t)
 	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4, 3) {

@@ -1,6 +1,6 @@
-// Package runlog writes and reads the event log of a run: what happened when, one
-// line each, as SCR writes it to <prefix>/.scr/log and to syslog. From such a log it
-// works out how often to checkpoint.
+// Package runlog writes and reads the event log of a run, with one line per event, as SCR
+// writes it to <prefix>/.scr/log and to syslog. From such a log it computes how often to
+// take checkpoints.
 //
 //	New           a Logger, which writes Entries to sinks: Text, Syslog
 //	Read          a Log: the entries of a file, and the number of invalid lines

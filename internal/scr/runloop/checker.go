@@ -44,7 +44,7 @@ func (c *Checker) DownNodes() (out []string) {
 }
 
 // Check tests the remaining nodes. Each test gets the nodes that passed the earlier tests. Check returns the newly excluded
-// nodes, and the tests that could not run. The error is that of ctx; it excludes no node.
+// nodes, and the tests that could not run. The error comes from ctx and excludes no node.
 func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skipped []Skipped, err error) {
 	nodes = hostlist.Diff(hostlist.Union(nodes), c.DownNodes())
 	for _, t := range c.Tests {

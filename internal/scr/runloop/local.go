@@ -110,7 +110,7 @@ type ownJob struct {
 	procs  []*process
 	done   chan struct{}
 	grace  time.Duration
-	cancel func() // nil, or called first by a hard end
+	cancel func() // called first when the job is killed; nil: nothing
 
 	mu    sync.Mutex
 	exit  Exit

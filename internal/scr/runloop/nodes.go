@@ -67,7 +67,7 @@ func FindNodes(given, what string, env func(string) (string, bool)) (Source, err
 	return Source{[]string{h}, "this host"}, nil
 }
 
-// Place chooses n of the nodes that are up, of which there must be at least n. Each node used before keeps its position if it is
+// Place chooses n of the nodes that are up. At least n nodes must be up. Each node used before keeps its position if it is
 // up; otherwise a spare node replaces it. More spare nodes follow if needed. own is always chosen if it is up.
 func Place(before, up []string, n int, own string) []string {
 	out := make([]string, 0, n)

@@ -57,8 +57,7 @@ func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{})
 	return ""
 }
 
-// FileBeat takes changes of flush.scr, index.scr and log in the prefix
-// directory, and of more files, as signs of life.
+// FileBeat returns a beat function that treats changes of flush.scr, index.scr, log and the given files as signs of life.
 func FileBeat(d *prefixdir.Dir, files ...string) func() Beat {
 	fsys := vfs.OrOS(d.FS)
 	all := append([]string{d.File("flush.scr"), d.File("index.scr"), d.File("log")}, files...)

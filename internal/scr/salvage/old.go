@@ -53,8 +53,7 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 }
 
 // copyOld copies a node's files of a dataset of generation A or B. The application's files go to their final places. Redundancy
-// files are copied unchanged next to the file maps. The file maps are written in the form of generation C: those of ranks with
-// all files on the node, and those in the headers of redundancy files.
+// files are copied unchanged next to the file maps. The file maps are written in the form of generation C: maps of ranks with all files on the node, and maps in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
@@ -114,7 +113,7 @@ func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	return f
 }
 
-// mapsOf writes the file maps in the header of a redundancy file: those of the member and of its left neighbour. Existing maps
+// mapsOf writes the file maps in the header of a redundancy file, for the member and for its left neighbour. Existing maps
 // stay.
 func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)

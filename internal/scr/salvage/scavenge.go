@@ -32,7 +32,7 @@ type ScavengeOptions struct {
 	Prefix  *prefixdir.Dir
 	Was     string         // path of the prefix directory when the dataset was written; "": the current path
 	ID      int            // number of the dataset
-	Dataset record.Dataset // if its ID is set: the node must have this dataset under the number
+	Dataset record.Dataset // if its ID is set: the dataset that the node must have under this number
 	Workers int            // number of ranks copied at once, default 4
 }
 

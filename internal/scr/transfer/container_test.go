@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reference made this of four ranks and a size of 8000: containers of 8000, 8000 and 4982 bytes.
+// The reference packed four ranks with a container size of 8000 into containers of 8000, 8000 and 4982 bytes.
 func TestPackOfReference(t *testing.T) {
 	var got [][]Segment
 	at := int64(0)
@@ -51,7 +51,7 @@ func TestPackErrors(t *testing.T) {
 	}
 }
 
-// The stream is covered once, in order, by ranges that fit the containers.
+// Container ranges cover the stream once, in order, and fit the containers.
 func TestPackProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Int64Range(1, 200).Draw(t, "size")
@@ -75,7 +75,7 @@ func TestPackProperty(t *testing.T) {
 	})
 }
 
-// inContainers is a list of files, packed, and the way back.
+// inContainers returns jobs that pack a list of files, and jobs that unpack them.
 func inContainers(t testing.TB, mem vfs.FS, size int64) (out, in []Job, data [][]byte) {
 	t.Helper()
 	at := int64(0)
@@ -124,7 +124,7 @@ func TestThroughContainers(t *testing.T) {
 				}
 			}
 		}
-		// All is there: nothing is copied again. One flipped byte: that file is.
+		// All files exist: none is copied again. After a flipped byte, only that file is copied.
 		res, err := e.Resume(ctx, out)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestContainerSyncs(t *testing.T) {
 	if n := c.Kind(vfs.OpSync); n != int64(len(files)) {
 		t.Errorf("%d syncs of %d containers", n, len(files))
 	}
-	if n := c.Kind(vfs.OpCreate); n != int64(len(files))+1 { // one try finds that the folder is missing
+	if n := c.Kind(vfs.OpCreate); n != int64(len(files))+1 { // one attempt finds that the folder is missing
 		t.Errorf("%d files made of %d", n, len(files))
 	}
 }

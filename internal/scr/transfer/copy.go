@@ -14,10 +14,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Copy copies one file. Nothing is under the name Dst unless it is whole, and matches Size and CRC: it is written
-// under another name in the same folder (.blobio.<16 hex digits>.tmp), synced, and renamed; after a failure that other
-// file is removed. Missing folders are made. With Options.Sync all that is durable when Copy returns; an error after
-// the renaming leaves the whole file there.
+// Copy copies one file. Dst appears only when it is whole and matches Size and CRC. Copy writes a temporary file in the same
+// folder (.blobio.<16 hex digits>.tmp), syncs it and renames it; after a failure it removes the temporary file. It creates
+// missing folders. With Options.Sync the copy is durable when Copy returns. An error after the rename leaves the whole file in
+// place.
 func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 	if err := j.Validate(); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", j, err)
@@ -69,7 +69,7 @@ func (b *batch) copy(ctx context.Context, j *Job, report func(int64)) (r Result,
 	return r, nil
 }
 
-// pump moves the data and checks them. Errors leave it to the caller to abort.
+// pump copies and checks the data. After an error the caller must abort the copy.
 func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, report func(int64)) (Result, error) {
 	p := e.bufs.Get().(*[]byte)
 	defer e.bufs.Put(p)
@@ -97,7 +97,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		if r.Size > src.size {
 			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more bytes than the expected %d", src.size)
 		}
-		// The bytes are in the cache of the processor now.
+		// The bytes are still in the processor's cache.
 		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])
 		if _, err := dst.Write(buf[:n]); err != nil {
 			return r, err
@@ -121,9 +121,9 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 	return r, nil
 }
 
-// CopyAll copies files, Options.Files at once, in their order. The first failure stops the rest; the error is a
-// *JobError if a job failed. There is a result for each job, in their order; after a failure results with Done
-// are finished, but with Options.Sync not all of them are known to be durable.
+// CopyAll copies files in order, Options.Files at once. The first failure stops the rest; the error is a *JobError if a job
+// failed. There is a result for each job, in order. After a failure, results with Done are finished, but with Options.Sync they
+// may not be durable.
 func (e *Engine) CopyAll(ctx context.Context, jobs []Job) ([]Result, error) {
 	return e.copyAll(ctx, jobs, false, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.copy(ctx, j, nil) })
 }
@@ -140,7 +140,7 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 		mu    sync.Mutex
 		first error
 	)
-	// A job is begun even when there was a failure, so that it lets its containers go.
+	// A job begins even after a failure, so that it releases its containers.
 	par.Do(e.o.Files, len(jobs), func(i int) {
 		r, err := do(b, ctx, &jobs[i])
 		mu.Lock()
@@ -159,14 +159,14 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 	return results, first
 }
 
-// Resume is CopyAll of files that may be at their destinations already. One that is there, whole, is not copied again
-// (Result.Skipped), so that a list that was cut off can be resumed. A file that is there is read and compared with Size and CRC; for a job
-// without CRC the source is read as well.
+// Resume is like CopyAll, but skips files that are already whole at their destinations (Result.Skipped), so that an interrupted
+// list can be resumed. It reads an existing file and compares it with Size and CRC. For a job without CRC it also reads the
+// source.
 func (e *Engine) Resume(ctx context.Context, jobs []Job) ([]Result, error) {
 	return e.copyAll(ctx, jobs, true, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.resume(ctx, j, func(int64) {}) })
 }
 
-// resume copies one file unless it is there. report is called with the bytes of each block, or of all that is there.
+// resume copies one file unless it is already there. It passes to report the size of each block, or of the whole file.
 func (b *batch) resume(ctx context.Context, j *Job, report func(int64)) (Result, error) {
 	r, ok := b.there(ctx, j)
 	if ok {
@@ -179,11 +179,11 @@ func (b *batch) resume(ctx context.Context, j *Job, report func(int64)) (Result,
 	return b.copy(ctx, j, report)
 }
 
-// there reports whether the destination of a job has the data that it is to have. Whatever goes wrong is a reason to copy.
+// there reports whether the destination of a job already has the right data. After any error the file is copied.
 func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	e := b.e
 	if j.Out == nil {
-		st, err := vfs.Lstat(e.o.DstFS, j.Dst) // a link is replaced
+		st, err := vfs.Lstat(e.o.DstFS, j.Dst) // a link gets replaced
 		if err != nil || !st.Mode().IsRegular() || j.Size >= 0 && st.Size() != j.Size {
 			return Result{}, false
 		}
@@ -204,11 +204,11 @@ func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	return r, err == nil
 }
 
-// settle makes a destination that was found whole durable.
+// settle makes an existing whole destination durable.
 func (b *batch) settle(j *Job) error {
 	if j.Out != nil {
 		for name := range containersOf(j) {
-			if _, err := b.file(name); err != nil { // synced when it is released
+			if _, err := b.file(name); err != nil { // synced on release
 				return err
 			}
 			b.named(name)

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// noise makes n bytes.
+// noise returns n pseudo-random bytes.
 func noise(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -24,7 +24,7 @@ func noise(seed uint64, n int) []byte {
 	return b
 }
 
-// put writes a file, and its folders, durably.
+// put writes a file and its folders, durably.
 func put(t testing.TB, fsys vfs.FS, name string, data []byte) {
 	t.Helper()
 	if i := strings.LastIndexByte(name, '/'); i > 0 {
@@ -64,12 +64,12 @@ func engine(t testing.TB, o Options) *Engine {
 	return e
 }
 
-// job is the copy of data that are known.
+// job returns a job for known data.
 func job(src, dst string, data []byte) Job {
 	return Job{Src: src, Dst: dst, Size: int64(len(data)), CRC: crc32.ChecksumIEEE(data), HasCRC: true}
 }
 
-// noTemps fails the test if a folder, or one below it, has unfinished files.
+// noTemps fails the test if there are unfinished files in a folder or below it.
 func noTemps(t testing.TB, fsys vfs.FS, dir string) {
 	t.Helper()
 	list, err := fsys.ReadDir(dir)

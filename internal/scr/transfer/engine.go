@@ -12,17 +12,17 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Options of an Engine.
+// Options are the options of an Engine.
 type Options struct {
-	FS    vfs.FS  // of sources; nil: the operating system's
-	DstFS vfs.FS  // of destinations; nil: FS
-	Files int     // files copied at once, 1 to 1024; 0: one per processor, at most 16
-	Rate  float64 // bytes of data per second, of all files together; 0: no limit
-	// CPU is how much of the time may be spent copying, of all files together, in percent of one core; 0: no limit. All
-	// time from the reading of a block until it is written counts, so the real use is less.
+	FS    vfs.FS  // file system of sources; nil: the operating system's
+	DstFS vfs.FS  // file system of destinations; nil: FS
+	Files int     // number of files copied at once, 1 to 1024; 0: one per processor, at most 16
+	Rate  float64 // bytes per second of all files together; 0: no limit
+	// CPU is the maximum share of time spent copying all files, in percent of one core; 0: no limit. The time from reading a block
+	// until it is written counts fully, so the real use is lower.
 	CPU     float64
-	BufSize int   // bytes per block, 4 KiB to 1 GiB; 0: 1 MiB
-	Sync    bool  // copies are durable when they are reported; false leaves that to the system
+	BufSize int   // block size in bytes, 4 KiB to 1 GiB; 0: 1 MiB
+	Sync    bool  // copies are durable when they are reported; false: the system decides
 	Clock   Clock // nil: real time
 }
 
@@ -41,19 +41,19 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// capOK reports whether a cap is a number that can be one.
+// capOK reports whether a limit is a valid number.
 func capOK(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
-// Engine copies files. Its methods may be called at the same time; the limits are for all of them together.
+// Engine copies files. Its methods may be called concurrently; all calls share the limits.
 type Engine struct {
 	o       Options
-	rate    bucket // bytes
-	cpu     bucket // seconds
+	rate    bucket // in bytes
+	cpu     bucket // in seconds
 	bufs    sync.Pool
-	durable names // folders whose names are durable, and those above them
+	durable names // folders whose names, and whose parents' names, are durable
 }
 
-// New returns an engine. It has nothing to close.
+// New returns an engine. An engine need not be closed.
 func New(o Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func New(o Options) (*Engine, error) {
 	return e, e.SetLimits(o.Rate, o.CPU)
 }
 
-// SetLimits changes Options.Rate and Options.CPU, also of copies that are under way.
+// SetLimits changes Options.Rate and Options.CPU, also for copies in progress.
 func (e *Engine) SetLimits(rate, cpu float64) error {
 	if !capOK(rate) || !capOK(cpu) {
 		return fault.Usage("limits of %v bytes/s and %v percent", rate, cpu)
@@ -84,7 +84,7 @@ func (e *Engine) SetLimits(rate, cpu float64) error {
 	return nil
 }
 
-// block is how many bytes are copied between two waits.
+// block returns the number of bytes copied between two waits.
 func (e *Engine) block() int {
 	e.rate.mu.Lock()
 	defer e.rate.mu.Unlock()
@@ -94,7 +94,7 @@ func (e *Engine) block() int {
 	return int(min(float64(e.o.BufSize), max(minBlock, e.rate.burst)))
 }
 
-// pace waits as the limits want, after n bytes were copied since began.
+// pace waits as the limits require, after n bytes were copied since began.
 func (e *Engine) pace(ctx context.Context, n int, began time.Time) error {
 	d := e.rate.take(float64(n))
 	if !began.IsZero() {

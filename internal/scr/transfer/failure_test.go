@@ -37,7 +37,7 @@ func TestServeFailures(t *testing.T) {
 		}
 	}
 	n.whole(f)
-	// Mended, and started again.
+	// Repaired and restarted.
 	put(t, vfs.OS, items[0].Src, n.data[items[0].Dst])
 	put(t, vfs.OS, items[1].Src, n.data[items[1].Dst])
 	if err := Serve(context.Background(), once); err != nil {
@@ -49,7 +49,7 @@ func TestServeFailures(t *testing.T) {
 	n.whole(f)
 }
 
-// A process that waits does not try again by itself, but when ERROR is taken away.
+// A waiting process does not retry by itself, but when ERROR is removed.
 func TestServeFailedThenCleared(t *testing.T) {
 	n := newNode(t)
 	items := n.fill(1, 9000, CommandRun)
@@ -65,7 +65,7 @@ func TestServeFailedThenCleared(t *testing.T) {
 	n.whole(n.until("done", func(f *File) bool { return f.Done && !f.Failed }))
 }
 
-// Killed at any operation, the next process finishes the list; what was done is not copied again.
+// After a kill at any operation, the next process finishes the list and does not repeat finished copies.
 func TestServeKilled(t *testing.T) {
 	ctx := context.Background()
 	count := func() int64 {
@@ -80,7 +80,7 @@ func TestServeKilled(t *testing.T) {
 	for k := int64(1); k <= count; k++ {
 		n := newMemNode(t)
 		n.fill(4, 9000, CommandRun)
-		// Of a device that dies nothing can be cleaned up, as by a process that was killed.
+		// A failed device allows no cleanup, as if the process was killed.
 		_ = Serve(ctx, ServeOptions{FS: n.fs, NoLock: n.noLock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
 		done := map[string]time.Time{}
 		for dst := range n.data {
@@ -105,7 +105,7 @@ func TestServeKilled(t *testing.T) {
 	}
 }
 
-// Bytes that the transfer file lists as written, but that are not there, are copied.
+// Bytes listed as written that do not exist are copied.
 func TestServeWrittenButGone(t *testing.T) {
 	n := newNode(t)
 	items := n.fill(3, 9000, CommandRun)
@@ -121,7 +121,7 @@ func TestServeWrittenButGone(t *testing.T) {
 	n.whole(n.read())
 }
 
-// A file that a crash damaged is reported and left alone; a new one is taken up.
+// A file damaged by a crash is reported and not changed. A new file is accepted.
 func TestServeDamaged(t *testing.T) {
 	n := newNode(t)
 	n.fill(1, 10, CommandRun)

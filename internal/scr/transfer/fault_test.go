@@ -15,7 +15,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// setup is a file system with two files, one of them at its destination already in an older version.
+// setup returns a file system with two files; an older version of one is already at its destination.
 func setup(t testing.TB) (mem *vfs.Mem, jobs []Job, data [][]byte) {
 	mem = vfs.NewMem()
 	for i := range 3 {
@@ -30,7 +30,7 @@ func setup(t testing.TB) (mem *vfs.Mem, jobs []Job, data [][]byte) {
 	return mem, jobs, data
 }
 
-// content returns the data of a destination; ok is false if there is no such file.
+// content returns the data of a destination; ok is false if there is no file.
 func content(t testing.TB, fsys vfs.FS, j Job) (b []byte, ok bool) {
 	t.Helper()
 	if _, err := fsys.Stat(j.Dst); errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func content(t testing.TB, fsys vfs.FS, j Job) (b []byte, ok bool) {
 	return get(t, fsys, j.Dst), true
 }
 
-// wholeOrNot fails the test if a destination holds anything but the new data, the old, or nothing.
+// wholeOrNot fails the test unless a destination holds the new data, the old data, or nothing.
 func wholeOrNot(t testing.TB, fsys vfs.FS, jobs []Job, data [][]byte, when string) {
 	t.Helper()
 	for i, j := range jobs {
@@ -71,7 +71,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 				t.Errorf("%s: job %d is said to be done", when, i)
 			}
 		}
-		// The next try does the rest.
+		// The next attempt copies the rest.
 		res, err := engine(t, Options{FS: mem, Sync: true}).Resume(ctx, jobs)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 	}
 }
 
-// A device that dies leaves unfinished files, but no final name that lies.
+// A failed device leaves unfinished files, but no wrong final name.
 func TestFaultDeviceDies(t *testing.T) {
 	for n := int64(1); n < 80; n++ {
 		mem, jobs, data := setup(t)
@@ -161,7 +161,7 @@ func TestWrongSize(t *testing.T) {
 	noTemps(t, mem, "/dst")
 }
 
-// A source that is written to meanwhile is not taken.
+// A source that changes during the copy is rejected.
 func TestSourceChanges(t *testing.T) {
 	for name, change := range map[string]func(f vfs.File) error{
 		"grows":   func(f vfs.File) error { _, err := f.WriteAt([]byte{1}, 9000); return err },

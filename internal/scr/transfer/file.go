@@ -17,13 +17,13 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// FileName is the name of a transfer file, in the control directory of a node.
+// FileName is the name of a transfer file in the control directory of a node.
 const FileName = "transfer.scrinfo"
 
-// Command is the library's order to the process that transfers.
+// Command is a command from the library to the transfer process.
 type Command string
 
-// The commands. No command is CommandStop.
+// The commands. A missing command means CommandStop.
 const (
 	CommandRun  Command = "RUN"
 	CommandStop Command = "STOP"
@@ -33,46 +33,46 @@ const (
 // State is the state of the transfer process of a node.
 type State string
 
-// The states. No state: it never ran.
+// The states. A missing state means that the process never ran.
 const (
 	StateStopped State = "STOPPED"
 	StateRunning State = "RUNNING"
 	StateExiting State = "EXITING"
 )
 
-// Item is a file in a transfer file.
+// Item is an entry of a transfer file: one file to copy.
 type Item struct {
-	Src     string // absolute
-	Dst     string // absolute
-	Size    int64  // bytes of the source
-	Written int64  // bytes that were copied; Size when the copy is durable under its name
-	// Ours, which others pass over:
-	CRC    uint32 // CRC-32 of the data: expected, and the real one once the copy is done
+	Src     string // absolute path
+	Dst     string // absolute path
+	Size    int64  // size of the source in bytes
+	Written int64  // number of bytes copied; equals Size when the copy is durable under its name
+	// Our additions, which other programs ignore:
+	CRC    uint32 // CRC-32 of the data: expected, and the actual one after the copy
 	HasCRC bool
-	// Out, unless nil, are the places in containers that get the bytes, as in Job; Dst is then the first of the containers. A
-	// process of the reference does not know of them.
+	// Out, unless nil, are the ranges of containers that get the bytes, as in Job. Dst is then the first container. Processes of the
+	// reference do not know Out.
 	Out   []Segment
-	Meta  bool   // permissions and times too
-	Error string // why it could not be copied
+	Meta  bool   // copy permissions and times too
+	Error string // why the file could not be copied
 }
 
-// Whole reports whether the copy is done, as far as the file shows it; for a file without bytes it does not.
+// Whole reports whether the file shows that the copy is done. For an empty source the file never shows this.
 func (i Item) Whole() bool { return i.Written == i.Size }
 
 // File is the content of a transfer file.
 type File struct {
 	Items   []Item
-	Percent float64 // of the time of one core; 0: no limit
-	BW      float64 // bytes/s; 0: no limit
+	Percent float64 // percent of one core's time; 0: no limit
+	BW      float64 // in bytes/s; 0: no limit
 	Command Command
 	State   State
 	Done    bool // all copies are done
-	Failed  bool // ours: nothing more can be done, some copies failed
-	// Tree is the tree that the file was read from; keys that this library does not know stay in it.
+	Failed  bool // our addition: some copies failed and no others are left
+	// Tree is the parsed tree, which keeps unknown keys.
 	Tree *kvtree.Tree
 }
 
-// Put adds a file, or replaces the entry of its source.
+// Put adds a file, or replaces the entry with the same source.
 func (f *File) Put(i Item) {
 	for n := range f.Items {
 		if f.Items[n].Src == i.Src {
@@ -105,7 +105,7 @@ const (
 	valFailed  = "FAILED"
 )
 
-// ReadFile reads a transfer file under a shared lock. One that is not there is empty.
+// ReadFile reads a transfer file under a shared lock. A missing file counts as empty.
 func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File, error) {
 	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.Options{NoLock: noLock})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,9 +117,9 @@ func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File
 	return Parse(t, name)
 }
 
-// UpdateFile has a transfer file changed, in place and under an exclusive lock that the programs of the reference
-// honour; it is made if it is not there. If change returns an error, nothing is written. A file that a crash in the
-// middle of a change left damaged counts as empty: the library asks for its copies again.
+// UpdateFile changes a transfer file in place, under an exclusive lock that the reference programs honour. It creates a missing
+// file. If change returns an error, nothing is written. A file damaged by a crash during a change counts as empty, because the
+// library will request its copies again.
 func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, change func(f *File) error) error {
 	return kvtree.Update(ctx, fsys, name, &kvtree.Options{NoLock: noLock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
 		f, err := Parse(t, name)
@@ -133,7 +133,7 @@ func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, chan
 	})
 }
 
-// Parse reads the tree of a transfer file, which stays with the File. name is for errors.
+// Parse parses the tree of a transfer file and keeps the tree in the File. name is for errors.
 func Parse(t *kvtree.Tree, name string) (*File, error) {
 	f := &File{Tree: t}
 	for src, sub := range t.Get(keyFiles).All() {
@@ -143,7 +143,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 		}
 		f.Items = append(f.Items, i)
 	}
-	slices.Reverse(f.Items) // a key that is set becomes the head of the list
+	slices.Reverse(f.Items) // a newly set key becomes the head of the list
 	in := record.Fields{Tree: t, File: name}
 	for key, v := range map[string]*float64{keyPercent: &f.Percent, keyBW: &f.BW} {
 		x, err := t.Value(key).Double()
@@ -166,7 +166,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 	return f, nil
 }
 
-// word returns the only value of a key, which must be one of those; "" if there is none.
+// word returns the only value of a key, which must be one of words; "" if there is none.
 func word(f *record.Fields, key string, words ...string) string {
 	if f.Tree.Get(key).Len() == 0 {
 		return ""
@@ -178,7 +178,7 @@ func word(f *record.Fields, key string, words ...string) string {
 	return v
 }
 
-// wanted is a number that must be there.
+// wanted returns a number that must exist.
 func wanted(f *record.Fields, key string) int64 {
 	if !f.Tree.Has(key) {
 		f.Fail(key, kvtree.ErrMissing)
@@ -186,7 +186,7 @@ func wanted(f *record.Fields, key string) int64 {
 	return f.Int64(key, 0)
 }
 
-// absolute is the name of a file that must be there.
+// absolute returns a path that must exist and be absolute.
 func absolute(f *record.Fields, key string) string {
 	name := f.Str(key)
 	switch {
@@ -217,7 +217,7 @@ func parseItem(src string, f *record.Fields) (Item, error) {
 	return i, err
 }
 
-// parseSegments reads the places of the bytes of a file in containers, in order; nil if there is none.
+// parseSegments parses the container ranges of a file, in order; nil if there are none.
 func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
 	n := f.Tree.Len()
 	if n == 0 {
@@ -246,13 +246,13 @@ func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
 	return out, nil
 }
 
-// fillSegments is the reverse.
+// fillSegments is the inverse of parseSegments.
 func fillSegments(t *kvtree.Tree, out []Segment) {
 	if have, err := parseSegments(record.Fields{Tree: t.Get(keySeg)}, lengths(out)); err == nil && slices.Equal(have, out) {
 		return
 	}
 	t.Unset(keySeg)
-	for n := len(out) - 1; n >= 0; n-- { // the head of a list was set last
+	for n := len(out) - 1; n >= 0; n-- { // the segment set last becomes the head of the list
 		x := t.Touch(keySeg, strconv.Itoa(n))
 		set(x, keyLength, strconv.FormatInt(out[n].Length, 10))
 		set(x, keyOffset, strconv.FormatInt(out[n].Offset, 10))
@@ -267,7 +267,7 @@ func lengths(segs []Segment) (n int64) {
 	return n
 }
 
-// fill puts the content of f into the tree it was parsed from.
+// fill writes the fields of f into its tree.
 func (f *File) fill(t *kvtree.Tree) error {
 	known := map[string]bool{}
 	for _, i := range f.Items {
@@ -323,7 +323,7 @@ func (i Item) fill(t *kvtree.Tree) {
 	}
 }
 
-// set makes v the only value of a key, and leaves the tree alone, order and all, if it is that already.
+// set makes v the only value of a key. If it already is, the tree stays unchanged, including its order.
 func set(t *kvtree.Tree, key, v string) {
 	if v == "" {
 		t.Unset(key)

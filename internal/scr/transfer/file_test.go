@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sample is the transfer file that the guide of the reference prints.
+// sample is the transfer file printed in the reference's guide.
 func sample() *kvtree.Tree {
 	t := kvtree.New()
 	t.SetKV("FLAG", "DONE")
@@ -143,7 +143,7 @@ func TestUpdateFile(t *testing.T) {
 	if d := cmp.Diff(want, f.Items); d != "" {
 		t.Error(d)
 	}
-	// Items and marks go away again.
+	// Items and marks can be removed.
 	err = UpdateFile(ctx, nil, name, false, func(f *File) error {
 		f.Items = f.Items[1:2]
 		f.Items[0].Error, f.Items[0].Meta = "", false
@@ -246,7 +246,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// A file that can be read can be written, and means the same.
+		// A file that can be read can be written with the same meaning.
 		if err := file.fill(tree); err != nil {
 			t.Fatalf("read, but not written: %v", err)
 		}
@@ -261,7 +261,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestFileSegments: places in containers are kept, and those that cannot be are refused.
+// TestFileSegments checks that container ranges are kept and that invalid ones are rejected.
 func TestFileSegments(t *testing.T) {
 	ctx, name := context.Background(), filepath.Join(t.TempDir(), FileName)
 	want := []Segment{{"/p/ctr.0.scr", 7, 3}, {"/p/ctr.1.scr", 0, 10}, {"/p/ctr.2.scr", 0, 1}}

@@ -10,41 +10,39 @@ import (
 	"slices"
 )
 
-// Job is a file to be copied.
+// Job describes a file to copy.
 type Job struct {
-	Src string // in Options.FS; not used if In is set
-	Dst string // in Options.DstFS; replaced if it is there; not used if Out is set
-	// Size is the length of the data in bytes; -1: it is not known. If the source has a different size, the job fails before
-	// any data is copied.
+	Src string // in Options.FS; unused if In is set
+	Dst string // in Options.DstFS; an existing file is replaced; unused if Out is set
+	// Size is the size of the data in bytes; -1: unknown. If the source has a different size, the job fails before any data is
+	// copied.
 	Size int64
-	// CRC is the CRC-32 (IEEE) that the data have. Other data are an error that wraps ErrChecksum, and do not appear as
-	// Dst.
+	// CRC is the expected CRC-32 (IEEE), if HasCRC. Other data cause an error that wraps ErrChecksum, and Dst is not created.
 	CRC    uint32
 	HasCRC bool
-	// Out, unless nil, are the ranges of files that get the bytes, one after the other, instead of Dst: places in
-	// containers. Their lengths add up to the data's. Missing files are made, and never
-	// cut; they are written in place, so their content after a failure is not known.
+	// Out, unless nil, are the file ranges (in containers) that get the bytes in order, instead of Dst. Their lengths add up to the
+	// size of the data. Missing files are created, and files are never truncated. Ranges are written in place, so their content is
+	// undefined after a failure.
 	Out []Segment
-	// In, unless nil, are the ranges of files from which the bytes come, one after the other, instead of Src.
+	// In, unless nil, are the file ranges that provide the bytes in order, instead of Src.
 	In []Segment
-	// Meta gives Dst the permissions and times of Src, and the owner where the process may. Nothing is done with In or
-	// Out.
+	// Meta gives Dst the permissions and times of Src, and its owner if the process may set it. Meta is ignored with In or Out.
 	Meta bool
 }
 
 // Segment is a range of bytes in a file.
 type Segment struct {
 	File   string
-	Offset int64 // bytes
-	Length int64 // bytes
+	Offset int64 // in bytes
+	Length int64 // in bytes
 }
 
 // Result is the result of a job.
 type Result struct {
-	Size    int64  // of the data, in bytes
+	Size    int64  // size of the data in bytes
 	CRC     uint32 // CRC-32 (IEEE) of the data
-	Done    bool   // false in the results of CopyAll and Wait: the job was not finished
-	Skipped bool   // the destination was there already, whole; see Engine.Resume
+	Done    bool   // false in results of CopyAll and Wait: the job is unfinished
+	Skipped bool   // the destination was already whole; see Engine.Resume
 }
 
 // String names source and destination.
@@ -65,7 +63,7 @@ func (j Job) String() string {
 	return from + " to " + to
 }
 
-// Validate returns an error that wraps ErrUsage if the job makes no sense.
+// Validate returns an error that wraps ErrUsage if the job is invalid.
 func (j Job) Validate() error {
 	switch {
 	case j.In == nil && j.Src == "":
@@ -91,7 +89,7 @@ func (j Job) Validate() error {
 	return nil
 }
 
-// sum checks segments and adds their lengths.
+// sum checks segments and returns their total length.
 func sum(segs []Segment) (int64, error) {
 	var n int64
 	for _, s := range segs {
@@ -103,7 +101,7 @@ func sum(segs []Segment) (int64, error) {
 	return n, nil
 }
 
-// validateAll checks the jobs and that no two of them write the same bytes.
+// validateAll checks the jobs, and that no two of them write the same bytes.
 func validateAll(jobs []Job) error {
 	names := map[string]int{}
 	type place struct {
@@ -145,9 +143,9 @@ func validateAll(jobs []Job) error {
 	return nil
 }
 
-// JobError says which of several jobs failed.
+// JobError is the failure of one of several jobs.
 type JobError struct {
-	Index int // in the list
+	Index int // index in the list of jobs
 	Job   Job
 	Err   error
 }
@@ -160,7 +158,7 @@ func (e *JobError) Error() string {
 // Unwrap returns the reason.
 func (e *JobError) Unwrap() error { return e.Err }
 
-// FailedError says which files a transfer process could not copy.
+// FailedError lists the files that a transfer process could not copy.
 type FailedError struct{ Items []Item }
 
 // Error implements error.
@@ -175,14 +173,14 @@ func (e *FailedError) Error() string {
 	return s
 }
 
-// maxSegments caps how many segments a file has: a container size that is far too small is a mistake.
+// maxSegments is the maximum number of segments of a file: a larger number means a wrong container size.
 const maxSegments = 1 << 20
 
-// ContainerName is the name of the n-th container of a dataset, in the folder of its metadata.
+// ContainerName returns the name of the n-th container of a dataset with metadata folder dir.
 func ContainerName(dir string, n int64) string { return path.Join(dir, fmt.Sprintf("ctr.%d.scr", n)) }
 
-// Pack returns where the bytes offset ... offset+length-1 of a stream are, when it is cut into containers of size bytes
-// in a folder. The result is not nil, even of no bytes.
+// Pack returns the container ranges of bytes offset ... offset+length-1 of a stream that is cut into containers of size bytes.
+// The result is never nil, even for no bytes.
 func Pack(size, offset, length int64, dir string) ([]Segment, error) {
 	switch {
 	case size <= 0 || offset < 0 || length < 0 || offset > math.MaxInt64-length:

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Clock gives the time, and waits.
+// Clock provides the time and waits.
 type Clock interface {
 	Now() time.Time
-	After(d time.Duration) <-chan time.Time // as time.After
+	After(d time.Duration) <-chan time.Time // same as time.After
 }
 
 type wallClock struct{}
@@ -29,18 +29,18 @@ func sleep(ctx context.Context, c Clock, d time.Duration) error {
 	}
 }
 
-// bucket is a token bucket that may be overdrawn: a taker waits until the debt at that moment is paid back.
-// So the mean rate holds however much is taken at once, and takers are served in their order.
+// bucket is a token bucket that may be overdrawn: a taker waits until the debt at that moment is paid back. So the mean rate
+// holds for any amount, and takers are served in order.
 type bucket struct {
 	mu    sync.Mutex
 	clock Clock
 	rate  float64 // tokens per second; 0: no limit
-	burst float64 // tokens that may be saved
+	burst float64 // maximum number of saved tokens
 	level float64
 	last  time.Time
 }
 
-// setRate changes the rate. The burst is as much as comes in burst time, full at the first setRate.
+// setRate changes the rate. The bucket saves at most the tokens of the burst time, and is full after the first setRate.
 func (b *bucket) setRate(rate float64, burst time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *bucket) refill() {
 	b.last = now
 }
 
-// take takes n tokens and returns how long the taker has to wait.
+// take takes n tokens and returns the time that the taker must wait.
 func (b *bucket) take(n float64) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,8 +86,8 @@ func (b *bucket) limited() bool {
 	return b.rate > 0
 }
 
-// burstTime is how long a bucket saves. Blocks are smaller than the bytes that come in that time.
+// burstTime is the time for which a bucket saves tokens. Blocks are smaller than the bytes of that time.
 const burstTime = 100 * time.Millisecond
 
-// minBlock is the least block, in bytes, however low the rate is.
+// minBlock is the minimum block size in bytes, even at low rates.
 const minBlock = 4 << 10

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fakeClock stands still but for waits, which it passes at once, and work.
+// fakeClock advances only during waits, which end at once, and work.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -50,7 +50,7 @@ func (c *fakeClock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// between is whether d is as long as work of n at rate, less what may come in a burst.
+// between reports whether d is the time of n units at rate, less at most one burst.
 func between(t *testing.T, d time.Duration, n, rate float64) {
 	t.Helper()
 	most := n / rate
@@ -70,7 +70,7 @@ func TestRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		between(t, c.slept, float64(len(data)), rate)
-		// Bursts are no longer than what the limit gives in burstTime, or the least block.
+		// A burst is at most the amount of burstTime, or the minimum block.
 		if want := float64(len(data)) / max(minBlock, rate/10); float64(c.waits) < math.Floor(want)-1 {
 			t.Errorf("rate %v: %d waits, want %v", rate, c.waits, want)
 		}
@@ -125,7 +125,7 @@ func TestNoLimitsNoWaits(t *testing.T) {
 	}
 }
 
-// A cancelled wait ends at once: nothing comes from this clock.
+// stuckClock never ends a wait; a cancelled wait ends at once.
 type stuckClock struct{ waiting chan struct{} }
 
 func (stuckClock) Now() time.Time { return time.Unix(1e9, 0) }
@@ -151,7 +151,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	noTemps(t, mem, "/")
 }
 
-// Whatever is taken and whenever, no span of time sees more than its rate and one burst, before the last taker waits.
+// Any span of time gets at most its rate and one burst, without the last taker.
 func TestBucketProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newFakeClock()

@@ -26,7 +26,7 @@ func newNode(t *testing.T) *node {
 	return &node{t: t, fs: vfs.OS, root: root, file: filepath.Join(root, "cntl", FileName), data: map[string][]byte{}}
 }
 
-// newMemNode is a node in memory, where there are no locks.
+// newMemNode returns a node in memory, which has no locks.
 func newMemNode(t *testing.T) *node {
 	return &node{t: t, fs: vfs.NewMem(), noLock: true, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
 }
@@ -70,7 +70,7 @@ func (n *node) read() *File {
 	return f
 }
 
-// until waits until the transfer file is as wanted.
+// until waits until the transfer file meets a condition.
 func (n *node) until(what string, ok func(f *File) bool) *File {
 	n.t.Helper()
 	for range 60_000 {
@@ -83,7 +83,7 @@ func (n *node) until(what string, ok func(f *File) bool) *File {
 	return nil
 }
 
-// whole fails the test if a file that is said to be written is not, or one that is there is not whole.
+// whole fails the test if a file listed as written is not whole, or an existing file is not whole.
 func (n *node) whole(f *File) {
 	n.t.Helper()
 	for _, i := range f.Items {
@@ -99,7 +99,7 @@ func (n *node) whole(f *File) {
 	noTemps(n.t, n.fs, filepath.Join(n.root, "prefix"))
 }
 
-// serve runs a transfer process until the test ends or stop is called, which returns its error.
+// serve runs a transfer process until the test ends or stop is called, which returns the error.
 func (n *node) serve(o ServeOptions) (stop func() error) {
 	o.File, o.Prefix, o.Poll = n.file, n.root, time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,13 +10,12 @@ import (
 	"blobio/internal/scr/spath"
 )
 
-// ErrOutside: a destination that is not in the prefix directory of the transfer process.
+// ErrOutside means that a destination is not in the prefix directory of the transfer process.
 var ErrOutside = errors.New("not below the prefix directory")
 
-// CheckControl reports whether a transfer file can be obeyed: its folder, and those above it up to the first of root's, must belong
-// to the user or to root with no room for others to change them, and so must the file and its lock, if they are
-// there. Links in their place are refused. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or is about a
-// folder that is not there.
+// CheckControl checks that a transfer file can be trusted. Its folder, and the parents up to the first one of root, must belong to the user or to root. Other users must not be able to change them. The same holds for the file and its lock if they
+// exist. Symbolic links in their place are rejected. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or reports a
+// missing folder.
 func CheckControl(fsys vfs.FS, file string) error {
 	fsys = vfs.OrOS(fsys)
 	if err := vfs.CheckWay(fsys, filepath.Dir(file)); err != nil {
@@ -34,7 +33,7 @@ func checkFiles(fsys vfs.FS, file string) error {
 	return nil
 }
 
-// MakeControl makes the folder of a transfer file, for the user alone, if it is not there, and checks it as CheckControl.
+// MakeControl creates the folder of a transfer file, private to the user, if it is missing, and checks it as CheckControl does.
 func MakeControl(fsys vfs.FS, file string) error {
 	fsys = vfs.OrOS(fsys)
 	if err := vfs.MkdirOwn(fsys, filepath.Dir(file)); err != nil {
@@ -43,7 +42,7 @@ func MakeControl(fsys vfs.FS, file string) error {
 	return CheckControl(fsys, file)
 }
 
-// within reports whether a job writes below the prefix directory only, and nobody else can have put a folder on the way there.
+// within checks that a job writes only below the prefix directory, and that no other user can have replaced a folder on the path.
 func (s *server) within(j *Job) error {
 	if j.Out == nil {
 		return s.belongs(j.Dst)
@@ -64,7 +63,7 @@ func (s *server) belongs(name string) error {
 	root, name := s.o.Prefix, filepath.Clean(name)
 	in := spath.IsChild(filepath.ToSlash(root), filepath.ToSlash(name))
 	if fsys == vfs.OS {
-		// Links may lead to the prefix directory, and must not lead out of it.
+		// Links may lead to the prefix directory, but not out of it.
 		dir, err := spath.Real(filepath.Dir(name))
 		if err != nil {
 			return err

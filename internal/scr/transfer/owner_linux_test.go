@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestModes: a copy gets the mode of its source under the umask, also without Meta, and no more than the file that it replaces;
-// containers are not written through links.
+// TestModes checks that a copy gets the mode of its source under the umask, also without Meta, and at most the permissions of the file that it replaces. Containers are not written through links.
 func TestModes(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	dir := t.TempDir()

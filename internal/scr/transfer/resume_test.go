@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// goroutines of this package that run, but for tests.
+// goroutines lists running goroutines of this package, except tests.
 func goroutines() string {
 	buf := make([]byte, 1<<20)
 	var out []string
@@ -26,7 +26,7 @@ func goroutines() string {
 	return strings.Join(out, "\n\n")
 }
 
-// noGoroutines fails the test if something of this package still runs. A goroutine that closed its channel may take a
+// noGoroutines fails the test if a goroutine of this package still runs. A goroutine that has closed its channel may take a
 // moment to end.
 func noGoroutines(t testing.TB) {
 	t.Helper()
@@ -41,7 +41,7 @@ func noGoroutines(t testing.TB) {
 	t.Errorf("still running:\n%s", left)
 }
 
-// Copies that are cancelled at any block leave whole files only, nothing else, and are resumed with what is missing.
+// Copies cancelled at any block leave only whole files, and can be resumed.
 func TestCancelAndResume(t *testing.T) {
 	ctx := context.Background()
 	for stop := 1; stop < 30; stop++ {
@@ -180,7 +180,8 @@ func TestFirstFailureStopsTheRest(t *testing.T) {
 				done++
 			}
 		}
-		// One after the other exactly those before it; of several at once the others go on while this one is slow.
+		// One at a time: exactly the files before the failure are done. With several at once, others continue while the failing one is
+		// slow.
 		if files == 1 && done != 7 || done < 5 || done > 49 {
 			t.Errorf("%d at once: %d files were copied", files, done)
 		}
@@ -221,8 +222,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A file that is found whole is made durable before it is reported: a process that was killed may have left it, and its
-// folders, unsynced.
+// An existing whole file is made durable before it is reported, because a killed process may have left it and its folders
+// unsynced.
 func TestResumeMakesDurable(t *testing.T) {
 	ctx := context.Background()
 	for _, inContainer := range []bool{false, true} {

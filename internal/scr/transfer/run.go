@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// run is a round of copies of a server, in the background.
+// run is a background round of copies of a server.
 type run struct {
 	*par.Task
 	items   []Item
@@ -16,7 +16,7 @@ type run struct {
 	results []atomic.Pointer[outcome]
 }
 
-// start begins to copy files. One that fails does not stop the others.
+// start begins to copy files. A failed file does not stop the others.
 func (s *server) start(ctx context.Context, items []Item) *run {
 	r := &run{items: items, at: map[itemKey]int{},
 		written: make([]atomic.Int64, len(items)), results: make([]atomic.Pointer[outcome], len(items))}
@@ -38,7 +38,7 @@ func (s *server) start(ctx context.Context, items []Item) *run {
 	return r
 }
 
-// copy copies one file, durably, unless it is there.
+// copy copies one file, durably, unless it is already there.
 func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc uint32, err error) {
 	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Meta: i.Meta, Out: i.Out}
 	if err := j.Validate(); err != nil {
@@ -67,10 +67,10 @@ func (r *run) within(f *File) bool {
 	return n == len(r.items)
 }
 
-// outcome is the outcome of a file; nil: it was not finished.
+// outcome returns the outcome of a file; nil: unfinished.
 func (r *run) outcome(n int) *outcome { return r.results[n].Load() }
 
-// progress sets how far an item is. As long as bytes are not durable the item never counts as all written.
+// progress sets the number of bytes written of an item. It never shows an item as whole while its bytes are not durable.
 func (r *run) progress(i *Item) {
 	n, ok := r.at[i.key()]
 	if !ok {

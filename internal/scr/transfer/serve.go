@@ -15,39 +15,38 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// ServeOptions of Serve.
+// ServeOptions are the options of Serve.
 type ServeOptions struct {
-	FS     vfs.FS // of the transfer file and of sources; nil: the operating system's
-	DstFS  vfs.FS // of destinations; nil: FS
-	File   string // the transfer file; its folder is made if it is not there
+	FS     vfs.FS // file system of the transfer file and of sources; nil: the operating system's
+	DstFS  vfs.FS // file system of destinations; nil: FS
+	File   string // the transfer file; a missing folder is created
 	NoLock bool
-	// Prefix is the prefix directory, absolute: no file is written anywhere else, whatever the transfer file says. Shared
-	// lets others write there too: the group, and all if it is sticky.
+	// Prefix is the absolute path of the prefix directory. Serve writes no file elsewhere, even if the transfer file asks for it.
+	// Shared allows the prefix directory to be writable for the group, and for all if it is sticky.
 	Prefix string
 	Shared bool
-	Poll   time.Duration // how often the file is looked at, at least 1 ms; 0: 1 s
-	// Rate (bytes/s) and CPU (percent) are limits besides the file's; the lower one holds. 0: none.
+	Poll   time.Duration // interval between reads of the file, at least 1 ms; 0: 1 s
+	// Rate (bytes/s) and CPU (percent) are limits in addition to the limits in the file; the lower one applies. 0: none.
 	Rate, CPU float64
-	Files     int // as in Options; 0: 1
-	BufSize   int // as in Options
-	// Once: return when there is nothing to do now, instead of waiting for commands. If files could not be copied
-	// that is a *FailedError.
+	Files     int // same as in Options; 0: 1
+	BufSize   int // same as in Options
+	// Once makes Serve return when there is no work left, instead of waiting for commands. The error is a *FailedError if files
+	// could not be copied.
 	Once  bool
 	Clock Clock // nil: real time
 }
 
-// Serve is the transfer process of a node: it copies the files that the transfer file lists while its COMMAND is RUN,
-// and stops when it is STOP (or none, or the file is gone), until it is EXIT or ctx ends; then it returns nil, or the
-// error of ctx. Each file is copied as by Engine.Copy with Sync. PERCENT and BW are honoured as they are at each moment.
+// Serve is the transfer process of a node. While COMMAND of the transfer file is RUN, it copies the listed files. It pauses while
+// COMMAND is STOP or missing, or the file is missing. It returns nil when COMMAND is EXIT, or the error of ctx when ctx ends. It
+// copies each file as Engine.Copy does with Sync, and always applies the current PERCENT and BW.
 //
-// WRITTEN of each file is brought up to date at each look, and is SIZE only when the copy is durable. When all are,
-// STATE becomes STOPPED and FLAG DONE. A file that cannot be copied gets ERROR (ours) and is left; when only such files
-// are left FLAG is FAILED (ours). They are tried again when ERROR is taken away or the process is started again.
+// Serve updates WRITTEN of each file at each poll; it is SIZE only when the copy is durable. When all copies are durable, STATE
+// becomes STOPPED and FLAG becomes DONE. A file that cannot be copied gets ERROR (our addition) and is skipped. When only such
+// files are left, FLAG becomes FAILED (our addition). They are retried when ERROR is removed or the process is restarted.
 //
-// A process that was killed leaves STATE as it was. The next one goes on with what is not WRITTEN whole, or not there
-// with the right size, finds copies that were just finished by reading them, and clears away what was unfinished. Two processes for the same file exclude
-// each other with a lock on <File>.lock: the error of the second wraps ErrInUse. Lists are to be replaced while STATE is
-// STOPPED only.
+// A killed process leaves STATE unchanged. The next one continues with files that are not completely WRITTEN or do not exist with
+// the right size. It reads files to detect just finished copies, and removes unfinished ones. A lock on <File>.lock excludes a
+// second process for the same file, whose error wraps ErrInUse. Replace lists only while STATE is STOPPED.
 func Serve(ctx context.Context, o ServeOptions) error {
 	s, err := newServer(o)
 	if err != nil {
@@ -72,8 +71,8 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return err
 }
 
-// Served reports whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
-// that cannot be known, as with noLock.
+// Served reports whether a process currently serves a transfer file. The error wraps kvtree.ErrNoLocks if this cannot be
+// determined, as with noLock.
 func Served(fsys vfs.FS, file string, noLock bool) (bool, error) {
 	if noLock {
 		return false, fmt.Errorf("%s: no lock: %w", file, kvtree.ErrNoLocks)
@@ -81,25 +80,25 @@ func Served(fsys vfs.FS, file string, noLock bool) (bool, error) {
 	return kvtree.Locked(fsys, file+lockSuffix)
 }
 
-// lockSuffix makes the name of the file that Serve locks while it runs.
+// lockSuffix ends the name of the file that Serve locks.
 const lockSuffix = ".lock"
 
-// lockTime is how long Serve waits for its predecessor, which may be ending.
+// lockTime is the time that Serve waits for a previous process that may be about to end.
 const lockTime = time.Second
 
 // server is the state of Serve.
 type server struct {
 	o        ServeOptions
 	e        *Engine
-	owner    string // this node and this file, which the lock makes ours alone
+	owner    string // this node and this file; the lock makes the name unique
 	run      *run
-	settled  map[itemKey]bool    // whole in the file, and seen to be there
-	outcomes map[itemKey]outcome // not yet in the file
-	fresh    bool                // nothing was started yet: files that failed before are tried again
-	done     bool                // FLAG as it was written last
+	settled  map[itemKey]bool    // whole according to the file, and verified to exist
+	outcomes map[itemKey]outcome // not written to the file yet
+	fresh    bool                // no copy has started yet: earlier failures are retried
+	done     bool                // FLAG as last written
 }
 
-// itemKey identifies an item: one with another key is not the same.
+// itemKey identifies an item: two items with different keys are different requests.
 type itemKey struct {
 	src, dst string
 	size     int64
@@ -129,7 +128,7 @@ func newServer(o ServeOptions) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // only to tell nodes apart
+	host, _ := os.Hostname() // only to distinguish nodes
 	file, err := filepath.Abs(o.File)
 	if err != nil {
 		return nil, err
@@ -137,7 +136,7 @@ func newServer(o ServeOptions) (*server, error) {
 	return &server{o: o, e: e, owner: host + "\x00" + file, settled: map[itemKey]bool{}, outcomes: map[itemKey]outcome{}, fresh: true}, nil
 }
 
-// loop looks at the file again and again.
+// loop polls the file.
 func (s *server) loop(ctx context.Context) error {
 	for {
 		again, err := s.poll(ctx)
@@ -158,7 +157,7 @@ func (s *server) loop(ctx context.Context) error {
 	}
 }
 
-// leave stops because the process is to end.
+// leave stops all work because the process is to end.
 func (s *server) leave() error {
 	s.halt()
 	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
@@ -169,7 +168,7 @@ func (s *server) leave() error {
 	return s.write(ctx, "", StateStopped)
 }
 
-// halt stops the run and keeps its results.
+// halt stops the current run and keeps its results.
 func (s *server) halt() {
 	if s.run == nil {
 		return
@@ -179,7 +178,7 @@ func (s *server) halt() {
 	s.reap()
 }
 
-// reap collects the results of a run that is done.
+// reap collects the results of a finished run.
 func (s *server) reap() {
 	for i := range s.run.items {
 		if out := s.run.outcome(i); out != nil {
@@ -189,7 +188,7 @@ func (s *server) reap() {
 	s.run = nil
 }
 
-// poll reads the file, does its command and writes how far that is. It returns false when there is nothing more to do.
+// poll reads the file, executes its command and writes the progress. It returns false when there is no work left.
 func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
 		return false, err
@@ -218,7 +217,7 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 		default:
 		}
 	}
-	if f.Tree.Len() == 0 { // gone: the file is not made again
+	if f.Tree.Len() == 0 { // missing: do not create it again
 		clear(s.outcomes)
 		return !s.o.Once, nil
 	}
@@ -229,13 +228,13 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 		return s.work(ctx, f)
 	}
 	s.fresh = true
-	clear(s.settled) // of the list that comes next nothing is known
+	clear(s.settled) // the next list is unknown
 	return !s.o.Once, s.write(ctx, f.Command, StateStopped)
 }
 
-// work goes on with the copies.
+// work continues the copies.
 func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
-	if s.done && !f.Done { // somebody asks again: the copies may be gone
+	if s.done && !f.Done { // a new request: the copies may be gone
 		clear(s.settled)
 	}
 	if err := s.e.SetLimits(lower(f.BW, s.o.Rate), lower(f.Percent, s.o.CPU)); err != nil {
@@ -269,7 +268,7 @@ func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
 	return f.Command == CommandRun && !f.Done, nil
 }
 
-// lower returns the lower of two limits; 0 is none.
+// lower returns the lower of two limits; 0 means none.
 func lower(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -277,7 +276,7 @@ func lower(a, b float64) float64 {
 	return a
 }
 
-// todo lists the files to copy.
+// todo returns the files to copy.
 func (s *server) todo(f *File) []Item {
 	var out []Item
 	for _, i := range f.Items {
@@ -297,7 +296,7 @@ func (s *server) todo(f *File) []Item {
 	return out
 }
 
-// there reports whether a finished copy is still there, by its size.
+// there reports whether a finished copy still exists with the right size.
 func (s *server) there(i Item) bool {
 	for _, seg := range i.Out {
 		st, err := s.e.o.DstFS.Stat(seg.File)
@@ -312,13 +311,13 @@ func (s *server) there(i Item) bool {
 	return err == nil && st.Mode().IsRegular() && st.Size() == i.Size
 }
 
-// write brings the file up to date. command is the command when it was read; if it is another one by now, only the outcomes
-// of the files are written. "" is any.
+// write updates the file. command is the command last read. If the file now has another one, only the outcomes of files are
+// written. "" matches any command.
 func (s *server) write(ctx context.Context, command Command, state State) error {
 	done, whole := map[itemKey]bool{}, false
 	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.NoLock, func(f *File) error {
 		clear(done)
-		if s.done && !f.Done { // somebody asked again since the file was looked at
+		if s.done && !f.Done { // a new request since the file was read
 			clear(s.settled)
 		}
 		left, failed := 0, 0

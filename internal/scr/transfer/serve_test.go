@@ -32,7 +32,7 @@ func TestServeOnce(t *testing.T) {
 	}
 	n.whole(f)
 	noGoroutines(t)
-	// Once more there is nothing to do: no file is read or written.
+	// A second run has no work: it reads and writes no file.
 	c := vfs.Count(vfs.OS)
 	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, FS: c, DstFS: c, Once: true, NoLock: true}); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestServeNothing(t *testing.T) {
 
 func TestServeCommands(t *testing.T) {
 	n := newNode(t)
-	stop := n.serve(ServeOptions{Rate: 20_000}) // minutes for all
+	stop := n.serve(ServeOptions{Rate: 20_000}) // takes minutes in total
 	n.fill(3, 1<<20, CommandStop)
 	n.until("stopped", func(f *File) bool { return f.State == StateStopped })
 	n.set(func(f *File) { f.Command = CommandRun })
@@ -65,7 +65,7 @@ func TestServeCommands(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	n.whole(f)
-	for i := 0; strings.Contains(goroutines(), "start.func"); i++ { // the last one may be on its way out
+	for i := 0; strings.Contains(goroutines(), "start.func"); i++ { // the last goroutine may be about to end
 		if i == 60_000 {
 			t.Fatalf("still copying:\n%s", goroutines())
 		}
@@ -79,7 +79,7 @@ func TestServeCommands(t *testing.T) {
 	noGoroutines(t)
 }
 
-// A list that is given while the process waits is worked off; so is one that follows.
+// A list given while the process waits is copied, and so is the next one.
 func TestServeListAfterList(t *testing.T) {
 	n := newNode(t)
 	stop := n.serve(ServeOptions{})
@@ -88,7 +88,7 @@ func TestServeListAfterList(t *testing.T) {
 		n.set(func(f *File) { f.Done = false })
 		n.whole(n.until("done", func(f *File) bool { return f.Done && f.State == StateStopped }))
 	}
-	// The same list, asked for again: the sources are other ones now.
+	// The same list is requested again with changed sources.
 	items := n.fill(4, 30_000, CommandStop)
 	for i, it := range items {
 		b := noise(uint64(100+i), int(it.Size))
@@ -103,7 +103,7 @@ func TestServeListAfterList(t *testing.T) {
 		f.Done, f.Command = false, CommandRun
 	})
 	n.whole(n.until("done", func(f *File) bool { return f.Done }))
-	// And without a file nothing runs, nor is one made.
+	// Without a transfer file, nothing runs and no file is created.
 	if err := os.Remove(n.file); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestServeInUse(t *testing.T) {
 	}
 }
 
-// BW and PERCENT of the file are limits; the lower of two holds.
+// BW and PERCENT of the file are limits; the lower of two applies.
 func TestServeLimits(t *testing.T) {
 	for _, x := range []struct{ file, option, want float64 }{{0, 0, 0}, {5, 0, 5}, {0, 5, 5}, {4, 5, 4}, {5, 4, 4}} {
 		if got := lower(x.file, x.option); got != x.want {
@@ -160,7 +160,7 @@ func TestServeLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The waits of the copy differ in length from the waits between looks.
+	// Waits of the copy have other lengths than waits between polls.
 	c := newFakeClock()
 	var slept time.Duration
 	c.on = func(d time.Duration) {
@@ -217,7 +217,7 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 	n.whole(n.read())
 }
 
-// A command that was given meanwhile is not answered as if it were the old one.
+// A command given meanwhile is not treated as the old one.
 func TestServeCommandMeanwhile(t *testing.T) {
 	n := newMemNode(t)
 	n.fill(1, 100, CommandStop)
@@ -233,11 +233,11 @@ func TestServeCommandMeanwhile(t *testing.T) {
 	}
 }
 
-// TestServeAskedAgain: a copy that was made, and is asked for again when it is gone, is made again, also of a file without bytes,
-// which WRITTEN does not show.
+// TestServeAskedAgain requests a finished copy again after it was removed. The copy is repeated, even for an empty file, which
+// WRITTEN does not show.
 func TestServeAskedAgain(t *testing.T) {
 	n := newNode(t)
-	items := n.fill(2, 0, CommandRun) // of 0 and 1 bytes
+	items := n.fill(2, 0, CommandRun) // 0 and 1 bytes
 	stop := n.serve(ServeOptions{})
 	for range 3 {
 		f := n.until("done", func(f *File) bool { return f.Done })
@@ -265,8 +265,7 @@ func TestServeAskedAgain(t *testing.T) {
 	}
 }
 
-// TestServeAskedMeanwhile: the same when it is asked for while the process, which has read the file before, writes it, and
-// after a stop.
+// TestServeAskedMeanwhile requests a copy again while the process is between reading and writing the file, and after a stop.
 func TestServeAskedMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one

@@ -13,22 +13,22 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// batch is shared by the jobs of one call: containers are open, and synced once, as long as a job needs them, and
-// folders are synced once for all names in them.
+// batch is shared by the jobs of one call. A container stays open while a job needs it and is synced once. Folders are synced
+// once for all names in them.
 type batch struct {
 	e     *Engine
-	climb bool   // sync the folders above, once
-	owner string // of temporary files, if no other process can have the same
+	climb bool   // also sync the parent folders, once
+	owner string // owner of temporary files, if no other process can use the same owner
 	mu    sync.Mutex
 	files map[string]*container
 	dirs  map[string]bool
 }
 
-// container is a file in which segments are written. Its mutex is for opening.
+// container is a file in which segments are written. The mutex guards opening.
 type container struct {
 	mu   sync.Mutex
 	f    vfs.File
-	jobs int // that have not let it go
+	jobs int // number of jobs that have not released it
 }
 
 func (e *Engine) newBatch(jobs []Job) *batch {
@@ -57,7 +57,7 @@ func containersOf(j *Job) map[string]bool {
 	return names
 }
 
-// file returns a container, made if it is not there.
+// file returns a container and creates it if it is missing.
 func (b *batch) file(name string) (vfs.File, error) {
 	b.mu.Lock()
 	c := b.files[name]
@@ -91,7 +91,7 @@ func (b *batch) file(name string) (vfs.File, error) {
 	}
 }
 
-// release is called once by each job when it ends. The last one for a container closes it, and syncs it first.
+// release is called once by each job when it ends. The last job of a container syncs and closes it.
 func (b *batch) release(j *Job) error {
 	var errs []error
 	for name := range containersOf(j) {
@@ -112,15 +112,15 @@ func (b *batch) release(j *Job) error {
 	return errors.Join(errs...)
 }
 
-// named says that a folder has a new entry.
+// named records that a folder has a new entry.
 func (b *batch) named(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dirs[filepath.Dir(name)] = true
 }
 
-// finish makes the names durable, and the names of the folders if they were not made durably, or may not have been: a killed
-// process may have left them unsynced.
+// finish makes names durable, also names of folders that were not durably created. A killed process may have left such folders
+// unsynced.
 func (b *batch) finish() error {
 	e := b.e
 	if !e.o.Sync {
@@ -134,7 +134,7 @@ func (b *batch) finish() error {
 			continue
 		}
 		for up := filepath.Dir(dir); e.durable.add(dir) && up != dir; dir, up = up, filepath.Dir(up) {
-			// A user who may not read a folder did not make it.
+			// A user who cannot read a folder did not create it.
 			if err := e.o.DstFS.SyncDir(up); err != nil && !errors.Is(err, fs.ErrPermission) {
 				e.durable.remove(dir)
 				return err
@@ -170,12 +170,12 @@ func (n *names) remove(name string) {
 	delete(n.m, name)
 }
 
-// sink takes the data of a job.
+// sink receives the data of a job.
 type sink interface {
 	io.Writer
-	// commit is called after all data; from then on they are under their name.
+	// commit is called after all data and gives them their final name.
 	commit() error
-	// abort is called instead of it.
+	// abort is called instead of commit after a failure.
 	abort()
 }
 
@@ -218,7 +218,7 @@ func (t *tempFile) commit() error {
 	return nil
 }
 
-// meta gives the file the source's metadata, but no rights that a new file here does not get.
+// meta copies the source's metadata to the file, but no permissions that a new file here would not get.
 func (t *tempFile) meta(name string) error {
 	if !t.j.Meta || t.j.In != nil {
 		return nil
@@ -228,11 +228,11 @@ func (t *tempFile) meta(name string) error {
 
 func (t *tempFile) abort() { t.f.Discard() }
 
-// segments are places in containers, written as they come.
+// segments writes data directly to ranges of containers.
 type segments struct {
 	b    *batch
 	rest []Segment
-	done int64 // bytes of rest[0]
+	done int64 // bytes of rest[0] already written
 }
 
 // Write implements io.Writer.
@@ -265,8 +265,8 @@ func (s *segments) commit() error { return nil }
 
 func (s *segments) abort() {}
 
-// createTemp begins the file of a job, in a folder that is made if it is not there. In a batch of an owner, it replaces a file
-// that the owner left there when it was killed. Nobody may do more with the file than with its source, and with the file that it replaces.
+// createTemp begins the file of a job and creates a missing folder. In a batch with an owner, it replaces a file that the owner
+// left when it was killed. The file gets at most the permissions of its source and of the file that it replaces.
 func (b *batch) createTemp(j *Job) (*durable.Temp, error) {
 	e := b.e
 	perm := fs.FileMode(0o666)

@@ -8,17 +8,17 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ranges reads segments of files, one after the other. At most one file is open.
+// ranges reads segments of files in order. At most one file is open.
 type ranges struct {
 	fs   vfs.FS
 	rest []Segment
 	f    vfs.File
-	at   int64 // in f
-	left int64 // of the current segment
+	at   int64 // offset in f
+	left int64 // bytes left of the current segment
 	err  error // why reading failed
 }
 
-// Read implements io.Reader. A file that ends before its segment does is ErrTruncated.
+// Read implements io.Reader. The error is ErrTruncated if a file ends before its segment.
 func (r *ranges) Read(p []byte) (int, error) {
 	n, err := r.read(p)
 	if err != nil && err != io.EOF {
@@ -81,7 +81,7 @@ func (r *ranges) Close() error {
 type source struct {
 	io.Reader
 	in    ranges
-	size  int64 // of the data
+	size  int64 // size of the data
 	whole bool  // a file, not segments
 }
 
@@ -115,7 +115,7 @@ func (e *Engine) open(fsys vfs.FS, j *Job) (*source, error) {
 	return s, nil
 }
 
-// stable is an error if a source that was read whole is longer now: somebody writes to it.
+// stable returns an error if a source that was read whole has grown, because another process writes to it.
 func (s *source) stable() error {
 	if s.in.f == nil {
 		return nil
@@ -133,7 +133,7 @@ func (s *source) Close() error {
 	return s.in.Close()
 }
 
-// sourceName names the source in errors.
+// sourceName returns the name of the source for errors.
 func (j *Job) sourceName() string {
 	if len(j.In) > 0 {
 		return j.In[0].File

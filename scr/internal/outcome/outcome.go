@@ -1,6 +1,6 @@
-// Package outcome brings what the flushes of the ranks in the background come to, which files they wrote or why they could not, to
-// rank 0, without a call of the application: messages between ranks belong to those. Ranks of one process leave it in a hub in memory;
-// each other process puts it into a file of the dataset's metadata folder, part.<rank>.
+// Package outcome collects on rank 0 the results of the ranks' background flushes: the written files, or errors. It needs no call
+// of the application and sends no messages between ranks, which only application calls may do. Ranks of one process use a hub in
+// memory. Each other process writes a file part.<rank> in the dataset's metadata folder.
 package outcome
 
 import (
@@ -22,24 +22,24 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Exchange is a rank's end. Its methods but New communicate with nobody, and may be called by any goroutine.
+// Exchange is a rank's endpoint. Its methods except New do not communicate and may be called by any goroutine.
 type Exchange struct {
 	c     comm.Comm
 	fs    vfs.FS
 	dir   *prefixdir.Dir
 	hub   *hub
-	heads []int // the lowest rank of each process
+	heads []int // lowest rank of each process
 }
 
 // hub is shared by the ranks of one process.
 type hub struct {
-	head  int // lowest rank
+	head  int // lowest rank of the process
 	ranks int
 	mu    sync.Mutex
 	sets  map[int]*delivery
 }
 
-// delivery collects the parts of the ranks of a process of one dataset.
+// delivery collects the results of a process's ranks for one dataset.
 type delivery struct {
 	parts map[int][]byte
 	full  chan struct{}
@@ -72,7 +72,7 @@ func (h *hub) forget(id int) {
 	delete(h.sets, id)
 }
 
-// New finds who shares a process; a collective.
+// New finds the ranks that share a process. Collective.
 func New(ctx context.Context, c comm.Comm, fsys vfs.FS, dir *prefixdir.Dir) (*Exchange, error) {
 	x := &Exchange{c: c, fs: fsys, dir: dir}
 	mine := &hub{head: c.Rank(), sets: map[int]*delivery{}}
@@ -114,7 +114,7 @@ func New(ctx context.Context, c comm.Comm, fsys vfs.FS, dir *prefixdir.Dir) (*Ex
 	return x, nil
 }
 
-// Head is the lowest rank of this process. Unless it is 0 it has to Post.
+// Head returns the lowest rank of this process. Unless it is 0, it must call Post.
 func (x *Exchange) Head() int { return x.hub.head }
 
 // partFile returns the path of the file in which a process stores the outcomes of its ranks; head is the lowest of these ranks.
@@ -122,7 +122,7 @@ func (x *Exchange) partFile(id, head int) string {
 	return path.Join(x.dir.Datasets.Dir(id), "part."+strconv.Itoa(head))
 }
 
-// Reset removes what a crashed run has left of a dataset; before a flush of it begins. Rank 0.
+// Reset removes files that a crashed run left for a dataset, before a flush of it begins. Rank 0.
 func (x *Exchange) Reset(id int) (err error) {
 	for _, h := range x.heads {
 		if rerr := x.fs.Remove(x.partFile(id, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (x *Exchange) Reset(id int) (err error) {
 	return err
 }
 
-// Deliver says which files of a dataset this rank wrote, or why it could not.
+// Deliver passes on the files of a dataset that this rank wrote, or the error.
 func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 	t := kvtree.New()
 	if err == nil {
@@ -143,7 +143,7 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 		}
 	}
 	if err != nil {
-		t.Value("ERROR").SetStr(hex.EncodeToString(remote.Encode(err))) // with its classes
+		t.Value("ERROR").SetStr(hex.EncodeToString(remote.Encode(err))) // with its error classes
 	}
 	p, perr := kvtree.Pack(t)
 	if perr != nil {
@@ -154,7 +154,7 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 	x.hub.put(id, x.c.Rank(), p)
 }
 
-// Post waits until all ranks of this process have delivered, and leaves the parts of a process in a file, unless it is rank 0's process.
+// Post waits until all ranks of this process have delivered, and writes their results to a file, unless this is rank 0's process.
 func (x *Exchange) Post(ctx context.Context, id int) error {
 	t, err := x.collect(ctx, id)
 	if err != nil {
@@ -163,7 +163,7 @@ func (x *Exchange) Post(ctx context.Context, id int) error {
 	return kvtree.WriteFile(x.fs, x.partFile(id, x.hub.head), t)
 }
 
-// All waits for what every rank has delivered of a dataset, and returns it by rank for the map: packed trees. Rank 0.
+// All waits for the results of every rank for a dataset, and returns the packed trees for the map, by rank. Rank 0.
 func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	parts := make([][]byte, x.c.Size())
 	for _, h := range x.heads {
@@ -184,7 +184,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
-				b, _ := hex.DecodeString(msg) // DecodeError is for one that cannot be decoded
+				b, _ := hex.DecodeString(msg) // DecodeError handles undecodable errors
 				return nil, fmt.Errorf("rank %d: %w", r, remote.Decode(b))
 			}
 			if parts[r], err = kvtree.Pack(p.Get("MAP")); err != nil {
@@ -200,7 +200,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	return parts, nil
 }
 
-// collect waits for the parts of the ranks of this process.
+// collect waits for the results of the ranks of this process.
 func (x *Exchange) collect(ctx context.Context, id int) (*kvtree.Tree, error) {
 	l := x.hub.delivery(id)
 	select {
@@ -220,7 +220,7 @@ func (x *Exchange) collect(ctx context.Context, id int) (*kvtree.Tree, error) {
 	return out, nil
 }
 
-// await waits for the file in which another process leaves its parts.
+// await waits for the file with the results of another process.
 func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error) {
 	name := x.partFile(id, head)
 	for pause := time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
@@ -236,7 +236,7 @@ func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error
 	}
 }
 
-// Remove removes the files of a dataset: its flush is over. Rank 0.
+// Remove removes the files of a dataset whose flush has ended. Rank 0.
 func (x *Exchange) Remove(id int) {
 	for _, h := range x.heads {
 		_ = x.fs.Remove(x.partFile(id, h))
