@@ -8,63 +8,63 @@ import (
 	"iter"
 )
 
-// CheckOptions of Check. The zero value, or nil, checks everything.
+// CheckOptions are the options of Check. The zero value, or nil, checks everything.
 type CheckOptions struct {
-	Quick    bool                    // structure and maps only: data are not read, checksums not compared
+	Quick    bool                    // check structure and maps only; do not read data or compare checksums
 	Workers  int                     // default GOMAXPROCS
-	MaxOpen  int                     // default 256
-	Progress func(done, total int64) // bytes; called often, by several goroutines
-	FS       vfs.FS                  // that the files are in; nil: the operating system's
+	MaxOpen  int                     // maximum number of open files; default 256
+	Progress func(done, total int64) // in bytes; called often, by several goroutines
+	FS       vfs.FS                  // holds the files; nil: the operating system's
 }
 
-// DiffOptions of Diff. The zero value, or nil, compares everything exactly.
+// DiffOptions are the options of Diff. The zero value, or nil, compares everything exactly.
 type DiffOptions struct {
-	Vars      []string                // compare these only; nil: all
-	ValueOnly bool                    // do not compare dimensions' and variables' attributes
-	Order     bool                    // the order of dimensions, variables and attributes counts
+	Vars      []string                // variables to compare; nil: all
+	ValueOnly bool                    // do not compare attributes of dimensions and variables
+	Order     bool                    // the order of dimensions, variables and attributes matters
 	AbsTol    float64                 // values that differ by at most this are equal
 	RelTol    float64                 // values that differ by at most this times the larger magnitude are equal
-	Progress  func(done, total int64) // elements' bytes of the first dataset
+	Progress  func(done, total int64) // in bytes of elements of the first dataset
 }
 
-// RecoverOptions of Recover. The zero value, or nil, means the defaults.
+// RecoverOptions are the options of Recover. The zero value, or nil, means the defaults.
 type RecoverOptions struct {
-	DryRun bool // say what is to be done, and change nothing
-	// Force makes the manifest anew from the headers and data of all sets where damage has made commits unreadable, in both copies or all that there is of
-	// manifest and log; otherwise that is an error, and nothing is changed. Whatever the manifest and the log still say is kept: checksums, attributes, the number of
-	// records. Other data have been compared with no checksum (Manifest.Unverified). Records that neither the headers nor the log count are given up.
+	DryRun bool // list the steps and change nothing
+	// Force rebuilds the manifest from the headers and data of all sets if damage has made commits unreadable: in both copies, or in
+	// manifest and log together. Without Force such damage is an error, and nothing is changed. The new manifest keeps all readable
+	// checksums, attributes and record numbers of the old one and the log. Other data are not checked against a checksum
+	// (Manifest.Unverified). Records that neither headers nor log count are lost.
 	Force bool
 }
 
-// A Step is one thing that Recover does, or would do.
+// A Step is one action of Recover, done or, with DryRun, planned.
 type Step = resume.Step
 
-// Check looks for everything that is wrong with a dataset of any layout: its
-// state on disk, the structure of every file, sizes, the maps (ranges, sums,
-// coverage, overlaps), agreement between subfiles, and, where there is a manifest,
-// sizes and checksums. It reports all it finds and never stops at the
-// first. It changes nothing. If path cannot be looked at at all, the one finding's Err says why.
+// Check looks for all faults of a dataset of any layout: its state on disk, the structure and size of every file, and the maps
+// (ranges, sums, coverage, overlaps). It also compares subfiles with each other and, if there is a manifest, sizes and checksums.
+// Check reports every fault, does not stop at the first, and changes nothing. If path cannot be examined at all, the only finding
+// has Err set.
 func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] {
 	return check.Check(ctx, path, (*check.CheckOptions)(o))
 }
 
-// Diff compares two datasets of any layouts: metadata, then values in
-// canonical order. It reports one finding per difference in metadata, and one
-// per variable with different values, which counts them and names the first.
-// NaN equals NaN. Finding.Numbers has the numbers of a finding's message. All values are compared with their checksums first (see Verification). An error that ends it is a finding with Err set.
+// Diff compares two datasets of any layouts: metadata, then values in canonical order. It reports one finding per difference in
+// metadata. It reports one finding per variable with different values, with their count and the first of them. NaN equals NaN.
+// Finding.Numbers holds the numbers of a finding's message. Diff first verifies all values against their checksums (see
+// Verification). If an error ends Diff, the last finding has Err set.
 func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 	return check.Diff(ctx, a.inner(), b.inner(), (*check.DiffOptions)(o))
 }
 
-// Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, makes the commits of a
-// writer that did not come to Close the manifest's, and removes files that belong to no committed state, also an unfinished output of this name. Committed data
-// stay as they are. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
-// without a manifest has nothing to finish.
+// Recover finishes the work of a dead writer of the dataset base. It completes the renames of an interrupted commit and moves
+// commits from the log to the manifest. It removes files that belong to no committed state, including an unfinished output of
+// this name. Committed data stay unchanged. Recover returns its steps. A dataset with a live writer is ErrInUse. A dataset that
+// another program wrote without a manifest needs no recovery.
 //
-// The name of a subfile means its dataset. But what lies under exactly the name that is given goes first: a dataset or an
-// unfinished output "F.0001" is recovered, and not a dataset "F" beside it; and a file F.0001 that is no subfile has nothing to finish.
+// The name of a subfile stands for its dataset, but an exact match of the name comes first. If "F.0001" is itself a dataset or an
+// unfinished output, Recover recovers "F.0001" and not a dataset "F". If the file F.0001 is not a subfile, Recover does nothing.
 //
-// With DryRun nothing is changed, and what a writer at work has is listed as if it were dead.
+// With DryRun Recover changes nothing and lists the files of a live writer as if it were dead.
 func Recover(ctx context.Context, base string, o *RecoverOptions) ([]Step, error) {
 	return resume.Recover(ctx, base, (*resume.RecoverOptions)(o))
 }

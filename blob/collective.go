@@ -7,26 +7,27 @@ import (
 	"context"
 )
 
-// A Collective reads a dataset together with the other ranks of a Comm. Ranks share the maps and data among themselves: each part of them is
-// read by one rank, in pieces of at least 1 MiB where there is as much, and sent to those who want it. Each rank has its own Collective of
-// the same dataset, opened with the same options; one goroutine uses it at a time. It stays usable after an error of a read.
+// A Collective reads a dataset together with the other ranks of a Comm. One rank reads each piece of maps and data, at least 1
+// MiB where possible, and sends it to the ranks that need it. Each rank has its own Collective of the same dataset, opened with
+// the same options. Only one goroutine may use it at a time. It stays usable after a read error.
 type Collective struct {
 	c     *read.Collective
 	ranks comm.Comm
 	r     *read.Reader
 }
 
-// A ReadPlan is what one rank wants of variables: the elements of runs of flattened canonical indices, one run after the other, as with
-// Reader.ReadRuns. The first Read of a variable of each decomposition finds the ranks that have them, and the plan keeps the answer.
+// A ReadPlan lists the elements that one rank reads: runs of flattened canonical indices, one after another, as in
+// Reader.ReadRuns. The first Read of a variable of each decomposition finds the ranks that hold the elements, and the plan keeps
+// the result.
 type ReadPlan struct{ p *read.ReadPlan }
 
-// Get is one record of a variable that a ReadPlan reads.
+// Get is one record of a variable for ReadPlan.Read.
 type Get = read.Get
 
-// Plan returns a plan of this rank's runs, which may be none, repeat elements, and differ in number and length from the runs of other ranks. It
-// is not collective; runs are checked by Read.
+// Plan returns a plan of this rank's runs. There may be no runs, they may repeat elements, and ranks may differ in number and
+// length of runs. Plan is not collective; Read checks the runs.
 func (k *Collective) Plan(runs []decomp.Req) *ReadPlan { return &ReadPlan{k.c.Plan(runs)} }
 
-// Read reads several records of variables at once, the same ones in the same order on all ranks. Collective: if it fails on one rank it does
-// on all. Of damaged or missing subfiles only elements that one of the ranks wants are an error.
+// Read reads several records of variables at once, the same ones in the same order on all ranks. Collective: if Read fails on one
+// rank, it fails on all. A damaged or missing subfile is an error only if some rank needs elements of it.
 func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error { return p.p.Read(ctx, gets...) }

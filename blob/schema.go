@@ -5,12 +5,9 @@ import (
 	"blobio/cdf5"
 )
 
-// A Schema says what a dataset holds, in canonical terms: dimensions,
-// attributes, variables, and which of them are decomposed. Names are kept, and
-// looked up, in Unicode normal form C, as the netCDF libraries do. It is built once,
-// then shared by all ranks of a process; it must not be changed after it was
-// given to Create. Mistakes made while building are kept and reported by Err,
-// and by Create.
+// A Schema describes the content of a dataset in canonical terms: dimensions, attributes, variables, and the decomposition of
+// each variable. Names are stored and looked up in Unicode normal form C, as in the netCDF libraries. Build a Schema once and
+// share it among all ranks of a process. It must not change after Create. Err and Create report mistakes made while building.
 type Schema struct{ s *dataset.Schema }
 
 func (s *Schema) inner() *dataset.Schema {
@@ -20,22 +17,22 @@ func (s *Schema) inner() *dataset.Schema {
 	return s.s
 }
 
-// Number is an element type of memory that can be put and read.
+// Number is an element type in memory for Put and Read.
 type Number = dataset.Number
 
-// DimID names a dimension of a Schema, in the order of definition from 0.
+// DimID is the index of a dimension in a Schema, in order of definition, from 0.
 type DimID = dataset.DimID
 
-// VarID names a variable of a Schema, in the order of definition from 0.
+// VarID is the index of a variable in a Schema, in order of definition, from 0.
 type VarID = dataset.VarID
 
-// DecompID names a decomposition of a Schema: D1 is 1. 0 means not decomposed.
+// DecompID is the number of a decomposition in a Schema: D1 is 1. 0 means no decomposition.
 type DecompID = dataset.DecompID
 
-// A Variable of a Schema.
+// A Variable is a variable of a Schema.
 type Variable = dataset.Variable
 
-// A VarOption is something that a variable may have.
+// A VarOption is an optional property of a variable, for Var.
 type VarOption = dataset.VarOption
 
 // Unlimited is the length of the record dimension.
@@ -46,14 +43,13 @@ const (
 // NewSchema returns an empty schema.
 func NewSchema() *Schema { return &Schema{dataset.NewSchema()} }
 
-// Decomposed says that the variable is written by decomposition d.
+// Decomposed makes the variable decomposed by d.
 func Decomposed(d DecompID) VarOption { return dataset.Decomposed(d) }
 
-// Att gives the variable an attribute. value is a string, a number or a slice
-// of numbers of one of the types of CDF-5.
+// Att gives the variable an attribute. value is a string, a number or a slice of numbers of a CDF-5 type.
 func Att(name string, value any) VarOption { return dataset.Att(name, value) }
 
-// Err returns the first mistake made while building.
+// Err returns the first mistake made while building the schema.
 func (s *Schema) Err() error { return s.s.Err }
 
 // Dim defines a dimension of n elements; Unlimited makes it the record dimension.
@@ -63,26 +59,25 @@ func (s *Schema) Dim(name string, n int64) DimID { return s.s.Dim(name, n) }
 // without the record dimension.
 func (s *Schema) Decomp(dims ...DimID) DecompID { return s.s.Decomp(dims...) }
 
-// Var defines a variable. The record dimension, if it has it, comes first.
-// A decomposed variable's other dimensions must have the lengths of the
-// decomposition's, in the same order.
+// Var defines a variable. The record dimension, if present, comes first. The other dimensions of a decomposed variable must match
+// the lengths and order of the decomposition's dimensions.
 func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) VarID {
 	return s.s.Var(name, t, dims, opts...)
 }
 
-// GlobalAtt adds a global attribute, with values as Att has them.
+// GlobalAtt adds a global attribute. value is as for Att.
 func (s *Schema) GlobalAtt(name string, value any) { s.s.GlobalAtt(name, value) }
 
-// Dims returns the dimensions. The result must not be changed.
+// Dims returns the dimensions. The caller must not change the result.
 func (s *Schema) Dims() []cdf5.Dim { return s.s.Dims }
 
-// Attributes returns the global attributes. The result must not be changed.
+// Attributes returns the global attributes. The caller must not change the result.
 func (s *Schema) Attributes() []cdf5.Att { return s.s.Attributes() }
 
-// Vars returns the variables. The result must not be changed.
+// Vars returns the variables. The caller must not change the result.
 func (s *Schema) Vars() []Variable { return s.s.Vars }
 
-// VarID returns the variable of this name.
+// VarID returns the id of the variable with this name.
 func (s *Schema) VarID(name string) (VarID, bool) { return s.s.VarID(name) }
 
 // NumDecomps returns the number of decompositions.
@@ -98,11 +93,9 @@ func (s *Schema) Shape(v VarID) []int64 { return s.s.Shape(v) }
 // Elems returns the number of elements of a fixed variable, or of one record.
 func (s *Schema) Elems(v VarID) int64 { return s.s.Elems(v) }
 
-// DecompDimIDs returns the dimensions of decomposition d, slowest first. The
-// result must not be changed.
+// DecompDimIDs returns the dimensions of decomposition d, slowest first. The caller must not change the result.
 func (s *Schema) DecompDimIDs(d DecompID) []DimID { return s.s.DecompDimIDs(d) }
 
-// SetAtt gives a variable that was defined before an attribute, or the schema
-// itself if v is -1. One of the same name is replaced. Like all building, it must not be done
-// after the schema was given to Create.
+// SetAtt sets an attribute of a defined variable, or of the schema itself if v is -1. It replaces an attribute of the same name.
+// SetAtt must not be called after Create.
 func (s *Schema) SetAtt(v VarID, a cdf5.Att) { s.s.SetAtt(v, a) }

@@ -8,8 +8,7 @@ import (
 	"context"
 )
 
-// A Writer is one rank's handle on a dataset that is being written. Its
-// methods and Put are called by that rank's goroutine only.
+// A Writer is one rank's handle on a dataset under construction. Only that rank's goroutine may call its methods and Put.
 type Writer struct{ w *write.Writer }
 
 func (w *Writer) inner() *write.Writer {
@@ -19,37 +18,35 @@ func (w *Writer) inner() *write.Writer {
 	return w.w
 }
 
-// An UnfinishedError is met after the commit: the new dataset is the one that is read, but files have not
-// got their final names yet, or the old ones are still there. Recover, or the next writer, does what is left.
+// An UnfinishedError is an error after the commit. Readers already see the new dataset, but some files still lack their final
+// names, or old files remain. Recover, or the next writer, finishes the work.
 type UnfinishedError = dataset.UnfinishedError
 
-// An InDoubtError is met while the commit is made: the ranks no longer hear each other, or there is a second error
-// while the commit is taken back. Only a look at the files shows which dataset is in force. No file is removed.
+// An InDoubtError is an error during the commit: the ranks lost contact, or undoing the commit failed too. Only the files show
+// which dataset is in force. No file is removed.
 type InDoubtError = dataset.InDoubtError
 
-// A HeldBackError is what Commit returns when it has held back records that ranks have put, because the first of them lacks something. The records
-// before it are committed, and the writer goes on. All ranks get the same error.
+// A HeldBackError is returned by Commit when the first of the put records is incomplete in some variable. Commit has committed
+// the records before it, and the writer can go on. All ranks get the same error.
 type HeldBackError = write.HeldBackError
 
-// A Part is what one rank owns of one decomposition: its requests, in the
-// order in which it will put the elements. That an element is in it twice is ErrUsage, since two values for it are no data; with
-// Options.Repeats the later one counts.
+// A Part is one rank's share of one decomposition: its requests, in the order in which it puts the elements. An element that
+// occurs twice is ErrUsage; with Options.Repeats the later value counts.
 type Part = write.Part
 
-// Append opens a committed dataset to add records, by as many ranks, and with what maps and
-// grouping, as are given, whoever wrote it before. The schema is the one in the files if s is nil: Writer.Schema
-// and Schema.VarID give the variables' ids, and a process-centric dataset's
-// has record variables only. The first record to put is Writer.Records. The
-// committed state stays readable, and is what is read, until Close. Collective.
+// Append opens a committed dataset to add records. The number of ranks, the maps and the grouping may differ from those of
+// earlier writers. If s is nil, Append uses the schema in the files: Writer.Schema and Schema.VarID give the variables' ids. The
+// schema of a process-centric dataset has record variables only. The first record to put is Writer.Records. Readers see the
+// previously committed state until Close. Collective.
 //
-// A variable-centric dataset grows in place if its last records were written by the same ranks with the same maps and grouping. Otherwise, and
-// in the process-centric layout always, the records go to one
-// more set of subfiles (ErrExist if another file has the name of one). Readers find all sets as one dataset, and Convert makes one of them. A dataset
-// that another program wrote is taken over: it gets a manifest first.
+// A variable-centric dataset grows in place if the same ranks wrote its last records with the same maps and grouping. Otherwise,
+// and always in the process-centric layout, the records go to an additional set of subfiles. ErrExist means that another file
+// already has the name of such a subfile. Readers see all sets as one dataset; Convert merges them. A dataset that another
+// program wrote first gets a manifest.
 //
-// Variables that are new: s is what Reader.Extend has returned of this dataset, with dimensions and variables defined since, the same on all ranks.
-// The records go to a further set of subfiles; in those before, the new variables read as fill values. A dimension that no new variable has is ErrUsage,
-// before anything is touched; a session without records adds nothing.
+// To add variables, take s from Reader.Extend of this dataset and define dimensions and variables in it, the same on all ranks.
+// The records go to an additional set of subfiles; in earlier sets the new variables read as fill values. A new dimension that no
+// new variable uses is ErrUsage, before any file changes. A session without records adds no variables.
 func Append(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
 	x, err := resume.Append(ctx, c, name, s.inner(), parts, (*dataset.Options)(o))
 	if err != nil {
@@ -58,36 +55,31 @@ func Append(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 	return &Writer{x}, nil
 }
 
-// Put gives this rank's elements of one record of a decomposed variable, in
-// map order; a variable that is not decomposed is given whole, by any rank, by some or by
-// all. Those that give it between two flushes give the same bytes: two values are an error of the flush, which
-// names both ranks; of later flushes the last one counts. rec is 0 for a
-// fixed variable. T may differ from the type in the file; a value that does not
-// fit it is an error that names the element, and nothing of this put is kept.
-// Put is not collective.
+// Put passes this rank's elements of one record of a decomposed variable, in map order. A variable without a decomposition is
+// passed whole, by any number of ranks. If several ranks put it between two flushes, their bytes must be equal: a difference is
+// an error of the flush that names both ranks. A put after a flush replaces earlier values. rec is 0 for a fixed variable. T may
+// differ from the type in the file. If a value does not fit that type, the error names the element, and Put keeps none of the
+// data. Put is not collective.
 //
-// Put copies data, which may be used again at once. Options.Retain asks to lend them instead: then they
-// must stay as they are for as long as it says.
+// Put copies data, so the caller may reuse the slice at once. With Options.Retain the caller lends the slice instead and must not
+// change it for as long as Retain requires.
 //
-// A copy that would exceed Options.Memory waits for a flush in the background. If none is under way Put fails with
-// ErrTooLarge: nothing of it is kept, and the same Put is in order after a Flush. Where one process puts more than that
-// between two flushes, lend, flush more often, or raise Options.Memory. In the process-centric layout Flush
-// makes room only if Options.Records is set.
+// If the copy would exceed Options.Memory, Put waits for a background flush. Without one under way, Put fails with ErrTooLarge
+// and keeps none of the data; the caller may repeat the Put after a Flush. A process that puts more than that between two flushes
+// should lend, flush more often, or raise Options.Memory. In the process-centric layout Flush frees memory only if
+// Options.Records is set.
 func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	return write.Put(w.inner(), v, rec, data)
 }
 
-// PutAt gives elements of one record of a variable that is not decomposed:
-// count[i] elements from start[i] on along each dimension but the record
-// dimension, rows in canonical order. Otherwise it is like Put.
+// PutAt passes part of one record of a variable without a decomposition: count[i] elements from start[i] along each dimension
+// except the record dimension, in canonical order. Otherwise PutAt works like Put.
 func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data []T) error {
 	return write.PutAt(w.inner(), v, rec, start, count, data)
 }
 
-// Create begins a dataset. Every rank of c calls it with the same name, schema and
-// options, and its own parts; a decomposition without a part is empty on this
-// rank. Subfiles are named name.0000 and so on. Nothing appears under a
-// final name before Close. Collective.
+// Create begins a dataset. Every rank of c passes the same name, schema and options, and its own parts. A decomposition without a
+// part is empty on this rank. Subfiles are named name.0000 and so on. No file has its final name before Close. Collective.
 func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
 	x, err := write.Create(ctx, c, name, s.inner(), parts, (*dataset.Options)(o))
 	if err != nil {
@@ -96,93 +88,91 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 	return &Writer{x}, nil
 }
 
-// FlushAsync begins to write everything that was put, and returns while that goes on in the background:
-// the ranks may compute and put more. It needs no further call to come to its end. The data are in the file when Wait returns, or the
-// next FlushAsync, Flush or Close. Each waits for the one before: at most one is under way.
+// FlushAsync starts to write all put data in the background and returns, so that the ranks can compute and put more. The write
+// needs no further call to finish. The data are in the file when the next Wait, FlushAsync, Flush or Close returns. Each of these
+// calls waits for the previous flush: at most one is under way.
 //
-// The copies of what is under way count against Options.Memory until they are written; a Put that would
-// exceed it waits for that. Data that are lent (Options.Retain LendUntilFlush) stay lent until then: two sets of arrays, used in
-// turn, are enough, and nothing is copied.
+// Copies of data being written count against Options.Memory until they are written; a Put that would exceed the limit waits. Lent
+// data (Options.Retain LendUntilFlush) stay lent until then. With two sets of arrays, used in turn, nothing is copied.
 //
-// An error that is met in the background is returned by the next of these calls, agreed by all
-// ranks; the writer has failed then. When ctx is done the writing stops, so it must
-// outlive the call. Abort stops it too.
+// The next of these calls returns an error of the background write, the same on all ranks; the writer has then failed. The write
+// stops when ctx is done, so ctx must outlive the call. Abort stops the write too.
 //
-// It writes with as many workers as Options.Workers says; fewer leave cores to ranks that compute.
+// The write uses Options.Workers workers; fewer workers leave cores to ranks that compute.
 //
-// With Options.Durability other than DurableNone, large amounts are also synced in the background,
-// which Close alone waits for; nothing is committed before Close.
+// With Options.Durability other than DurableNone, FlushAsync also syncs large amounts in the background; only Close waits for the
+// sync. Nothing is committed before Close.
 //
-// Ranks that share no heap (MPI) exchange small pieces inside of the call, since the background never
-// communicates; what goes to an aggregator is kept there in a copy, under Options.Memory of its process: if
-// that does not hold it, the call waits until there is room again. Collective.
+// Ranks that share no heap (MPI) exchange small pieces during the call, since the background never communicates. An aggregator
+// keeps copies of the pieces, which count against Options.Memory of its process. If they exceed the limit, the call waits until
+// memory is free. Collective.
 func (w *Writer) FlushAsync(ctx context.Context) error { return w.w.FlushAsync(ctx) }
 
-// Wait returns when what the last FlushAsync began is written, with its error: then it is as after Flush.
-// Collective.
+// Wait waits until the write that the last FlushAsync started has ended, and returns its error. Afterwards the state is the same
+// as after Flush. Collective.
 func (w *Writer) Wait(ctx context.Context) error { return w.w.Wait(ctx) }
 
-// SetAtt gives a variable, or the dataset if v is -1, an attribute, or another value to one that it has, while it is written. The next Commit, or Close, commits
-// it; of an append, the first Commit that has records, or Close without any. It is in the manifest: the headers of the files stay
-// as they are, so that other programs do not see it before Convert. _FillValue and what the layout adds cannot be changed. The attributes of all sessions
-// together have at most 256 MiB: more is ErrTooLarge. The same on all ranks. Collective.
+// SetAtt sets an attribute of a variable, or of the dataset if v is -1. The next Commit or Close commits it. In an append, the
+// first Commit that has records commits it, or Close. The attribute is stored in the manifest, and the file headers do not
+// change: other programs do not see it before Convert. SetAtt cannot change _FillValue or attributes that the layout adds. The
+// attributes of all sessions together have at most 256 MiB; more is ErrTooLarge. All ranks pass the same values. Collective.
 func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) error {
 	return w.w.SetAtt(ctx, v, name, value)
 }
 
-// Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until
-// Flush may be used again. A process-centric writer that does not know the
-// number of records copies what was put instead, and writes it at Close.
-// It may be called at any time, by all ranks, and again when there was no space, see Commit. A HeldBackError comes from a CommitAsync before. Collective.
+// Flush waits for the last FlushAsync and writes all data put since. When Flush returns, data lent until Flush may be reused. A
+// process-centric writer that does not know the number of records copies the data instead and writes them at Close. If space is
+// lacking, all ranks may call Flush again, see Commit. Flush can return the HeldBackError of an earlier CommitAsync. Collective.
 func (w *Writer) Flush(ctx context.Context) error { return w.w.Flush(ctx) }
 
-// Commit makes what was put so far the committed state, durable and whole as Close would make it, and the writer goes on. A reader that opens the
-// dataset then, or whenever it does after the writer has died, finds it; one that is open keeps its state. It flushes first.
+// Commit flushes and commits all data put so far, as durably as Close would, and the writer goes on. A reader that opens the
+// dataset from now on sees this state, even if the writer dies. Open readers keep their state.
 //
-// Records are committed whole: those before the first that lacks something, or all with fill values, see
-// Options.FillIncomplete. A record lacks what some rank has not put of a variable that has values: any rank has put it in this session, of this record or another,
-// or the records before the session have something else of it than fill values. A variable without values is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
-// HeldBackError, which names the first of them and what it lacks, after it has committed those before; the writer goes on as if
-// there had been no error. Fixed variables are committed by the first Commit, which fills those that nobody has put. Committed
-// values cannot be put again: a later put is ErrUsage.
+// Commit commits only whole records. It stops before the first incomplete record, or fills incomplete records with fill values if
+// Options.FillIncomplete is set. A record is incomplete if some rank has not put a variable that has values. A variable has
+// values if any rank has put it in this session, or if an earlier session has put values other than fill values. A variable
+// without values is filled, as in netCDF. Committed returns the number of committed records. If put records are incomplete,
+// Commit commits the records before them and returns a HeldBackError. The error names the first incomplete record and the missing
+// data; the writer goes on. The first Commit commits the fixed variables and fills those without values. Committed values cannot
+// be put again: a later put is ErrUsage.
 //
-// Variable-centric subfiles grow in place, and so do process-centric ones with Options.Records that are not compressed. Otherwise each Commit with new records
-// writes a further set of subfiles, as an append does; Convert makes one of them. Until Close the dataset has a log beside the manifest,
-// docs/format-manifest.md.
+// Variable-centric subfiles grow in place, and so do uncompressed process-centric subfiles with Options.Records. Otherwise each
+// Commit with new records writes an additional set of subfiles, as an append does; Convert merges the sets. Until Close the
+// dataset has a log beside the manifest, see docs/format-manifest.md.
 //
-// After an error the writer has failed, and what was committed before is in force; after an InDoubtError, perhaps this commit, and after
-// an UnfinishedError this one. But where only space was lacking (syscall.ENOSPC), all ranks can call Commit again when there is some, as often as it takes: everything
-// that was put is kept, so what was lent stays lent. Close without that is the error again. That is so on a local file system, for what is not compressed and was not left to the background. Collective.
+// After an error the writer has failed, and the previous commit is in force. After an InDoubtError this commit may be in force;
+// after an UnfinishedError it is. If only space was lacking (syscall.ENOSPC), all ranks can call Commit again when space is free,
+// any number of times: the writer keeps all put data, and lent data stay lent. Close without such a Commit returns the error
+// again. This holds on a local file system, for uncompressed data that were not left to the background. Collective.
 func (w *Writer) Commit(ctx context.Context) error { return w.w.Commit(ctx) }
 
-// CommitAsync is Commit in the background: it begins to write what was put, as FlushAsync does, and returns. The commit is made by the next
-// call that is collective (Wait, Flush, Commit, Close, each also in the background), since the background never
-// communicates; its error is that call's, also a HeldBackError, with which the call has done its work. Values that were put before CommitAsync must not be put again. Collective.
+// CommitAsync is Commit in the background: it starts to write the put data, as FlushAsync does, and returns. The next collective
+// call (Wait, Flush, Commit, Close and their background forms) makes the commit, since the background never communicates. That
+// call also returns the commit's error; with a HeldBackError, the call has still done its own work. Values put before CommitAsync
+// must not be put again. Collective.
 func (w *Writer) CommitAsync(ctx context.Context) error { return w.w.CommitAsync(ctx) }
 
-// Committed returns how many records are committed, before this session and by its commits.
+// Committed returns the number of committed records, those of earlier sessions included.
 func (w *Writer) Committed() int64 { return w.w.Committed() }
 
-// Schema returns the schema of the dataset; after Append it is the one in the files.
+// Schema returns the schema of the dataset. After Append it is the schema in the files.
 func (w *Writer) Schema() *Schema { return &Schema{w.w.Job.Schema} }
 
-// Records returns the number of records that this rank knows of: those
-// committed before this session, and those put by this rank.
+// Records returns the number of records that this rank knows: those committed before this session, and those that this rank has
+// put.
 func (w *Writer) Records() int64 { return w.w.Puts.Records() }
 
-// Count returns how many elements of decomposition d this rank owns: the
-// length of the slice that Put wants.
+// Count returns the number of elements of decomposition d that this rank owns. Put requires a slice of this length.
 func (w *Writer) Count(d DecompID) int64 { return w.w.Job.Count(d) }
 
-// Copies returns how many bytes the ranks of this process keep in copies of what was put to this
-// dataset, and how many they may: Options.Memory. Not collective.
+// Copies returns the size of the copies that the ranks of this process hold for this dataset, and the limit, Options.Memory. Not
+// collective.
 func (w *Writer) Copies() (bytes, limit int64) { return w.w.Job.Copies() }
 
-// Close writes what is left, fills what was never put with fill values, and
-// commits the dataset. If it fails, or ctx is done, nothing appears under a final
-// name. Collective.
+// Close writes the remaining data, fills all values never put, and commits the dataset. If Close fails, or ctx is done, no file
+// gets its final name. Collective.
 func (w *Writer) Close(ctx context.Context) error { return w.w.Close(ctx) }
 
-// Abort gives up: nothing of the dataset, or of what was appended, stays, but for what Commit has committed. It
-// is not collective, and may be called after an error, by any rank.
+// Abort ends the session and removes everything that Commit has not committed. It is not collective: any rank may call it, also
+// after an error.
 func (w *Writer) Abort() { w.w.Abort() }

@@ -16,14 +16,14 @@ import (
 	"blobio/versioned"
 )
 
-// openArrays are the versioned arrays that C has open.
+// openArrays are the versioned arrays that C has opened.
 var openArrays edge.Table[*held[*versioned.Array]]
 
-// kinds are the types of elements that arrays have, as C has them.
+// kinds maps the types in C to the element types of arrays.
 var kinds = map[cdf5.Type]versioned.Type{cdf5.Byte: elem.Int8, cdf5.Short: elem.Int16, cdf5.Int: elem.Int32, cdf5.Int64: elem.Int64, cdf5.UByte: elem.Uint8,
 	cdf5.UShort: elem.Uint16, cdf5.UInt: elem.Uint32, cdf5.UInt64: elem.Uint64, cdf5.Float: elem.Float32, cdf5.Double: elem.Float64}
 
-// arrayArgs reads the directory of the store, which may be NULL, the name, and the options.
+// arrayArgs reads the arguments: the directory, which may be NULL, the name and the options.
 func arrayArgs(dirp, namep, optp uintptr, keep *edge.ArrayOptions) (st *versioned.Store, err error) {
 	st = &versioned.Store{}
 	if dirp != 0 {
@@ -127,7 +127,7 @@ func blobioGoArrayOpenFortran(fcomm int32, dirp, namep uintptr, version int64, o
 	})
 }
 
-// moves are the ways of numbers between C and an array.
+// The transfers of numbers between C and an array.
 const (
 	movePut, moveGet, moveGetAt = 0, 1, 2
 )

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/version"
 )
 
-// need skips the test unless BLOBIO_CAPI asks for the tests of the C library. Then each tool must be installed.
+// need skips the test unless BLOBIO_CAPI requests the tests of the C library. Every tool must then be installed.
 func need(t *testing.T, tools ...string) {
 	t.Helper()
 	testfiles.Ask(t, "CAPI")
@@ -31,7 +31,7 @@ func need(t *testing.T, tools ...string) {
 	}
 }
 
-// env is for MPI programs on one machine, and so that nothing depends on the user's settings.
+// env lets MPI programs run on one machine and makes the tests independent of the user's settings.
 var env = []string{
 	"LC_ALL=C.UTF-8", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_ess_singleton_isolated=1", "GODEBUG=cgocheck=1",
@@ -58,7 +58,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return out.String()
 }
 
-// builds is where libraries are built, each once, for all tests.
+// builds is the directory in which libraries are built, each once for all tests.
 var builds string
 
 func TestMain(m *testing.M) {
@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// library builds the library by the Makefile and returns the directory with it.
+// library builds the library with the Makefile and returns its directory.
 func library(t *testing.T, vars ...string) string {
 	t.Helper()
 	need(t, "gcc", "make", "go")
@@ -99,12 +99,12 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	late := filepath.Join(t.TempDir(), "late")
 	run(t, "gcc", "-Wall", "-Wextra", "-Werror", "testdata/dlopen.c", "-o", late, "-ldl")
 	run(t, late, lib+"/libblobio.so.1")
-	if _, err := exec.LookPath("g++"); err == nil { // the header is C++ too
+	if _, err := exec.LookPath("g++"); err == nil { // the header must also be valid C++
 		run(t, "g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "blobio.h")
 	}
 }
 
-// In a process that is one of several a library without MPI is an error, unless BLOBIO_MPI=0 is set.
+// TestOneOfSeveral checks that a library without MPI is an error in one of several processes, unless BLOBIO_MPI=0 is set.
 func TestOneOfSeveral(t *testing.T) {
 	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
 	for _, c := range []struct{ env, code, words string }{
@@ -129,7 +129,7 @@ func TestOneOfSeveral(t *testing.T) {
 	}
 }
 
-// symbols are the versions of the functions, by testdata/symbols.txt.
+// symbols returns the version of each function, from testdata/symbols.txt.
 func symbols(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -141,7 +141,7 @@ func symbols(t *testing.T) map[string]string {
 	return list
 }
 
-// exported compares the exports of the library with the declarations of the headers.
+// exported compares the library's exports with the declarations of the headers.
 func exported(t *testing.T, lib string) {
 	t.Helper()
 	need(t, "nm")
@@ -155,7 +155,7 @@ func exported(t *testing.T, lib string) {
 	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", lib)) {
 		f := strings.Fields(line)
 		if f[1] == "A" {
-			continue // the version itself
+			continue // the symbol of the version itself
 		}
 		name, version, _ := strings.Cut(f[2], "@@")
 		if version == "BLOBIO_PRIVATE" {
@@ -186,7 +186,7 @@ func declared(t *testing.T, header string) (names []string) {
 	return names
 }
 
-// The version script lists the declarations of the headers. (This needs no compiler.)
+// The version script must list the declarations of the headers. This test needs no compiler.
 func TestVersionScriptIsTheHeaders(t *testing.T) {
 	b, err := os.ReadFile("blobio.map")
 	if err != nil {
@@ -204,7 +204,7 @@ func TestVersionScriptIsTheHeaders(t *testing.T) {
 	}
 }
 
-// The address sanitizer looks at the C side, and at accesses of the library to the caller's memory.
+// The address sanitizer checks the C code, and the library's accesses to the caller's memory.
 func TestWithTheAddressSanitizer(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	lib := library(t)
@@ -216,12 +216,13 @@ func TestWithTheAddressSanitizer(t *testing.T) {
 func TestUnderValgrind(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "valgrind")
-	// With the assembly of zstd valgrind sees uninitialised values in what was decoded; with its Go code, which gives the same bytes, it does not.
+	// With zstd's assembly, valgrind reports uninitialised values in decoded data. With its Go code, which gives the same bytes, it
+	// does not.
 	lib := library(t, "TAGS=noasm")
 	program := compile(t, "gcc", "testdata/api.c", lib, "blobio")
-	// It marks what a goroutine's stack has left as not addressable, also where Go uses that memory again. A wide load from there would make what
-	// is copied uninitialised, all the way to C: hence no partial loads. Should it still happen, it does not happen in each of three runs; an
-	// error of the program does.
+	// Valgrind marks freed parts of a goroutine's stack as not addressable, even after Go has reused the memory. With partial loads,
+	// a wide load there would make copied data uninitialised, so they are off. Any remaining false error does not occur in each of
+	// three runs; a real one does.
 	var errs []string
 	for range 3 {
 		out := run(t, "env", "GODEBUG=cpu.rdtscp=off", "valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--suppressions=testdata/valgrind.supp",
@@ -239,17 +240,18 @@ func TestUnderValgrind(t *testing.T) {
 	}
 }
 
-// valgrindErrors returns the errors that valgrind reports, but those about arguments of system calls that Go makes, by itself or by internal/base/calls: it takes
-// the stacks of goroutines for memory that is not there, and a suppression would have to name each argument of each call.
+// valgrindErrors returns the errors in valgrind's report, without those about arguments of system calls from Go or
+// internal/base/calls. Valgrind takes goroutine stacks for unmapped memory, and a suppression would have to name each argument of
+// each call.
 func valgrindErrors(out string) (errs []string) {
-	block := map[string][]string{} // by process
+	block := map[string][]string{} // by process id
 	line := regexp.MustCompile(`^==(\d+)== ?(.*)$`)
 	end := func(pid string) {
 		b := block[pid]
 		delete(block, pid)
 		at := slices.IndexFunc(b, func(s string) bool { return strings.HasPrefix(s, "   at 0x") })
 		if at < 1 || strings.HasPrefix(b[at-1], "Syscall param ") && slices.ContainsFunc(b[at:min(len(b), at+4)], func(s string) bool {
-			return strings.Contains(s, "linux.Syscall6") || strings.Contains(s, "_Cfunc_call_") // of package calls
+			return strings.Contains(s, "linux.Syscall6") || strings.Contains(s, "_Cfunc_call_") // from package calls
 		}) {
 			return
 		}
@@ -282,15 +284,16 @@ func TestValgrindErrors(t *testing.T) {
 	}
 }
 
-// Every pointer that Go stores is looked at: none may end up in memory of C.
+// cgocheck2 checks every pointer that Go stores: none may end up in C memory.
 func TestWithStrictPointerChecks(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
-	testfiles.Ask(t, "LONG") // all of the standard library is compiled anew
+	testfiles.Ask(t, "LONG") // recompiles the whole standard library
 	lib := library(t, "GO=env GOEXPERIMENT=cgocheck2 go")
 	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
 }
 
-// Installed, found by pkg-config, shared and static, from C and Fortran, with and without MPI: the examples.
+// TestInstalledExamples builds and runs the examples against the installed library: found by pkg-config, shared and static, from
+// C and Fortran, with and without MPI.
 func TestInstalledExamples(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gcc", "make", "go", "gfortran", "pkg-config", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "ncdump", "h5dump")
@@ -358,7 +361,7 @@ func TestInstalledExamples(t *testing.T) {
 	}
 }
 
-// A panic on one rank, in whatever collective call, is an error on all.
+// A panic on one rank must be an error on all, in any collective call.
 func TestPanicsUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun string }{{"ompi", "mpicc.openmpi", "mpirun.openmpi"}, {"mpich", "mpicc.mpich", "mpirun.mpich"}} {

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// TestContinuedUnderMPI: 4 processes write a dataset, 7 continue it, then 3, which die after a commit, and 2 go on. Readers see one dataset, and Convert makes
-// a file that is, byte for byte, the file that one process writes at once.
+// TestContinuedUnderMPI lets 4 processes write a dataset and 7 continue it. Then 3 continue, die after a commit, and 2 go on.
+// Readers see one dataset. Convert's output equals, byte for byte, the file that one process writes alone.
 func TestContinuedUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")
@@ -35,7 +35,7 @@ func TestContinuedUnderMPI(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 					cmd := exec.CommandContext(ctx, "mpirun.openmpi", args...)
 					cmd.Env = append(os.Environ(), env...)
-					out, _ := cmd.CombinedOutput() // mpirun prints a line about ranks that end without MPI_Finalize
+					out, _ := cmd.CombinedOutput() // mpirun prints a line about ranks that exit without MPI_Finalize
 					cancel()
 					t.Logf("%s", out)
 				}
@@ -58,7 +58,7 @@ func TestContinuedUnderMPI(t *testing.T) {
 	}
 }
 
-// canonical is the ordinary file that Convert makes.
+// canonical returns the ordinary file that Convert writes.
 func canonical(t *testing.T, name string) string {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

@@ -17,7 +17,7 @@ import (
 	"blobio/decomp"
 )
 
-// define runs f on the definitions of a file, and keeps its first error.
+// define runs f on the definitions of a file, and keeps the first error.
 func define(h uintptr, e *C.blobio_failure, f func(*file, *definitions) error) int32 {
 	return withFile(h, e, locked, func(x *file) error { return x.define(f) })
 }
@@ -73,7 +73,7 @@ func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure)
 	})
 }
 
-// dimIDs reads ids of dimensions of s.
+// dimIDs reads dimension ids of s.
 func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 	in, err := edge.Slice[int32](p, int64(n))
 	if err != nil {
@@ -89,8 +89,7 @@ func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 	return ids, nil
 }
 
-// decomposition defines one; runs makes this rank's requests in an array of these
-// lengths, and its holes.
+// decomposition defines a decomposition. runs makes this rank's requests in an array of the given lengths, and its holes.
 func decomposition(h uintptr, ndims int32, dimp, out uintptr, e *C.blobio_failure, runs func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error)) int32 {
 	return define(h, e, func(x *file, d *definitions) error {
 		id := blob.DecompID(len(d.parts) + 1)
@@ -148,7 +147,7 @@ func blobioGoDefDecomp(h uintptr, ndims int32, dimp uintptr, n int64, offp, lenp
 	})
 }
 
-// pairs returns the offsets and lengths of n runs.
+// pairs reads the offsets and lengths of n runs.
 func pairs(n int64, offp, lenp uintptr) (off, lens []int64, err error) {
 	if off, err = words("offsets", offp, n); err == nil {
 		lens, err = words("lengths", lenp, n)
@@ -204,7 +203,7 @@ func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, o
 	})
 }
 
-// setAtt sets an attribute: before enddef in the definitions, after it in the dataset, which is collective.
+// setAtt sets an attribute: before enddef in the definitions, afterwards in the dataset. The latter is collective.
 func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, e *C.blobio_failure, value func() (any, error)) int32 {
 	arguments := func() (name string, v any, err error) {
 		if name, err = newName("attribute", namep, map[string]bool{}); err != nil {
@@ -282,7 +281,7 @@ func (x *file) enddef(ctx context.Context) error {
 	d := x.defs
 	x.defs = nil
 	defer func() {
-		if x.w == nil && x.failed == nil { // a panic
+		if x.w == nil && x.failed == nil { // enddef panicked
 			x.failed = edge.ErrInternal
 		}
 	}()

@@ -17,10 +17,9 @@ import (
 // files are the open files, by the words that C holds as pointers.
 var files edge.Table[*file]
 
-// file is a dataset that C has open. Exactly one of defs, w and r is set, none after a
-// failed enddef.
+// file is a dataset that C has opened. Exactly one of defs, w and r is set, or none after a failed enddef.
 type file struct {
-	mu     sync.RWMutex // held for reading by calls that may run side by side
+	mu     sync.RWMutex // read-locked by calls that may run concurrently
 	closed bool
 	path   string
 	team   team
@@ -29,21 +28,21 @@ type file struct {
 	w      *blob.Writer
 	layout blob.Layout
 	dofs   []*edge.Dof // by decomposition from 1; nil: without holes
-	failed error       // of enddef
+	failed error       // error of enddef
 	stats  stats
 
 	r     *blob.Reader
 	joint *joint // with option collective=yes
 }
 
-// team is the ranks that write a file together.
+// team is the group of ranks that write a file together.
 type team struct {
 	c    comm.Comm
-	fail func(error)                 // ends the calls of the other ranks; nil if there are none
-	free func(context.Context) error // ends the use of c, collectively; nil: not needed
+	fail func(error)                 // fails the calls of the other ranks; nil if there are none
+	free func(context.Context) error // releases c, collectively; nil: not needed
 }
 
-// teamOf is the ranks of a communicator; without one, this process alone. Collective.
+// teamOf returns the ranks of a communicator, or this process alone without one. Collective.
 func teamOf(world uintptr) (team, error) {
 	if world == 0 {
 		return team{c: comm.Self()}, nil
@@ -51,7 +50,7 @@ func teamOf(world uintptr) (team, error) {
 	return adopt(world)
 }
 
-// leave ends the use of a team. Collective.
+// leave releases a team. Collective.
 func (t *team) leave(ctx context.Context) error {
 	if t.free == nil {
 		return nil
@@ -59,7 +58,7 @@ func (t *team) leave(ctx context.Context) error {
 	return t.together(func() error { return t.free(ctx) })
 }
 
-// together runs a collective. A panic on this rank is an error on the others.
+// together runs a collective call. A panic on this rank is an error on the others.
 func (t *team) together(f func() error) error {
 	err := safely(f)
 	if errors.Is(err, edge.ErrInternal) || errors.Is(err, edge.ErrFault) {
@@ -68,28 +67,28 @@ func (t *team) together(f func() error) error {
 	return err
 }
 
-// giveUp ends the calls of the other ranks, since this one takes no part any more.
+// giveUp fails the calls of the other ranks, since this rank no longer takes part.
 func (t *team) giveUp(err error) {
 	if t.fail != nil {
 		t.fail(fmt.Errorf("%v: %w", err, blob.ErrBroken))
 	}
 }
 
-// definitions of a file before enddef.
+// definitions are the definitions of a file before enddef.
 type definitions struct {
 	opts         *blob.Options
-	add          bool  // append: the schema is the files', with the definitions since
-	have         int64 // records that are there
-	dims0, vars0 int   // dimensions and variables that are there
+	add          bool  // append: the schema has the files' definitions and the new ones
+	have         int64 // number of existing records
+	dims0, vars0 int   // numbers of existing dimensions and variables
 	schema       *blob.Schema
 	parts        []blob.Part
-	err          error // the first that failed
+	err          error // the first error
 	dims         map[string]bool
 	vars         map[string]bool
-	record       bool // the unlimited dimension is there
+	record       bool // the unlimited dimension is defined
 }
 
-// locked runs f on the file of a handle, alone.
+// locked runs f on the file of a handle, exclusively.
 func locked(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {
@@ -100,7 +99,7 @@ func locked(h uintptr, f func(*file) error) error {
 	return x.live(h, f)
 }
 
-// shared runs f on the file of a handle, beside other calls of shared.
+// shared runs f on the file of a handle, concurrently with other calls of shared.
 func shared(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {
@@ -118,7 +117,7 @@ func (x *file) live(h uintptr, f func(*file) error) error {
 	return f(x)
 }
 
-// writer returns the writer, or an error with the reason why there is none.
+// writer returns the writer, or an error that says why the file has none.
 func (x *file) writer() (*blob.Writer, error) {
 	switch {
 	case x.w != nil:
@@ -167,7 +166,7 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 	return s, &s.Vars()[id], nil
 }
 
-// view is edge.View of the data of a put or a read of a variable. Numbers do not convert to text.
+// view is edge.View for the data of a put or a read of a variable. Numbers do not convert to text.
 func view(call string, v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
 	data, err := edge.View(cdf5.Type(t), p, n)
 	if cdf5.Type(t) == cdf5.Char && v.Type != cdf5.Char {
@@ -179,7 +178,7 @@ func view(call string, v *blob.Variable, t int32, p uintptr, n int64) (any, erro
 	return data, nil
 }
 
-// words returns n numbers of 64 bits.
+// words reads n 64-bit numbers.
 func words(what string, p uintptr, n int64) ([]int64, error) {
 	v, err := edge.Slice[int64](p, n)
 	if err != nil {
@@ -188,7 +187,7 @@ func words(what string, p uintptr, n int64) ([]int64, error) {
 	return v, nil
 }
 
-// attributes returns the attributes of a variable, or the global ones for -1.
+// attributes returns the attributes of a variable, or the global ones for id -1.
 func (x *file) attributes(id int32) ([]cdf5.Att, error) {
 	if id == -1 {
 		s, err := x.schema()
@@ -204,7 +203,7 @@ func (x *file) attributes(id int32) ([]cdf5.Att, error) {
 	return v.Atts, nil
 }
 
-// records returns how many there are, as far as this rank knows.
+// records returns the number of records that this rank knows.
 func (x *file) records() int64 {
 	switch {
 	case x.r != nil:

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Scalars and arrays of each rank and kind go through the generic names of the module.
+// The module's generic names must accept scalars and arrays of each rank and kind.
 func TestRanksOfFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran")
@@ -18,7 +18,7 @@ func TestRanksOfFortran(t *testing.T) {
 	run(t, program, t.TempDir())
 }
 
-// A wrong size on one rank is an error on all that read together.
+// A wrong size on one rank must be an error on all ranks that read together.
 func TestFortranReadsTogether(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "timeout")
@@ -30,7 +30,7 @@ func TestFortranReadsTogether(t *testing.T) {
 	run(t, "timeout", "300", "mpirun.openmpi", "-n", "2", program, t.TempDir())
 }
 
-// Stores and versioned arrays through the module.
+// Stores and versioned arrays must work through the module.
 func TestStoresAndArraysFromFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran")

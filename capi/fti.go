@@ -17,15 +17,15 @@ import (
 	"blobio/internal/fti"
 )
 
-// tolerant is the use of FTI by this process: FTI's calls have no handle.
+// tolerant is this process's FTI session: FTI's calls have no handle.
 var tolerant struct {
 	mu   sync.Mutex
 	s    *fti.Session
 	team team
-	byte byte // keeps the touch of memory from being left out
+	byte byte // prevents the compiler from removing the memory access
 }
 
-// withFTI runs f while no other thread is in a call of FTI.
+// withFTI runs f while no other thread is in an FTI call.
 func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
 	tolerant.mu.Lock()
 	defer tolerant.mu.Unlock()
@@ -37,7 +37,7 @@ func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
 	return int32(edge.CodeOf(err))
 }
 
-// inRun runs f, which is no collective, between FTI_Init and FTI_Finalize.
+// inRun runs f, which is not collective, between FTI_Init and FTI_Finalize.
 func inRun(e *C.blobio_fti_failure, f func(*fti.Session) error) int32 {
 	return withFTI(e, func() error {
 		if tolerant.s == nil {
@@ -47,7 +47,7 @@ func inRun(e *C.blobio_fti_failure, f func(*fti.Session) error) int32 {
 	})
 }
 
-// inRunAll runs f, a collective.
+// inRunAll runs f, which is collective, between FTI_Init and FTI_Finalize.
 func inRunAll(e *C.blobio_fti_failure, call string, f func(context.Context, *fti.Session) error) int32 {
 	return inRun(e, func(s *fti.Session) error {
 		return tolerant.team.together(func() error { return f(in(call), s) })
@@ -74,7 +74,7 @@ func blobioGoFtiInit(world, configp, nothingp uintptr, e *C.blobio_fti_failure) 
 			return err
 		})
 		if tolerant.s == nil {
-			_ = t.leave(ctx) // the first error is the one to know
+			_ = t.leave(ctx) // the first error is the important one
 			return err
 		}
 		tolerant.team = t
@@ -114,7 +114,7 @@ func blobioGoFtiProtect(id int32, p uintptr, count, size int64, e *C.blobio_fti_
 			return s.Protect(int64(id), nil, count*size)
 		}
 		data, err := edge.Slice[byte](p, count*size)
-		if err == nil && len(data) > 0 { // now, where it can be refused: a fault in another thread ends the process
+		if err == nil && len(data) > 0 { // fail now, since a fault later in another thread would end the process
 			err = safely(func() error { tolerant.byte = data[0] ^ data[len(data)-1]; return nil })
 		}
 		if err != nil {
@@ -145,7 +145,7 @@ func blobioGoFtiRecover(e *C.blobio_fti_failure) int32 {
 	return inRunAll(e, "FTI_Recover", func(ctx context.Context, s *fti.Session) error { return s.Recover(ctx) })
 }
 
-// Not collective, as those below but for FTI_InitICP and FTI_FinalizeICP.
+// Not collective, like the calls below except FTI_InitICP and FTI_FinalizeICP.
 //
 //export blobioGoFtiRecoverVar
 func blobioGoFtiRecoverVar(id int32, e *C.blobio_fti_failure) int32 {

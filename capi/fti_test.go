@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// ftiLibrary is library with the API of FTI.
+// ftiLibrary builds the library with the FTI API.
 func ftiLibrary(t *testing.T, mpi string) string {
 	t.Helper()
 	need(t, "pkg-config")
@@ -20,7 +20,7 @@ func ftiLibrary(t *testing.T, mpi string) string {
 	return dir
 }
 
-// ftiConfig writes a configuration file of FTI for ranks that are one node each, as FTI's template has it, and returns its name.
+// ftiConfig writes an FTI configuration file, based on FTI's template, with each rank as a node. It returns the file's name.
 func ftiConfig(t *testing.T, dir string, ranks, more string) string {
 	t.Helper()
 	name := filepath.Join(dir, "config.fti")
@@ -47,7 +47,7 @@ Local_test = 1
 	return name
 }
 
-// The library exports what fti.h declares; the header is C and C++.
+// The library must export the functions of fti.h. The header must be valid C and C++.
 func TestHeaderOfFTI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gcc", "g++", "nm", "mpicc.openmpi", "mpicxx.openmpi")
@@ -73,7 +73,7 @@ func TestHeaderOfFTI(t *testing.T) {
 	}
 }
 
-// A program of FTI is killed in the midst of a checkpoint, loses a node, and restarts: with FTI_Recover and variable by variable.
+// An FTI program is killed during a checkpoint, loses a node, and restarts: with FTI_Recover and variable by variable.
 func TestFTIUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun, ranks string }{
@@ -92,7 +92,7 @@ func TestFTIUnderMPI(t *testing.T) {
 						run(t, "sh", "-c", line)
 					}
 					killed(0, 4)
-					if l := (level-1)%4 + 1; l > 1 { // what level 1 has is lost with its node
+					if l := (level-1)%4 + 1; l > 1 { // level 1 data are lost with their node
 						if err := os.RemoveAll(filepath.Join(dir, "Local/node1")); err != nil {
 							t.Fatal(err)
 						}
@@ -110,7 +110,7 @@ func TestFTIUnderMPI(t *testing.T) {
 	}
 }
 
-// The Fortran module: variables of several types and ranks, all levels, restarts by both ways.
+// The Fortran module: variables of several types and ranks, all levels, both kinds of restart.
 func TestFTIFromFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpifort.openmpi", "mpirun.openmpi", "timeout")

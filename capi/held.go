@@ -16,7 +16,7 @@ import (
 	"blobio/comm"
 )
 
-// held is a store or an array that C has open, with the ranks that share it.
+// held is a store or an array that C has opened, with the ranks that share it.
 type held[T any] struct {
 	mu     sync.Mutex
 	closed bool
@@ -24,7 +24,7 @@ type held[T any] struct {
 	v      T
 }
 
-// hold opens something for a team: arguments reads what this rank was given, and a wrong argument is an error on all. Collective.
+// hold opens an object for a team. arguments reads this rank's arguments; a wrong argument is an error on all ranks. Collective.
 func hold[T any](t *edge.Table[*held[T]], tm team, call string, out uintptr, arguments func() (name string, err error), open func(context.Context, comm.Comm) (T, error)) error {
 	ctx := in(call)
 	x := &held[T]{team: tm}
@@ -48,7 +48,7 @@ func hold[T any](t *edge.Table[*held[T]], tm team, call string, out uintptr, arg
 	return edge.Store(out, t.Add(x))
 }
 
-// use runs f on what a handle stands for, alone.
+// use runs f on the object of a handle, exclusively.
 func use[T any](t *edge.Table[*held[T]], h uintptr, e *C.blobio_failure, f func(*held[T]) error) int32 {
 	return guarded(e, func() error {
 		x, err := t.Get(h)
@@ -64,7 +64,8 @@ func use[T any](t *edge.Table[*held[T]], h uintptr, e *C.blobio_failure, f func(
 	})
 }
 
-// useJointly is use for a collective. A rank with an unknown handle would keep the others waiting: it breaks all that is shared.
+// useJointly is use for a collective call. If a rank has an unknown handle, the other ranks would wait for it, so it breaks all
+// shared objects.
 func useJointly[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blobio_failure, f func(context.Context, T) error) int32 {
 	if _, err := t.Get(h); err != nil {
 		for _, x := range t.All() {
@@ -76,7 +77,7 @@ func useJointly[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blo
 	})
 }
 
-// withArguments is useJointly with arguments that this rank reads before: a wrong one is an error on all.
+// withArguments is useJointly after this rank has read its arguments. A wrong argument is an error on all ranks.
 func withArguments[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blobio_failure, read func() error, f func(context.Context, T) error) int32 {
 	return useJointly(t, h, call, e, func(ctx context.Context, v T) error {
 		x, err := t.Get(h)
@@ -90,7 +91,7 @@ func withArguments[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.
 	})
 }
 
-// release closes what a handle stands for. Collective.
+// release closes the object of a handle. Collective.
 func release[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blobio_failure, end func(context.Context, T) error) int32 {
 	return guarded(e, func() error {
 		x, err := t.Take(h)

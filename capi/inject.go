@@ -9,7 +9,7 @@ import (
 	"blobio/comm"
 )
 
-// inject panics on one rank: BLOBIO_INJECT is step:rank. It is for tests, which build with the tag inject.
+// inject panics on one rank: BLOBIO_INJECT is step:rank. Tests use it with the build tag inject.
 func inject(step string, c comm.Comm) {
 	if os.Getenv("BLOBIO_INJECT") == fmt.Sprintf("%s:%d", step, c.Rank()) {
 		panic("injected into " + step)

@@ -50,7 +50,7 @@ func blobioGoRefresh(h, recordsp uintptr, e *C.blobio_failure) int32 {
 	return withReader(h, e, locked, func(x *file, r *blob.Reader) error {
 		n, err := r.Refresh(context.Background())
 		if err == nil && x.joint != nil {
-			x.joint = newJoint(r.Collective(x.team.c)) // of the new state
+			x.joint = newJoint(r.Collective(x.team.c)) // for the new state
 		}
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, 
 		}
 		have, err := r.WaitRecords(ctx, n)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = nil // the caller sees how many there are
+			err = nil // the caller sees the number of records
 			if have, err = r.Refresh(context.Background()); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, 
 	})
 }
 
-// maxWait is a wait that has no end, in seconds.
+// maxWait is a wait without a limit, in seconds.
 const maxWait = 1e9
 
 //export blobioGoStatus
@@ -149,7 +149,7 @@ func blobioGoInqVarID(h, namep, out uintptr, e *C.blobio_failure) int32 {
 	})
 }
 
-// storeIDs writes all ids, for which there must be room unless dimp is NULL.
+// storeIDs stores all ids. If they exceed room, it fails unless dimp is NULL.
 func storeIDs(ids []blob.DimID, np, dimp uintptr, room int32) error {
 	if err := edge.Store(np, int32(len(ids))); err != nil || dimp == 0 {
 		return err

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// TestSeenByInterposers: all that the libraries write goes through the C library, where tools that stand in front of it see it.
+// TestSeenByInterposers checks that all writes of the libraries go through the C library, so that interposed tools see them.
 func TestSeenByInterposers(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	see := func(t *testing.T, dir string, command ...string) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Stores and versioned arrays from C: a program writes them, another one goes on from them, and a damaged byte is found.
+// A C program writes stores and versioned arrays, another one continues them, and a damaged byte is found.
 func TestStoresAndArraysFromC(t *testing.T) {
 	program := compile(t, "gcc", "testdata/keep.c", library(t), "blobio")
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestStoresAndArraysFromC(t *testing.T) {
 	}
 }
 
-// The same by three ranks.
+// The same with three ranks.
 func TestStoresAndArraysUnderMPI(t *testing.T) {
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")
 	program := compile(t, "mpicc.openmpi", "testdata/keep.c", library(t, "MPI=ompi"), "blobio_mpi", "-DWITH_MPI")

@@ -22,8 +22,8 @@ func adopt(h uintptr) (team, error) {
 	return team{c: e.World(), fail: e.Fail, free: func(ctx context.Context) error { return e.Finalize(ctx) }}, nil
 }
 
-// adoptFortran is adopt for a communicator of Fortran.
+// adoptFortran is adopt for a Fortran communicator.
 func adoptFortran(f int32) (team, error) { return adopt(uintptr(mpi.FortranHandle(f))) }
 
-// aloneAmongOthers allows it: a program with MPI that passes no communicator writes alone.
+// aloneAmongOthers allows a program with MPI to pass no communicator; each process then writes alone.
 func aloneAmongOthers(string) error { return nil }

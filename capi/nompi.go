@@ -15,7 +15,7 @@ func adopt(uintptr) (team, error) { return team{}, errNoMPI }
 
 func adoptFortran(int32) (team, error) { return team{}, errNoMPI }
 
-// aloneAmongOthers is an error in a process that is one of several: each would write the whole dataset.
+// aloneAmongOthers returns an error in one of several processes: each would write the whole dataset.
 func aloneAmongOthers(name string) error {
 	s := launcher.Several()
 	if s == "" {

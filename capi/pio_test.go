@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// pioLibrary is library with PIO's API.
+// pioLibrary builds the library with the PIO API.
 func pioLibrary(t *testing.T, mpi string) string {
 	t.Helper()
 	need(t, "pkg-config")
@@ -19,7 +19,7 @@ func pioLibrary(t *testing.T, mpi string) string {
 	return dir
 }
 
-// prototypes are the functions that pio.h declares, of SCORPIO and with PIO_NCAR.
+// prototypes returns the functions that pio.h declares, both in SCORPIO's form and with PIO_NCAR.
 func prototypes(t *testing.T, mpicc string) (names []string) {
 	t.Helper()
 	for _, form := range []string{"-UPIO_NCAR", "-DPIO_NCAR"} {
@@ -32,7 +32,7 @@ func prototypes(t *testing.T, mpicc string) (names []string) {
 	return slices.Compact(names)
 }
 
-// The library exports the declarations of the header, in both forms, and the header is C and C++.
+// The library must export the functions of the header, in both forms. The header must be valid C and C++.
 func TestHeaderOfPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	const mpicc = "mpicc.openmpi"
@@ -43,7 +43,7 @@ func TestHeaderOfPIO(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", filepath.Join(pioLibrary(t, "ompi"), "libblobio_pio.so.1"))) {
-		if name := strings.Fields(line)[2]; !strings.HasPrefix(name, "blobio_pio_") { // of the Fortran modules
+		if name := strings.Fields(line)[2]; !strings.HasPrefix(name, "blobio_pio_") { // for the Fortran modules
 			got = append(got, name)
 		}
 	}
@@ -83,7 +83,8 @@ func TestPIOUnderMPI(t *testing.T) {
 	}
 }
 
-// The modules of Fortran, with either names of arguments, under the strictest warnings that the names of PIO allow; and a program that uses them.
+// The Fortran modules, with both sets of argument names, must compile under the strictest warnings that PIO's names allow. A
+// program then uses them.
 func TestPIOFromFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpif90.openmpi", "mpirun.openmpi", "timeout")
@@ -103,7 +104,7 @@ func TestPIOFromFortran(t *testing.T) {
 	}
 }
 
-// BLOBIO_STATS=1 prints one line for each file that is closed, of C and of PIO; another word is an error.
+// TestStats checks that BLOBIO_STATS=1 prints one line for each closed file, from C and from PIO. Any other word is an error.
 func TestStats(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "gfortran", "timeout")
@@ -118,7 +119,7 @@ func TestStats(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{model, t.TempDir(), "20"}, "history.nc 186648 restart.nc 62208"}, // 3 variables of 72 by 36 doubles, 3 records with a time
+		{[]string{model, t.TempDir(), "20"}, "history.nc 186648 restart.nc 62208"}, // 3 variables of 72 by 36 doubles, and 3 records with a time
 		{[]string{field, filepath.Join(t.TempDir(), "field.nc")}, "field.nc "},
 	} {
 		out := run(t, "timeout", append([]string{"100", "mpirun.openmpi", "-n", "3"}, c.args...)...)
@@ -136,7 +137,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Programs that find what install-pio and install-scr put in place, by pkg-config and by CMake.
+// Programs must find the files of install-pio and install-scr by pkg-config and by CMake.
 func TestInstalledPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "cmake", "timeout")

@@ -17,7 +17,7 @@ import (
 	"blobio/pio"
 )
 
-// frameOf runs set, unless v is the id of no variable of any file: SCORPIO's code for that is PIO_EINVAL.
+// frameOf runs set if v is the id of a variable in some file. Otherwise it returns PIO_EINVAL, as SCORPIO does.
 func frameOf(nc, v, flags int32, e *C.blobio_pio_failure, set func(*pio.File) error) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		if flags&C.PIO_OF_NCAR == 0 && (v < 0 || v >= maxVars) {
@@ -41,8 +41,8 @@ func blobioGoPioAdvanceFrame(nc, v, flags int32, e *C.blobio_pio_failure) int32 
 	return frameOf(nc, v, flags, e, func(f *pio.File) error { return f.AdvanceFrame(int(v)) })
 }
 
-// darrays returns the data of variables, n elements each, and their fill values, both one after the other in memory. PIO documents addresses of fill values,
-// but both libraries take the values themselves.
+// darrays returns the data of variables, n elements each, and their fill values, both contiguous in memory. PIO documents
+// addresses of fill values, but both libraries take the values themselves.
 func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr) (data, fills []any, err error) {
 	size := int64(d.Type().Size())
 	fills = make([]any, vars)
@@ -64,7 +64,8 @@ func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr) (data, fills [
 	return data, fills, nil
 }
 
-// decompOf returns the decomposition of a handle; nil for an unknown one, which package pio makes an error on all ranks.
+// decompOf returns the decomposition of a handle. For an unknown handle it returns nil, which package pio makes an error on all
+// ranks.
 func decompOf(id int32) (*pio.Decomp, error) {
 	x, err := decomps.get("a decomposition", id)
 	if err != nil {
@@ -73,7 +74,7 @@ func decompOf(id int32) (*pio.Decomp, error) {
 	return x.d, nil
 }
 
-// none is memory of no elements: too little, which package pio makes an error on all ranks.
+// none returns memory without elements. It is too short, which package pio makes an error on all ranks.
 func none(t cdf5.Type) any {
 	v, err := memory(t, 0, 0)
 	if err != nil {
@@ -82,7 +83,7 @@ func none(t cdf5.Type) any {
 	return v
 }
 
-// noneOf is none of a decomposition's type.
+// noneOf is none for the type of a decomposition.
 func noneOf(d *pio.Decomp) any {
 	if d == nil {
 		return nil
@@ -90,7 +91,8 @@ func noneOf(d *pio.Decomp) any {
 	return none(d.Type())
 }
 
-// variables returns the ids of the variables that one call writes; none with an error. NCAR's library wants as many dimensions of each.
+// variables returns the ids of the variables that one call writes; none with an error. NCAR's library requires them to have the
+// same number of dimensions.
 func variables(f *pio.File, p uintptr, n, flags int32) ([]int, error) {
 	ids, err := wide("ids of variables", p, n)
 	if err == nil && n == 0 {
@@ -114,7 +116,7 @@ func variables(f *pio.File, p uintptr, n, flags int32) ([]int, error) {
 	return vars, nil
 }
 
-// An error of this rank alone reaches the others when the file is committed, since package pio counts the write in any case.
+// An error on this rank alone reaches the other ranks at the commit, since package pio counts the write in any case.
 //
 //export blobioGoPioWriteDarray
 func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int64, p, framesp, fillsp uintptr, flags, flush int32, e *C.blobio_pio_failure) int32 {
@@ -167,16 +169,16 @@ func blobioGoPioReadDarray(nc, v, decomp int32, n int64, p uintptr, e *C.blobio_
 	})
 }
 
-// frame is a frame of a variable in the caller's memory, of a type that may differ from the decomposition's.
+// frame is a frame of a variable in the caller's memory. Its type may differ from the decomposition's.
 type frame struct {
 	v, decomp int32
 	rec       int64
-	mem       int32 // the type of memory; 0: the decomposition's
+	mem       int32 // type in memory; 0: the decomposition's
 	p         uintptr
 }
 
-// move runs f with memory of the decomposition's type, which is converted from the caller's or, with back, to it. Elements that the decomposition leaves out
-// stay as they are.
+// move runs f with memory of the decomposition's type, converted from the caller's or, with back, to the caller's. Elements
+// outside the decomposition stay unchanged.
 func (m frame) move(x *pioFile, back bool, f func(d *pio.Decomp, data any) error) error {
 	d, err := decompOf(m.decomp)
 	if err = cmp.Or(err, x.f.SetFrame(int(m.v), m.rec)); err != nil {
@@ -232,17 +234,17 @@ func blobioGoPioGetFrame(nc, v, decomp int32, rec int64, mem int32, p uintptr, e
 	})
 }
 
-// vars is the arguments of a call on a part of a variable: the whole of it, one element, or start and count.
+// vars holds the arguments of a call on a part of a variable: the whole variable, one element, or start and count.
 type vars struct {
 	v, much                    int32
 	start, count, stride, imap uintptr
-	mem                        int32 // the type of memory; 0: the variable's
+	mem                        int32 // type in memory; 0: the variable's
 	p                          uintptr
 	write                      bool
 }
 
-// read returns the part and its memory. Package pio finds a start and a count that the variable does not have, and makes missing memory on this rank an error
-// on all.
+// read returns the part and its memory. Package pio checks start and count. It also makes memory that is missing on this rank an
+// error on all.
 func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
 	w, err := x.f.Var(int(a.v))
 	if err != nil {
@@ -278,7 +280,7 @@ func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
 			return part, nil, err
 		}
 		if a.write && i == 0 {
-			n = max(n, 1) // the first record
+			n = max(n, 1) // a first record is possible
 		}
 		count = append(count, n)
 	}
@@ -289,7 +291,7 @@ func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
 	return part, data, err
 }
 
-// extent is the number of elements of memory from the first to the last one; 0 for invalid counts.
+// extent returns the number of memory elements from the first to the last one; 0 for invalid counts.
 func extent(count, imap []int64) int64 {
 	n, span := int64(1), int64(1)
 	for i, c := range count {
@@ -310,7 +312,7 @@ func extent(count, imap []int64) int64 {
 	return n
 }
 
-// The number at p becomes the least of all ranks. Collective.
+// The number at p becomes the minimum over all ranks. Collective.
 //
 //export blobioGoPioLeast
 func blobioGoPioLeast(nc int32, p uintptr, e *C.blobio_pio_failure) int32 {

@@ -14,7 +14,7 @@ import (
 	"blobio/pio"
 )
 
-// stored stores the number of a thing, or returns the error.
+// stored stores the id of a new object, or returns the error.
 func stored(out uintptr, n int, err error) error {
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func blobioGoPioInqDim(nc, d int32, namep uintptr, size int64, out uintptr, e *C
 	})
 }
 
-// nameInto is edge.PutString, where NULL wants nothing.
+// nameInto is edge.PutString, except that NULL means that the caller does not want the name.
 func nameInto(p uintptr, size int64, name string) error {
 	if p == 0 {
 		return nil

@@ -25,16 +25,16 @@ const (
 	mode64Offset  = 0x200
 )
 
-// netCDF4 is netCDF's number of the format.
+// netCDF4 is netCDF's number of the netCDF-4 format.
 const netCDF4 = 3
 
-// ofNetCDF4 is true of the I/O types that mean netCDF-4 files to PIO.
+// ofNetCDF4 reports whether an I/O type means netCDF-4 files in PIO.
 func ofNetCDF4(iotype int32) bool { return iotype >= 3 && iotype <= 5 }
 
-// formVariable is the environment variable for the form of the files, where no hint sets it.
+// formVariable is the environment variable for the form of the files. A hint overrides it.
 const formVariable = "BLOBIO_PIO"
 
-// fileOptions are the options of an I/O type and a mode.
+// fileOptions returns the options for an I/O type and a mode.
 func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	ncar := mode&C.PIO_OF_NCAR != 0
 	if iotype < 1 || iotype > 9 {
@@ -49,7 +49,7 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	case o.Buffer == 0:
 		o.Buffer = -1
 	case o.Buffer < 0:
-		o.Buffer = 0 // the default
+		o.Buffer = 0 // the default buffer
 	}
 	switch {
 	case mode&mode64Data != 0:
@@ -71,7 +71,7 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	return o, nil
 }
 
-// opening is the arguments of a call that creates or opens a file.
+// opening holds the arguments of a call that creates or opens a file.
 type opening struct {
 	id           int32
 	name         uintptr
@@ -79,7 +79,7 @@ type opening struct {
 	out          uintptr
 }
 
-// file opens a file by f, and stores its handle. format is netCDF's number of the wanted format. Collective.
+// file opens a file by f and stores its handle. f returns netCDF's number of the requested format. Collective.
 func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *pio.FileOptions) (x *pio.File, format int32, err error)) error {
 	var name string
 	o, err := s.fileOptions(a.iotype, a.mode)
@@ -98,7 +98,7 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 	if x.f, x.format, err = f(name, o); err != nil {
 		return err
 	}
-	if x.nc4 && x.format == 0 { // opened: blobs are what the program takes them for, CDF-1 and CDF-2 are not
+	if x.nc4 && x.format == 0 { // opened: blobs count as the requested netCDF-4, CDF-1 and CDF-2 do not
 		format, err := x.f.Format()
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr,
 			if err != nil {
 				return nil, 0, err
 			}
-			_, err = f.SetFill(true) // as PIO begins
+			_, err = f.SetFill(true) // the initial state in PIO
 			return f, format, err
 		})
 	})

@@ -34,7 +34,7 @@ func (s *storage) filter(id uint32) *filter {
 	return nil
 }
 
-// set adds a filter, or replaces its parameters; with on unset it takes it away.
+// set adds a filter, or replaces its parameters. If on is false, it removes the filter.
 func (s *storage) set(id uint32, on bool, params ...uint32) {
 	s.filters = slices.DeleteFunc(s.filters, func(f filter) bool { return f.id == id })
 	if on {
@@ -57,7 +57,7 @@ func blobioGoPioDefDeflate(nc, v, shuffle, deflate, level int32, e *C.blobio_pio
 	})
 }
 
-// filterable is an error where netCDF allows no filter.
+// filterable returns an error if netCDF allows no filter for the variable.
 func (s *storage) filterable(x *pioFile, w *pio.Var) error {
 	if len(w.Dims) == 0 || s.way > chunked {
 		return edge.Usage("%s: a filter of %q, which is no chunked array", x.f.Path(), w.Name)
@@ -87,7 +87,7 @@ func noFilter(x *pioFile, id uint32) error {
 	return fmt.Errorf("%s: filter %d, want one of %v: %w", x.f.Path(), id, filters, eNoFilter)
 }
 
-// Of a filter that the variable does not have, has is 0, and the parameters stay as they are.
+// If the variable lacks the filter, has is 0 and the parameters stay unchanged.
 //
 //export blobioGoPioInqFilter
 func blobioGoPioInqFilter(nc, v int32, id uint32, hasp, np, paramsp uintptr, e *C.blobio_pio_failure) int32 {
@@ -103,7 +103,7 @@ func blobioGoPioInqFilter(nc, v int32, id uint32, hasp, np, paramsp uintptr, e *
 	})
 }
 
-// storeAll stores values one after the other, none at NULL.
+// storeAll stores consecutive values, or nothing if p is NULL.
 func storeAll[T any](p uintptr, v []T) error {
 	if p == 0 {
 		return nil
@@ -113,7 +113,7 @@ func storeAll[T any](p uintptr, v []T) error {
 	return err
 }
 
-// Without the shuffle and checksum filters, which netCDF does not list either.
+// The shuffle and checksum filters are left out, as in netCDF.
 //
 //export blobioGoPioInqFilterIDs
 func blobioGoPioInqFilterIDs(nc, v int32, np, idsp uintptr, e *C.blobio_pio_failure) int32 {

@@ -18,18 +18,18 @@ import (
 	"blobio/pio"
 )
 
-// Error handling of PIO.
+// Error handling methods of PIO.
 const (
 	handleInternal int32 = -51 // an error ends the job
-	handleReturn   int32 = -54 // the last one that returns the code
+	handleReturn   int32 = -54 // the last method that returns the code
 )
 
-// defaultHandler is the error handling of new I/O systems, and of calls without a handle.
+// defaultHandler is the error handling method of new I/O systems, and of calls without a handle.
 var defaultHandler atomic.Int32
 
 func init() { defaultHandler.Store(handleInternal) }
 
-// Codes that package pio does not need.
+// Codes that package pio does not use.
 const (
 	eNotNC4    pio.Code = -111
 	eLateDef   pio.Code = -123
@@ -39,14 +39,14 @@ const (
 	eBadIOType pio.Code = -500
 )
 
-// ids are handles: small numbers, none given out twice before all were.
+// ids maps handles to values. Handles are small numbers; none is reused before all have been used.
 type ids[T any] struct {
 	mu   sync.Mutex
 	last int32
 	vals map[int32]T
 }
 
-// newIDs returns handles that begin with first.
+// newIDs returns a set of handles that starts with first.
 func newIDs[T any](first int32) *ids[T] { return &ids[T]{last: first - 1, vals: map[int32]T{}} }
 
 func (t *ids[T]) add(v T) int32 {
@@ -76,7 +76,7 @@ func (t *ids[T]) drop(id int32) {
 	delete(t.vals, id)
 }
 
-// in returns the handles of the values that f is true of, in the order of their making, which is the same on all ranks.
+// in returns the handles of the values selected by f in order of creation, which is the same on all ranks.
 func (t *ids[T]) in(f func(T) bool) (list []int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,21 +89,21 @@ func (t *ids[T]) in(f func(T) bool) (list []int32) {
 	return list
 }
 
-// A handle of one kind is not a handle of another.
+// A handle of one kind is not valid for another.
 var (
 	systems = newIDs[*pioSystem](2048)
 	decomps = newIDs[*pioDecomp](512)
 	opened  = newIDs[*pioFile](16)
 )
 
-// pioSystem is ranks that call PIO together, one call at a time.
+// pioSystem is a group of ranks that call PIO together, one call at a time.
 type pioSystem struct {
 	mu      sync.Mutex
 	s       *pio.System
 	team    team
 	handler int32
-	form    string // of a hint; "": of the environment
-	cache   cache  // of variables of netCDF-4 I/O types
+	form    string // form from a hint; "": use the environment
+	cache   cache  // cache of variables with netCDF-4 I/O types
 }
 
 type pioDecomp struct {
@@ -112,18 +112,18 @@ type pioDecomp struct {
 }
 
 type pioFile struct {
-	id      int32 // of sys
+	id      int32 // id of sys
 	sys     *pioSystem
 	f       *pio.File
-	handler int32 // 0: the system's
-	format  int32 // netCDF's number of the wanted format; 0: the file's
-	nc4     bool  // by an I/O type of netCDF-4, of what can have its settings
+	handler int32 // 0: the system's handler
+	format  int32 // netCDF's number of the requested format; 0: the file's
+	nc4     bool  // opened with a netCDF-4 I/O type, in a format that can have its settings
 	write   bool
-	late    int // the number of variables that have been through enddef, or were there
+	late    int // number of variables that existed at opening or at the last enddef
 	storage map[int32]*storage
 }
 
-// answer gives C the code of an error, its text, and its handling.
+// answer gives C an error's code, its text, and the handling method.
 func answer(e *C.blobio_pio_failure, handler int32, err error) int32 {
 	if err == nil {
 		return 0
@@ -135,7 +135,7 @@ func answer(e *C.blobio_pio_failure, handler int32, err error) int32 {
 	return int32(codeOf(err))
 }
 
-// codeOf is pio.CodeOf with the errors of the edge.
+// codeOf is pio.CodeOf extended to errors of package edge.
 func codeOf(err error) pio.Code {
 	var c pio.Code
 	switch {
@@ -152,7 +152,7 @@ func codeOf(err error) pio.Code {
 // anyhow runs a call without a handle.
 func anyhow(e *C.blobio_pio_failure, f func() error) int32 { return answer(e, 0, safely(f)) }
 
-// onSystem runs f on an I/O system that no other call uses.
+// onSystem runs f on an I/O system, without concurrent calls on it.
 func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32 {
 	sys, err := systems.get("an I/O system", id)
 	if err != nil {
@@ -163,7 +163,7 @@ func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32
 	return answer(e, sys.handler, sys.team.together(func() error { return f(sys) }))
 }
 
-// onFile runs f on an open file whose I/O system no other call uses.
+// onFile runs f on an open file, without concurrent calls on its I/O system.
 func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 	x, err := opened.get("an open file", nc)
 	if err != nil {
@@ -178,7 +178,7 @@ func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 	return answer(e, handler, x.sys.team.together(func() error { return f(x) }))
 }
 
-// agreed makes a wrong argument of one rank an error on all, of the same code.
+// agreed makes one rank's wrong argument an error with the same code on all ranks.
 func (s *pioSystem) agreed(ctx context.Context, err error) error { return agreed(ctx, s.team.c, err) }
 
 func agreed(ctx context.Context, c comm.Comm, err error) error {
@@ -188,7 +188,7 @@ func agreed(ctx context.Context, c comm.Comm, err error) error {
 	return pio.Agree(ctx, c, err)
 }
 
-// numbered is an error of the edge with the code that package pio does not find in it.
+// numbered is an error of package edge with a code that package pio cannot derive.
 type numbered struct {
 	error
 	code pio.Code

@@ -15,23 +15,23 @@ import (
 	"blobio/pio"
 )
 
-// Storage of variables by netCDF-4: chunks, filters, byte order, caches. Blobs have none of it. A request for a file of a netCDF-4 I/O type is
-// checked, kept while the file is open, and given back; the bytes that are written stay the same.
+// Storage settings of netCDF-4 variables: chunks, filters, byte order, caches. Blobs have none of them. For a file of a netCDF-4
+// I/O type, a setting is checked, kept while the file is open, and returned by inquiries. The written bytes stay the same.
 
-// Kinds of storage, as netCDF numbers them.
+// Kinds of storage, as numbered by netCDF.
 const (
 	chunked    = 0
 	contiguous = 1
 	compact    = 2
 )
 
-// cache is a chunk cache: bytes, slots, and how likely full chunks give way, 0 to 1.
+// cache is a chunk cache: bytes, slots, and the preemption of full chunks, from 0 to 1.
 type cache struct {
 	size, elems int64
 	preemption  float32
 }
 
-// usualCache is netCDF's.
+// usualCache is netCDF's default.
 var usualCache = cache{16 << 20, 4133, 0.75}
 
 func (c cache) check() error {
@@ -41,17 +41,18 @@ func (c cache) check() error {
 	return nil
 }
 
-// storage is what was asked for one variable.
+// storage holds the settings requested for one variable.
 type storage struct {
-	way            int32 // chunked, ...; -1: not asked for
+	way            int32 // chunked, ...; -1: not requested
 	chunks         []int64
 	filters        []filter
 	endian         int32
-	quantize, keep int32 // mode and significant digits or bits
+	quantize, keep int32 // quantization mode, and significant digits or bits
 	cache          cache
 }
 
-// onStorage runs f on a variable of a file of a netCDF-4 I/O type. The I/O type is looked at first, as in PIO, then the variable. define: f is a definition.
+// onStorage runs f on a variable of a file of a netCDF-4 I/O type. Like PIO, it checks the I/O type before the variable. define
+// means that f is a definition.
 func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFile, *pio.Var, *storage) error) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		format, err := x.f.Format()
@@ -88,7 +89,7 @@ func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFil
 	})
 }
 
-// lengths returns the lengths of the dimensions of a variable, 0 for the record dimension.
+// lengths returns the lengths of a variable's dimensions, 0 for the record dimension.
 func lengths(x *pioFile, w *pio.Var) ([]int64, error) {
 	_, _, _, unlimited, err := x.f.Counts()
 	n := make([]int64, len(w.Dims))
@@ -145,7 +146,7 @@ func blobioGoPioInqChunking(nc, v int32, wayp, sizesp uintptr, e *C.blobio_pio_f
 				way = chunked
 			}
 		}
-		if way == chunked && sizes == nil { // one record, and whole
+		if way == chunked && sizes == nil { // one whole record per chunk
 			for _, n := range dims {
 				sizes = append(sizes, max(n, 1))
 			}
@@ -173,12 +174,12 @@ func blobioGoPioInqEndian(nc, v int32, endianp uintptr, e *C.blobio_pio_failure)
 //export blobioGoPioDefQuantize
 func blobioGoPioDefQuantize(nc, v, mode, keep int32, e *C.blobio_pio_failure) int32 {
 	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
-		most := int32(7) // significant decimal digits of float
+		most := int32(7) // significant decimal digits of a float
 		switch {
 		case w.Type != cdf5.Float && w.Type != cdf5.Double || mode < 0 || mode > 3:
 			return edge.Usage("%s: quantize mode %d of %q, a %v, want 0 to 3 of a float or double", x.f.Path(), mode, w.Name, w.Type)
 		case mode == 3 && w.Type == cdf5.Float:
-			most = 23 // bits of the mantissa
+			most = 23 // bits of a float's mantissa
 		case mode == 3:
 			most = 52
 		case w.Type == cdf5.Double:
@@ -201,7 +202,7 @@ func blobioGoPioInqQuantize(nc, v int32, modep, keepp uintptr, e *C.blobio_pio_f
 	})
 }
 
-// exchange stores the values of a cache, or with set takes them from there.
+// exchange stores the values of a cache for C or, with set, reads them from C.
 func (c *cache) exchange(set int32, sizep, elemsp, preemptionp uintptr) error {
 	if set == 0 {
 		return errors.Join(edge.Store(sizep, c.size), edge.Store(elemsp, c.elems), edge.Store(preemptionp, c.preemption))
@@ -233,7 +234,7 @@ func blobioGoPioVarCache(nc, v, set int32, sizep, elemsp, preemptionp uintptr, e
 	})
 }
 
-// Of the variables of files that are created or opened later.
+// Applies to variables of files that are created or opened later.
 //
 //export blobioGoPioCache
 func blobioGoPioCache(id, iotype, set int32, sizep, elemsp, preemptionp uintptr, e *C.blobio_pio_failure) int32 {

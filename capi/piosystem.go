@@ -18,7 +18,7 @@ import (
 	"blobio/pio"
 )
 
-// bufferLimit is the most bytes that a rank keeps before it writes them; negative: package pio's default.
+// bufferLimit is the maximum number of bytes that a rank buffers before a write; negative: package pio's default.
 var bufferLimit atomic.Int64
 
 func init() { bufferLimit.Store(-1) }
@@ -37,9 +37,9 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 			switch {
 			case out == 0:
 				err = edge.Usage("the address for the I/O system id is NULL")
-			case iotasks < 1 || stride < 1: // 0 means a default to package pio
+			case iotasks < 1 || stride < 1: // package pio would take 0 for a default
 				err = edge.Usage("%d I/O tasks with stride %d, want both at least 1", iotasks, stride)
-			case rearr < 0 || rearr > 4: // box, subset, and any and contiguous of SCORPIO; 0 for the default
+			case rearr < 0 || rearr > 4: // box, subset, and SCORPIO's any and contiguous; 0 for the default
 				err = edge.Usage("rearranger %d, want 1 to 4", rearr)
 			}
 			if err := sys.agreed(ctx, err); err != nil {
@@ -61,9 +61,9 @@ func blobioGoPioFinalize(id int32, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
 		ctx := in("PIOc_finalize")
 		var errs []error
-		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // files that the program has left open are committed
+		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // commit files that the program has left open
 			if x, err := opened.get("", nc); err == nil {
-				errs = append(errs, x.f.Close(in("PIOc_closefile"))) // other ranks may have closed it by itself
+				errs = append(errs, x.f.Close(in("PIOc_closefile"))) // another rank may have closed it in its own call
 				opened.drop(nc)
 			}
 		}
@@ -88,7 +88,7 @@ func blobioGoPioSystemOf(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error { return edge.Store(out, x.id) })
 }
 
-// handle sets the error handling, and stores the former one.
+// handle sets the error handling method and stores the former one.
 func handle(method int32, old int32, oldp uintptr, set func(int32)) error {
 	if method > handleInternal || method < handleReturn {
 		return edge.Usage("error handling %d, want %d to %d", method, handleReturn, handleInternal)
@@ -114,7 +114,7 @@ func blobioGoPioFileHandler(nc, method int32, oldp uintptr, e *C.blobio_pio_fail
 	})
 }
 
-// formHint is the hint that sets the form of the files. All other hints are for MPI and ignored.
+// formHint is the hint that sets the form of the files. All other hints are for MPI and are ignored.
 const formHint = "blobio_pio"
 
 //export blobioGoPioHint
@@ -136,7 +136,7 @@ func blobioGoPioHint(id int32, namep, valuep uintptr, e *C.blobio_pio_failure) i
 	})
 }
 
-// Not collective. A negative limit only asks, and 0 buffers nothing. The old one is usual unless a program has set one.
+// Not collective. A negative limit only inquires, and 0 turns buffering off. The old limit is usual unless a program has set one.
 //
 //export blobioGoPioBufferLimit
 func blobioGoPioBufferLimit(limit, usual int64, oldp uintptr, e *C.blobio_pio_failure) int32 {
@@ -164,7 +164,7 @@ func blobioGoPioRefuse(id, code int32, textp uintptr, e *C.blobio_pio_failure) i
 	return onSystem(id, e, func(*pioSystem) error { return refuse() })
 }
 
-// wide reads n numbers of C's int.
+// wide reads n numbers of C type int.
 func wide(what string, p uintptr, n int32) ([]int64, error) {
 	v, err := edge.Slice[int32](p, int64(n))
 	if err != nil {
@@ -177,14 +177,15 @@ func wide(what string, p uintptr, n int32) ([]int64, error) {
 	return out, nil
 }
 
-// array is the arguments of a decomposition that describe its array.
+// array holds the arguments that describe the array of a decomposition.
 type array struct {
 	ndims int32
 	dims  uintptr
-	out   uintptr // for the handle of the decomposition
+	out   uintptr // address for the handle of the decomposition
 }
 
-// decomp makes a decomposition and stores its handle: more reads the other arguments, make gets the lengths of the dimensions. Collective.
+// decomp makes a decomposition and stores its handle. more reads the other arguments. make gets the lengths of the dimensions.
+// Collective.
 func (s *pioSystem) decomp(ctx context.Context, a array, more func() error, make func(dims []int64) (*pio.Decomp, error)) error {
 	dims, err := wide("lengths of dimensions", a.dims, a.ndims)
 	if a.out == 0 {

@@ -17,21 +17,21 @@ import (
 	"blobio/scr"
 )
 
-// checkpoints is the use of SCR by this process: SCR's calls have no handle.
+// checkpoints is this process's SCR session: SCR's calls have no handle.
 var checkpoints struct {
 	mu     sync.Mutex
-	params *scr.Params // of SCR_Config, before SCR_Init
+	params *scr.Params // from SCR_Config, before SCR_Init
 	s      *scr.Session
 	team   team
 }
 
-// Where several ranks stand for nodes, on one machine: the name of this rank's node, and its directory.
+// Environment variables for several simulated nodes on one machine: the name of this rank's node, and its directory.
 const (
 	envNode    = "BLOBIO_NODE"
 	envNodeDir = "BLOBIO_NODE_DIR"
 )
 
-// alone runs f while no other thread is in a call of SCR.
+// alone runs f while no other thread is in an SCR call.
 func alone(e *C.blobio_scr_failure, f func() error) int32 {
 	checkpoints.mu.Lock()
 	defer checkpoints.mu.Unlock()
@@ -43,7 +43,7 @@ func alone(e *C.blobio_scr_failure, f func() error) int32 {
 	return int32(edge.CodeOf(err))
 }
 
-// inSession runs f, a collective of the session.
+// inSession runs f, a collective call of the session.
 func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *scr.Session) error) int32 {
 	return alone(e, func() error {
 		if checkpoints.s == nil {
@@ -53,7 +53,7 @@ func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *sc
 	})
 }
 
-// settings returns the parameters that SCR_Config sets.
+// settings returns the parameters set by SCR_Config.
 func settings(env []string) (*scr.Params, error) {
 	if checkpoints.s != nil {
 		return checkpoints.s.Params(), nil
@@ -67,7 +67,7 @@ func settings(env []string) (*scr.Params, error) {
 	return checkpoints.params, nil
 }
 
-// variable is a variable of the environment. It is C's: the program may have changed it since Go has read it.
+// variable returns a variable of the C environment. The program may have changed it since Go read its own copy.
 func variable(env []string, name string) string {
 	for _, e := range env {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {
@@ -102,7 +102,7 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 			return err
 		})
 		if err != nil {
-			_ = t.leave(ctx) // the first error is the one to know
+			_ = t.leave(ctx) // the first error is the important one
 			return err
 		}
 		checkpoints.team, checkpoints.params = t, nil
@@ -168,7 +168,7 @@ func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure)
 	})
 }
 
-// putFlag stores what all ranks have been answered. A rank without a place for it has taken part.
+// putFlag stores the answer that all ranks have got. A NULL flag is an error on this rank, which has still taken part.
 func putFlag(flagp uintptr, yes bool, err error) error {
 	if err == nil && flagp == 0 {
 		err = edge.Usage("flag is NULL")
@@ -179,7 +179,7 @@ func putFlag(flagp uintptr, yes bool, err error) error {
 	return edge.Store(flagp, int32(bit(yes)))
 }
 
-// putName stores the name of a checkpoint where the caller wants it.
+// putName stores the name of a checkpoint at the caller's address.
 func putName(namep uintptr, size int64, name string) error {
 	if namep == 0 {
 		return nil
@@ -257,7 +257,7 @@ func blobioGoScrShouldExit(flagp uintptr, e *C.blobio_scr_failure) int32 {
 	})
 }
 
-// onDataset runs f, a collective, on the dataset of a name.
+// onDataset runs f, a collective call, on the dataset with the given name.
 func onDataset(e *C.blobio_scr_failure, call string, namep uintptr, f func(*scr.Session, context.Context, string) error) int32 {
 	return inSession(e, call, func(ctx context.Context, s *scr.Session) error {
 		name, err := edge.String("name", namep)

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// scrLibrary is library with the API of SCR.
+// scrLibrary builds the library with the SCR API.
 func scrLibrary(t *testing.T, mpi string) string {
 	t.Helper()
 	need(t, "pkg-config")
@@ -20,7 +20,7 @@ func scrLibrary(t *testing.T, mpi string) string {
 	return dir
 }
 
-// The library exports what scr.h declares, and one name of Fortran for each of its calls; the header is C and C++.
+// The library must export the functions of scr.h, and one Fortran name for each. The header must be valid C and C++.
 func TestHeaderOfSCR(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gcc", "g++", "nm", "mpicc.openmpi")
@@ -48,7 +48,7 @@ func TestHeaderOfSCR(t *testing.T) {
 	}
 }
 
-// A program of SCR is killed, restarted, loses a node and restarts, with names of files that are the same in all checkpoints.
+// An SCR program is killed, restarts, loses a node and restarts again. All its checkpoints use the same file names.
 func TestSCRUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun, ranks string }{
@@ -59,7 +59,7 @@ func TestSCRUnderMPI(t *testing.T) {
 			need(t, c.mpicc, c.mpirun, "timeout", "sh")
 			program := compile(t, c.mpicc, "testdata/scr.c", scrLibrary(t, c.mpi), "blobio_scr", "-Iscr", "-Wl,--no-as-needed", "-lblobio_mpi")
 			for name, settings := range map[string][]string{
-				"bypass":  nil, // by default
+				"bypass":  nil, // the default
 				"partner": {"SCR_CACHE_BYPASS=0", "SCR_FLUSH=0", "SCR_COPY_TYPE=PARTNER", "SCR_CACHE_SIZE=2"},
 				"xor":     {"SCR_CACHE_BYPASS=0", "SCR_FLUSH=2", "SCR_COPY_TYPE=XOR"},
 			} {
@@ -75,9 +75,9 @@ func TestSCRUnderMPI(t *testing.T) {
 						run(t, "env", append(slices.Clone(env), "sh", "-c", line)...)
 					}
 					job(c.ranks, "0", "3")
-					os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has said that it ended well
+					os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has recorded a normal end
 					killed(3, 4)
-					if settings != nil { // files of a bypassed checkpoint are not on the node
+					if settings != nil { // the node has no files of a bypassed checkpoint
 						if err := os.RemoveAll(filepath.Join(dir, "node1")); err != nil {
 							t.Fatal(err)
 						}
@@ -92,7 +92,7 @@ func TestSCRUnderMPI(t *testing.T) {
 	}
 }
 
-// A program of Fortran with scrf.h restarts from its last checkpoint.
+// A Fortran program with scrf.h restarts from its last checkpoint.
 func TestSCROfFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpif90.openmpi", "mpirun.openmpi", "timeout", "env")
@@ -102,6 +102,6 @@ func TestSCROfFortran(t *testing.T) {
 	for _, steps := range [][]string{{"0", "2"}, {"2", "4"}} {
 		run(t, "env", "SCR_USER_NAME=me", "SCR_JOB_ID=7", "SCR_CNTL_BASE="+dir+"/cntl", "SCR_CACHE_BASE="+dir+"/cache",
 			"timeout", "120", "mpirun.openmpi", "-n", "2", program, dir+"/prefix", steps[0], steps[1])
-		os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has said that it ended well
+		os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has recorded a normal end
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// The model of examples/shallow-water writes the same files in one run of 4 ranks and in two, where 7 ranks continue what 4 have begun.
+// The model of examples/shallow-water must write the same files in one run of 4 ranks and in two runs, where 7 ranks continue the
+// run of 4.
 func TestShallowWater(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpif90.openmpi", "mpirun.openmpi", "timeout")
@@ -35,7 +36,7 @@ func TestShallowWater(t *testing.T) {
 	}
 }
 
-// wholeFile is the ordinary netCDF file of what the model wrote.
+// wholeFile returns the ordinary netCDF file of the model's output.
 func wholeFile(t *testing.T, dir, name, form string) []byte {
 	t.Helper()
 	path := filepath.Join(dir, name)

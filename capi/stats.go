@@ -14,10 +14,11 @@ import (
 	"blobio/comm"
 )
 
-// statsVariable is the environment variable for a line of bytes and times about each file that is closed, on standard error.
+// statsVariable is the environment variable that requests a line of byte counts and times for each closed file, on standard
+// error.
 const statsVariable = "BLOBIO_STATS"
 
-// statsOut is where the line goes; nil: there is none.
+// statsOut returns the destination of the line; nil: no line.
 func statsOut() (io.Writer, error) {
 	switch v := os.Getenv(statsVariable); v {
 	case "", "0":
@@ -29,13 +30,13 @@ func statsOut() (io.Writer, error) {
 	}
 }
 
-// stats are bytes that were put, and the time that calls on a writer took.
+// stats counts put bytes and the time of calls on a writer.
 type stats struct {
 	out    io.Writer // nil: no line
 	bytes  int64
-	define time.Duration // enddef
+	define time.Duration // time of enddef
 	put    time.Duration
-	commit time.Duration // flush, commit, and what waits for them
+	commit time.Duration // time of flush, commit, and their waits
 	close  time.Duration
 }
 
@@ -51,7 +52,7 @@ func (s *stats) putting(v *blob.Variable, n int64) (stop func()) {
 	return spend(&s.put)
 }
 
-// report writes the line after a close, whose error it returns. Collective.
+// report writes the line after a close and returns the close's error. Collective.
 func (s *stats) report(ctx context.Context, c comm.Comm, path string, closed error) error {
 	if s.out == nil {
 		return closed

@@ -15,7 +15,7 @@ import (
 	"blobio/ffformat/ffstore"
 )
 
-// stores are the stores of checkpoints that C has open.
+// stores are the checkpoint stores that C has opened.
 var stores edge.Table[*held[*ffstore.Store]]
 
 func openStore(t team, dirp, optp, out uintptr) error {
@@ -112,7 +112,7 @@ func blobioGoStoreList(h uintptr, most int32, ids, count uintptr, e *C.blobio_fa
 	})
 }
 
-// putList writes a list to an array of most elements, and its length.
+// putList stores up to most items of a list, and its full length.
 func putList[T any](what string, list []T, most int32, p, count uintptr) error {
 	if err := edge.Store(count, int32(min(len(list), math.MaxInt32))); err != nil || p == 0 {
 		return err

@@ -54,7 +54,7 @@ func blobioGoConvert(inp, outp, optp uintptr, e *C.blobio_failure) int32 {
 	})
 }
 
-// check runs f on each finding and counts them at countp.
+// check runs f on each finding and stores their numbers at countp.
 func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	name, err := path(pathp)
 	if err != nil {
@@ -88,7 +88,7 @@ func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	return nil
 }
 
-// findingsOf checks a dataset, an array or a store of checkpoints.
+// findingsOf checks a dataset, a versioned array or a checkpoint store.
 func findingsOf(name string, o *blob.CheckOptions) (iter.Seq[blob.Finding], error) {
 	ctx := context.Background()
 	if arrays.Is(name, nil) {
@@ -104,7 +104,7 @@ func findingsOf(name string, o *blob.CheckOptions) (iter.Seq[blob.Finding], erro
 	if _, err := ffstore.OpenView(name, nil); isDir(name) && !errors.Is(err, fault.ErrNotFormat) {
 		return ffstore.Check(ctx, name, &ffstore.Options{Quick: o.Quick, Workers: o.Workers}), nil
 	}
-	if _, err := subfile.Find(vfs.OS, name); err != nil { // there is nothing to look at
+	if _, err := subfile.Find(vfs.OS, name); err != nil { // there is nothing to check
 		return nil, err
 	}
 	return blob.Check(ctx, name, o), nil

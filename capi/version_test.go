@@ -12,7 +12,8 @@ import (
 	"blobio/internal/base/version"
 )
 
-// TestVersionsAgree: package version, the header, the version script and the pkg-config files have the same version. (This needs no compiler.)
+// TestVersionsAgree checks that package version, the header, the version script and the pkg-config files have the same version.
+// It needs no compiler.
 func TestVersionsAgree(t *testing.T) {
 	major, rest, _ := strings.Cut(version.Number, ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -78,7 +79,7 @@ func TestVersionsAgree(t *testing.T) {
 	}
 }
 
-// TestNameOfTheLibrary: the name by which programs find the shared library has the major version.
+// TestNameOfTheLibrary checks that the name of the shared library contains the major version.
 func TestNameOfTheLibrary(t *testing.T) {
 	major, _, _ := strings.Cut(version.Number, ".")
 	want := "libblobio.so." + major
@@ -101,7 +102,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// match returns the group of a pattern.
+// match returns the first group of a pattern.
 func match(t *testing.T, s, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(s)

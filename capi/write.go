@@ -19,10 +19,10 @@ import (
 	"blobio/internal/blob/dyn"
 )
 
-// errAborted is the error of the other ranks.
+// errAborted is the error that other ranks get from blobio_abort.
 var errAborted = fmt.Errorf("blobio_abort was called: %w", blob.ErrBroken)
 
-// optional is a string that may be NULL.
+// optional reads a string that may be NULL.
 func optional(what string, p uintptr) (string, error) {
 	if p == 0 {
 		return "", nil
@@ -30,7 +30,7 @@ func optional(what string, p uintptr) (string, error) {
 	return edge.String(what, p)
 }
 
-// path is a string that may not be empty.
+// path reads a string that must not be empty.
 func path(p uintptr) (string, error) {
 	s, err := edge.String("path", p)
 	if err == nil && s == "" {
@@ -40,7 +40,7 @@ func path(p uintptr) (string, error) {
 }
 
 // arguments reads the arguments of a function that opens a file, and clears the handle. A wild address is an error here, so that
-// the other ranks get it.
+// the other ranks get the error too.
 func arguments(pathp, optp, out uintptr, options func(s string) error) (name string, err error) {
 	err = safely(func() error {
 		if name, err = path(pathp); err != nil {
@@ -61,7 +61,7 @@ func arguments(pathp, optp, out uintptr, options func(s string) error) (name str
 	return name, err
 }
 
-// begin makes a file that a team writes. A wrong argument of one rank is an error on all.
+// begin opens a file for writing by a team. A wrong argument of one rank is an error on all.
 func begin(t team, add bool, pathp, optp, out uintptr) error {
 	ctx := in(map[bool]string{false: "blobio_create", true: "blobio_append"}[add])
 	var x *file
@@ -134,7 +134,7 @@ func blobioGoBeginFortran(add, fcomm int32, pathp, optp, out uintptr, e *C.blobi
 	})
 }
 
-// dof returns the holes of a variable's decomposition, nil if there are none.
+// dof returns the holes of a variable's decomposition, or nil if it has none.
 func (x *file) dof(v *blob.Variable) *edge.Dof {
 	if k := int(v.Decomp) - 1; k >= 0 && k < len(x.dofs) {
 		return x.dofs[k]
@@ -280,7 +280,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 		}
 		err = x.team.together(func() error {
 			if x.defs != nil {
-				if err := x.enddef(in("blobio_enddef")); err != nil { // which other ranks may have called by itself
+				if err := x.enddef(in("blobio_enddef")); err != nil { // another rank may have called it explicitly
 					return err
 				}
 			}

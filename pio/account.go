@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// account yields, line by line, all that must be the same on all ranks for a commit.
+// account yields, line by line, the definitions and writes that must be equal on all ranks for a commit.
 func account(f *definitions, l *log) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ok := true
@@ -40,7 +40,7 @@ func account(f *definitions, l *log) iter.Seq[string] {
 	}
 }
 
-// shown is the value of an attribute on one line.
+// shown returns the value of an attribute on one line.
 func shown(value any) string {
 	if text, ok := value.(string); ok {
 		return fmt.Sprintf("%q", text)
@@ -48,7 +48,7 @@ func shown(value any) string {
 	return fmt.Sprint(value)
 }
 
-// same is an error with the first difference unless all ranks have defined and written the same. Collective.
+// same returns an error with the first difference if ranks have different definitions or writes. Collective.
 func (f *File) same(ctx context.Context) error {
 	h := fnv.New64a()
 	for line := range account(&f.definitions, &f.log) {

@@ -9,20 +9,20 @@ import (
 	"blobio/cdf5"
 )
 
-// addition is an append to the base.
+// addition is a planned append to the base.
 type addition struct {
 	*schemaOf
 	more bool       // there are new variables
-	atts []attOfVar // that are new, or have another value
+	atts []attOfVar // new or changed attributes
 }
 
 type attOfVar struct {
-	name string // of the variable, "" of the file
+	name string // name of the variable; "": the file
 	att  cdf5.Att
 }
 
-// addition plans an append to the base; nil if more was written and defined since than records, variables with records, and attributes. With open the writer is
-// given more later than the log has now. Collective.
+// addition plans an append to the base. It returns nil if an append cannot make the changes since: new records, new record
+// variables and attributes are possible. open means that the writer will get more data than the log has now. Collective.
 func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
 	if f.base == nil || f.base.layout == blob.Canonical || !f.base.extends(&f.definitions, &f.log) {
 		return nil, nil
@@ -40,7 +40,7 @@ func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
 	return a, a.s.Err()
 }
 
-// extends is true if an append to the base can take the dimensions, the variables and the log.
+// extends reports whether an append to the base can add the dimensions, the variables and the log.
 func (b *base) extends(f *definitions, l *log) bool {
 	for i, d := range b.dims {
 		if f.dims[i] != d {
@@ -75,7 +75,7 @@ func (b *base) extends(f *definitions, l *log) bool {
 	return !slices.Contains(used[len(b.dims):], false)
 }
 
-// attributes finds the changed attributes; it returns false if an append cannot make the changes.
+// attributes finds the changed attributes. It returns false if an append cannot make the changes.
 func (a *addition) attributes() bool {
 	f, b := a.f, a.f.base
 	for i := range b.atts {
@@ -88,7 +88,7 @@ func (a *addition) attributes() bool {
 			return false
 		}
 		if _, there := a.s.VarID(name); len(list) > 0 && name != "" && !there {
-			return false // a fixed variable of a layout whose appends have records only
+			return false // a fixed variable, but the layout appends only record variables
 		}
 		for _, x := range list {
 			a.atts = append(a.atts, attOfVar{name, x})
@@ -97,7 +97,7 @@ func (a *addition) attributes() bool {
 	return true
 }
 
-// variables finds the route of each variable with records, and is false if an append cannot take one. Collective.
+// variables finds the route of each record variable. It returns false if an append cannot write one of them. Collective.
 func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
 	f, b := a.f, a.f.base
 	byShape := map[string]blob.DecompID{}
@@ -135,14 +135,14 @@ func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
 	return true, a.define()
 }
 
-// choose finds the routes of a decomposition: straight if all its variables were written by one map, else shares. Collective.
+// choose finds the routes of a decomposition: straight if one map wrote all its variables, else share. Collective.
 func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) error {
 	if len(users) == 0 {
 		return nil
 	}
 	var by *Decomp
 	for _, r := range users {
-		if len(a.f.log.of[r.v]) == 0 { // likely to be written as the others
+		if len(a.f.log.of[r.v]) == 0 { // probably written later by the same map
 			continue
 		}
 		x, err := a.f.log.straight(ctx, r.v, a.f.shape(r.v))
@@ -169,7 +169,7 @@ func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) 
 	return nil
 }
 
-// define gives the schema the new dimensions and variables.
+// define adds the new dimensions and variables to the schema.
 func (a *addition) define() error {
 	f, b := a.f, a.f.base
 	for _, d := range f.dims[len(b.dims):] {

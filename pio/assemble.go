@@ -12,19 +12,20 @@ import (
 	"blobio/internal/blob/dyn"
 )
 
-// A job is one record of a variable that is assembled from several writes over its former elements. Each rank has the part that the route gives it.
+// A job assembles one record of a variable from several writes over the record's former elements. Each rank has the part given by
+// the route.
 type job struct {
 	r      *route
 	rec    int64
 	writes []*write
-	lo, hi int64  // elements of this rank
-	buf    []byte // of them
+	lo, hi int64  // range of this rank's elements
+	buf    []byte // bytes of this rank's elements
 }
 
 func (j *job) size() int64 { return int64(j.r.v.t.Size()) }
 
-// zeros is true if elements that nobody wrote become 0: the rest of a record that only PutVars has begun, without a fill mode and a fill value. Programs rely on
-// this in files of PIO.
+// zeros reports whether unwritten elements become 0 instead of the fill value. This is so if only PutVars has written the record,
+// and the variable has neither a fill mode nor a fill value. Programs rely on this in files of PIO.
 func (j *job) zeros() bool {
 	return j.r.v.nofill && fillAtt(j.r.v) == nil && len(j.writes) > 0 && !slices.ContainsFunc(j.writes, func(w *write) bool { return w.d != nil })
 }
@@ -34,10 +35,10 @@ type assembly struct {
 	s     *System
 	base  *base
 	w     *blob.Writer
-	limit int64 // bytes of a batch
+	limit int64 // maximum bytes of a batch
 }
 
-// put assembles jobs and puts them, in batches. Collective.
+// put assembles jobs in batches and puts their records. Collective.
 func (a *assembly) put(ctx context.Context, jobs []*job) error {
 	ranks := int64(a.s.c.Size())
 	for len(jobs) > 0 {
@@ -102,7 +103,7 @@ func (a *assembly) batch(ctx context.Context, jobs []*job) error {
 	return err
 }
 
-// former reads the elements of jobs in the base, unless all of them are written over. Collective.
+// former reads the elements of jobs from the base, except for jobs that overwrite all elements. Collective.
 func (a *assembly) former(ctx context.Context, jobs []*job) error {
 	type group struct {
 		routing routing
@@ -139,7 +140,7 @@ func (a *assembly) former(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-// spread gives all ranks the root's data of variables without a decomposition. Collective.
+// spread sends the root's data of variables without a decomposition to all ranks. Collective.
 func (a *assembly) spread(ctx context.Context, jobs []*job) error {
 	var all []byte
 	some := false

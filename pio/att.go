@@ -9,10 +9,10 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// Text is characters of memory, for variables and attributes of cdf5.Char; a []byte is unsigned numbers.
+// Text holds characters in memory, for variables and attributes of cdf5.Char. In contrast, a []byte holds unsigned numbers.
 type Text []byte
 
-// attsOf returns the attributes of a variable, or with Global of the file, and its name for errors.
+// attsOf returns the attributes of a variable, or of the file for Global, and the owner's name for errors.
 func (f *definitions) attsOf(v int) (*[]cdf5.Att, string, error) {
 	if v == Global {
 		return &f.atts, f.path, f.usable()
@@ -24,8 +24,8 @@ func (f *definitions) attsOf(v int) (*[]cdf5.Att, string, error) {
 	return &x.atts, f.path + ": variable " + x.name, nil
 }
 
-// PutAtt gives a variable (Global: the file) an attribute of type t, whose values are converted: a slice of numbers, or Text for Char. An attribute
-// that is there is replaced.
+// PutAtt sets an attribute of a variable, or of the file for Global. value is a slice of numbers, or Text for Char; PutAtt
+// converts it to type t. It replaces an existing attribute.
 func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.writable(), checkName(name)); err != nil {
@@ -54,7 +54,7 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	return nil
 }
 
-// attOf makes an attribute of memory.
+// attOf makes an attribute from a value in memory.
 func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 	if !t.Valid() {
 		return cdf5.Att{}, failed(EBADTYPE, "type %d, want 1..11", t)
@@ -78,7 +78,8 @@ func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 	return cdf5.Att{Name: name, Type: t, Value: out}, nil
 }
 
-// Att returns an attribute of a variable (Global: of the file), with values of its type. It must not be changed.
+// Att returns an attribute of a variable, or of the file for Global, with values of the attribute's type. The caller must not
+// change it.
 func (f *definitions) Att(v int, name string) (cdf5.Att, error) {
 	list, what, err := f.attsOf(v)
 	if err != nil {
@@ -91,7 +92,8 @@ func (f *definitions) Att(v int, name string) (cdf5.Att, error) {
 	return *a, nil
 }
 
-// GetAtt reads an attribute into a slice of numbers, or Text of one of Char, of at least its length; values are converted.
+// GetAtt reads an attribute into a slice of numbers, or a Char attribute into Text. into must be at least as long as the
+// attribute. Values are converted.
 func (f *definitions) GetAtt(v int, name string, into any) error {
 	a, err := f.Att(v, name)
 	if err != nil {
@@ -118,7 +120,7 @@ func (f *definitions) GetAtt(v int, name string, into any) error {
 	return nil
 }
 
-// AttName returns the name of attribute i of a variable (Global: of the file).
+// AttName returns the name of attribute i of a variable, or of the file for Global.
 func (f *definitions) AttName(v, i int) (string, error) {
 	list, what, err := f.attsOf(v)
 	if err != nil {
@@ -155,7 +157,7 @@ func (f *definitions) DeleteAtt(v int, name string) error {
 	return nil
 }
 
-// RenameAtt gives an attribute another name.
+// RenameAtt renames an attribute.
 func (f *definitions) RenameAtt(v int, name, to string) error {
 	name, to = cdf5.NormalName(name), cdf5.NormalName(to)
 	if err := errors.Join(f.definable(), checkName(to)); err != nil {

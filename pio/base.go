@@ -24,24 +24,24 @@ type base struct {
 	version cdf5.Version
 	stamp   stamp
 
-	dims []dim // as they are there
+	dims []dim // dimensions in the base
 	vars []Var
-	atts [][]cdf5.Att // of vars, then of the file
+	atts [][]cdf5.Att // attributes of each variable, then of the file
 
 	r     *blob.Reader // nil: not open
 	k     *blob.Collective
 	plans map[*Decomp]*blob.ReadPlan
 }
 
-// maxPlans is how many plans of decompositions a base keeps.
+// maxPlans is the maximum number of decomposition plans that a base keeps.
 const maxPlans = 16
 
-// open keeps a Reader of the base.
+// open gives the base an open Reader.
 func (b *base) open(c comm.Comm, r *blob.Reader) {
 	b.r, b.k, b.plans = r, r.Collective(c), map[*Decomp]*blob.ReadPlan{}
 }
 
-// collective opens the base, if it is not open yet, for all ranks. Collective.
+// collective opens the base for all ranks, if necessary. Collective.
 func (b *base) collective(ctx context.Context, c comm.Comm) (*blob.Collective, error) {
 	if b.r == nil {
 		r, err := blob.OpenComm(ctx, c, b.path, nil)
@@ -53,7 +53,7 @@ func (b *base) collective(ctx context.Context, c comm.Comm) (*blob.Collective, e
 	return b.k, nil
 }
 
-// plan returns the reads of this rank by a decomposition, from element off of a record on. Collective.
+// plan returns this rank's read plan for a decomposition that starts at element off of a record. Collective.
 func (b *base) plan(ctx context.Context, d *Decomp, off int64) (*blob.ReadPlan, error) {
 	k, err := b.collective(ctx, d.s.c)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *base) close() error {
 	return r.Close()
 }
 
-// newBase is a base with the definitions as they are now.
+// newBase makes a base with the present definitions.
 func newBase(f *definitions, path string, layout blob.Layout) *base {
 	b := &base{path: path, layout: layout, version: cdf5.CDF5, dims: slices.Clone(f.dims)}
 	for _, v := range f.vars {
@@ -93,10 +93,11 @@ func newBase(f *definitions, path string, layout blob.Layout) *base {
 	return b
 }
 
-// A stamp identifies one committed state of a name; the root alone has it. "": blobs without a manifest.
+// A stamp identifies one committed state of a dataset. Only the root has it. "" stands for blobs without a manifest.
 type stamp string
 
-// stampOf is the stamp of blobs with a manifest. It stays the same when the log of a dead writer is folded into the manifest.
+// stampOf returns the stamp of blobs with a manifest. The stamp does not change when Recover moves the log of a dead writer into
+// the manifest.
 func stampOf(m *subfile.Manifest) stamp {
 	if m == nil {
 		return ""
@@ -104,12 +105,12 @@ func stampOf(m *subfile.Manifest) stamp {
 	return stamp(fmt.Sprint(m.ID, m.Records, m.Atts))
 }
 
-// stampOfFile is the stamp of an ordinary file.
+// stampOfFile returns the stamp of an ordinary file.
 func stampOfFile(info fs.FileInfo) stamp {
 	return stamp(fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
 }
 
-// read returns the stamp of the files that are there now.
+// read returns the stamp of the present files.
 func (b *base) read() (stamp, error) {
 	if b.layout == blob.Canonical {
 		info, err := os.Stat(b.path)
@@ -128,8 +129,9 @@ func (b *base) read() (stamp, error) {
 	return stampOf(state.Manifest), nil
 }
 
-// unchanged is ESTALE if another writer has changed the files since the base was made: its data would be lost. With adds an append has begun, which gives
-// blobs of another program a manifest: such a base, without a stamp, is not checked. Collective.
+// unchanged returns ESTALE if another writer has changed the files since the base was made, because a commit would lose that
+// writer's data. adds means that an append has begun. The append gives a manifest to blobs of another program, so a base without
+// a stamp is then not checked. Collective.
 func (b *base) unchanged(ctx context.Context, s *System, adds bool) error {
 	var err error
 	if s.c.Rank() == s.root() && !(adds && b.stamp == "") {

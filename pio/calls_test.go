@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 )
 
-// TestDifferentCalls: where ranks are in different collective calls, the error names both.
+// TestDifferentCalls checks that the error names both calls if ranks make different collective calls.
 func TestDifferentCalls(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -12,36 +12,36 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A Code is an error in the numbers of PIO and netCDF; errors.Is and errors.As find it in the errors of this package, and CodeOf in any error. Numbers above 0
-// come from the operating system.
+// A Code is an error number of PIO and netCDF. errors.Is and errors.As find it in the errors of this package, and CodeOf in any
+// error. Positive numbers come from the operating system.
 type Code int32
 
-// The codes: PIO_EBADID and so on.
+// The error codes, without the prefix PIO_.
 const (
 	EBADID       Code = -33 // an unknown or closed handle
-	EEXIST       Code = -35 // the file is there already
+	EEXIST       Code = -35 // the file already exists
 	EINVAL       Code = -36 // a wrong argument
-	EPERM        Code = -37 // writing to a file that was opened for reading
+	EPERM        Code = -37 // a write to a file opened for reading
 	ENOTINDEFINE Code = -38 // a definition in data mode
 	EINDEFINE    Code = -39 // data in define mode
 	EINVALCOORDS Code = -40 // an index beyond a dimension
-	EMAXDIMS     Code = -41 // a variable of more than 1024 dimensions
-	ENAMEINUSE   Code = -42 // there is a dimension or variable of the name
+	EMAXDIMS     Code = -41 // a variable with more than 1024 dimensions
+	ENAMEINUSE   Code = -42 // a dimension or variable already has the name
 	ENOTATT      Code = -43 // no such attribute
 	EBADTYPE     Code = -45 // not a type of CDF-5
 	EBADDIM      Code = -46 // no such dimension
 	EUNLIMPOS    Code = -47 // the unlimited dimension is not the first
 	ENOTVAR      Code = -49 // no such variable
-	ENOTNC       Code = -51 // the file is no dataset
+	ENOTNC       Code = -51 // the file is not a dataset
 	EUNLIMIT     Code = -54 // a second unlimited dimension
 	ECHAR        Code = -56 // text for numbers, or numbers for text
 	EEDGE        Code = -57 // start and count go beyond a dimension
 	ESTRIDE      Code = -58 // a stride below 1
 	EBADNAME     Code = -59 // a name that netCDF does not allow
 	ERANGE       Code = -60 // a value that does not fit the type
-	ENOMEM       Code = -61 // over a limit of memory
-	EVARSIZE     Code = -62 // a variable over 2^63-1 bytes
-	EDIMSIZE     Code = -63 // the length of a dimension
+	ENOMEM       Code = -61 // a memory limit is exceeded
+	EVARSIZE     Code = -62 // a variable larger than 2^63-1 bytes
+	EDIMSIZE     Code = -63 // an invalid dimension length
 	ETRUNC       Code = -64 // the file is shorter than its header requires
 
 	EVARDIMMISMATCH Code = -501 // a decomposition that does not fit the variable
@@ -57,7 +57,7 @@ var codeTexts = map[Code]string{
 	EVARDIMMISMATCH: "the decomposition does not fit the variable",
 }
 
-// Error is the code in words.
+// Error returns the description of the code.
 func (c Code) Error() string {
 	if s, ok := codeTexts[c]; ok {
 		return s
@@ -68,10 +68,10 @@ func (c Code) Error() string {
 	return fmt.Sprintf("error %d", int32(c))
 }
 
-// failed is an error with a code.
+// failed returns an error with a code.
 func failed(c Code, format string, args ...any) error { return fault.Class(c, format, args...) }
 
-// CodeOf is the code of any error, 0 of nil.
+// CodeOf returns the code of any error, 0 for nil.
 func CodeOf(err error) Code {
 	var c Code
 	var no syscall.Errno
@@ -104,7 +104,7 @@ func CodeOf(err error) Code {
 	return Code(syscall.EIO)
 }
 
-// coded is an error of another rank with its code.
+// coded is another rank's error with its code.
 type coded struct {
 	error
 	code Code
@@ -112,7 +112,7 @@ type coded struct {
 
 func (e *coded) Unwrap() []error { return []error{e.error, e.code} }
 
-// Agree is comm.Agree with codes: between processes an error keeps its text and its class, and here also its Code. Collective.
+// Agree is comm.Agree for errors with codes. An error from another process keeps its text, its class and its Code. Collective.
 func Agree(ctx context.Context, c comm.Comm, err error) error { return agree(ctx, c, err) }
 
 func agree(ctx context.Context, c comm.Comm, err error) error {
@@ -120,7 +120,7 @@ func agree(ctx context.Context, c comm.Comm, err error) error {
 	return err
 }
 
-// agreeMin is comm.AgreeMin with codes.
+// agreeMin is comm.AgreeMin for errors with codes.
 func agreeMin(ctx context.Context, c comm.Comm, err error, v ...int64) ([]int64, error) {
 	code := int64(CodeOf(err))
 	if code > 0 {

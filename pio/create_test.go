@@ -13,7 +13,7 @@ import (
 	"blobio/cdf5"
 )
 
-// TestClobber: a new file takes the place of one of any form; without clobber it does not.
+// TestClobber checks that a new file replaces an old one of any form, but not with NoClobber.
 func TestClobber(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -51,7 +51,7 @@ func TestClobber(t *testing.T) {
 	}
 }
 
-// TestEarly: what the later calls could not do is an error of the call that asks for it.
+// TestEarly checks that Create reports options that later calls cannot satisfy.
 func TestEarly(t *testing.T) {
 	dir := t.TempDir()
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -93,7 +93,7 @@ func TestEarly(t *testing.T) {
 	})
 }
 
-// TestKept: the older file is there after a file that took its place has failed.
+// TestKept checks that an older file stays if the file that should replace it fails.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -114,7 +114,7 @@ func TestKept(t *testing.T) {
 				return err
 			}
 			err = f.PutVars(ctx, 1, Part{}, []int32{8, 8, 8, 8})
-			if form == Canonical && f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // ranks differ
+			if form == Canonical && f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // the attribute differs between ranks
 				return errors.New("nothing was written ahead")
 			}
 			if err != nil || f.Close(ctx) == nil {

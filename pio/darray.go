@@ -14,15 +14,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// spot is the place of a decomposition in a variable: a record, and its first element there.
+// spot is the position of a decomposition in a variable: a record, and the first element in that record.
 type spot struct{ rec, off int64 }
 
-// stripped are the lengths other than 1.
+// stripped returns the lengths other than 1.
 func stripped(n []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(n), func(x int64) bool { return x == 1 })
 }
 
-// spot finds the place of a decomposition in a variable. Dimensions of length 1 make no difference.
+// spot finds the position of a decomposition in a variable. It ignores dimensions of length 1.
 func (f *definitions) spot(v *variable, d *Decomp) (spot, error) {
 	shape, want := f.shape(v), stripped(d.dims)
 	frame := max(v.frame, 0)
@@ -41,8 +41,8 @@ func (f *definitions) spot(v *variable, d *Decomp) (spot, error) {
 	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has %v elements, the decomposition %v", f.path, v.name, shape, d.dims)
 }
 
-// darray does the checks that are common to writing and reading by a decomposition. It returns the variable also with an error, if it and the decomposition
-// are known.
+// darray does the checks common to reads and writes by a decomposition. Even with an error, it returns the variable if variable
+// and decomposition are known.
 func (f *File) darray(v int, d *Decomp, write bool) (*variable, spot, error) {
 	if err := f.dataMode(write); err != nil {
 		return nil, spot{}, err
@@ -64,7 +64,7 @@ func (f *File) darray(v int, d *Decomp, write bool) (*variable, spot, error) {
 	return x, at, err
 }
 
-// memory checks a caller's slice against a decomposition, and returns it as a slice of its type.
+// memory checks a caller's slice against a decomposition and returns it as a slice of the decomposition's type.
 func (d *Decomp) memory(data any, least int64) (any, error) {
 	m, n, t, err := memoryOf(data)
 	if err != nil {
@@ -79,10 +79,13 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 	return m, nil
 }
 
-// WriteDarray writes the frame of a variable. data has the elements of this rank, of the decomposition's type, and may be longer than Decomp.Len; it is copied.
-// Elements that no rank has become fill, a slice of one element of the same type; nil means the variable's fill value, and so does the
-// default fill value of the decomposition's type where it does not fit the variable's. Any other value that does not fit is ERANGE on all ranks, and nothing is
-// written. Where ranks have all elements, fill is not used. Collective.
+// WriteDarray writes the current frame of a variable. data holds this rank's elements, of the decomposition's type. It may be
+// longer than Decomp.Len. WriteDarray copies it.
+//
+// Elements that no rank has become fill, a slice of one element of the same type. Nil means the variable's fill value. The
+// default fill value of the decomposition's type also means the variable's fill value if it does not fit the variable's type. Any
+// other value that does not fit is ERANGE on all ranks, and nothing is written. If the ranks have all elements, fill is ignored.
+// Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
 	x, at, err := f.darray(v, d, true)
@@ -90,7 +93,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the %d that are there", f.path, at.rec, x.name, maxRecordGap, f.records)
 	}
 	if err != nil {
-		if x != nil && d.t != x.t { // the others agree below
+		if x != nil && d.t != x.t { // the other ranks agree below
 			return agree(ctx, f.s.c, err)
 		}
 		return err
@@ -117,21 +120,21 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if f.opt.OwnFill && !x.nofill && d.t == x.t && !bytes.Equal(value, x.fill()) {
 			return failed(EINVAL, "fill value %v, want the variable's, %v", one, cdf5.View(x.t, x.fill()))
 		}
-		if d.total >= d.elems { // nothing to fill: it may be anything, and differ between ranks
+		if d.total >= d.elems { // nothing to fill: any value is allowed, even different ones
 			return nil
 		}
 		b, err := converted(x.t, d.t, cdf5.View(d.t, value))
 		if errors.Is(err, fault.ErrRange) && bytes.Equal(value, (&variable{t: d.t}).fill()) {
 			return nil
 		}
-		w.fill = slices.Clone(b) // the caller's memory may change
+		w.fill = slices.Clone(b) // the caller may change the slice
 		return err
 	}()
 	stop()
 	if err != nil {
 		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
-	if d.t != x.t { // values of any rank may not fit
+	if d.t != x.t { // any rank's values may not fit
 		if err := agree(ctx, f.s.c, err); err != nil {
 			return err
 		}
@@ -139,7 +142,8 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	return f.logged(ctx, x, err, []int64{at.rec}, []*write{w})
 }
 
-// SameRank is EVARDIMMISMATCH unless all variables have the same number of dimensions, as PIO wants of those that one call writes.
+// SameRank returns EVARDIMMISMATCH unless all variables have the same number of dimensions. PIO requires this of the variables of
+// one write call.
 func (f *File) SameRank(vars []int) error {
 	for i, v := range vars {
 		x, err := f.variable(v)
@@ -153,14 +157,15 @@ func (f *File) SameRank(vars []int) error {
 	return nil
 }
 
-// logged adds writes of records of a variable to the log. The other ranks get an error of this rank when the log is committed. Collective.
+// logged adds writes of records of a variable to the log. Other ranks get this rank's error when the log is committed.
+// Collective.
 func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64, writes []*write) error {
 	var more int64
 	for _, w := range writes {
 		more += w.size
 	}
 	elems, most := product(f.shape(v)), more
-	if w := writes[0]; !w.whole() || w.n != elems { // is assembled with the rest of the record
+	if w := writes[0]; !w.whole() || w.n != elems { // needs the rest of the record to assemble
 		most = max(more, elems/int64(f.s.c.Size())*int64(v.t.Size()))
 	}
 	if most > f.opt.Memory {
@@ -179,14 +184,15 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 			f.records = max(f.records, recs[i]+1)
 		}
 	}
-	if f.log.bytes > f.opt.Buffer { // on all ranks, whatever is wrong on this one
+	if f.log.bytes > f.opt.Buffer { // on all ranks, even if this rank has an error
 		return cmp.Or(err, f.spill(ctx))
 	}
 	return err
 }
 
-// ReadDarray reads the frame of a variable by any decomposition. into is a slice of the decomposition's type of at least Decomp.Len elements; elements that are in
-// no file stay as they are. Elements that nobody wrote are the variable's fill value. Earlier writes are committed first. Collective.
+// ReadDarray reads the current frame of a variable by any decomposition. into is a slice of the decomposition's type with at
+// least Decomp.Len elements. Elements of into that the map does not place in the array stay unchanged. Unwritten elements read as
+// the variable's fill value. ReadDarray first commits earlier writes. Collective.
 func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error {
 	ctx = comm.In(ctx, "File.ReadDarray")
 	if err := f.usable(); err != nil {

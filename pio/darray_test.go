@@ -12,7 +12,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestStraight: writes by decompositions are in the files as each rank had them, without communication; only other writes are shared anew.
+// TestStraight checks that the files hold writes by decompositions as each rank passed them, without communication. Only other
+// writes are redistributed.
 func TestStraight(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -52,7 +53,8 @@ func TestStraight(t *testing.T) {
 	}
 }
 
-// TestLimits: more than FileOptions.Memory at once is an error; beyond FileOptions.Buffer data go to the files before they are committed.
+// TestLimits checks that one write over FileOptions.Memory is an error, and that data over FileOptions.Buffer go to the files
+// before the commit.
 func TestLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	var line strings.Builder
@@ -69,7 +71,7 @@ func TestLimits(t *testing.T) {
 		all := []error{wants("too much", f.PutVars(ctx, 0, Part{}, make([]int32, 1000)), ENOMEM)}
 		small, err := begun(ctx, s, path+".small", 1000, with(func(o *FileOptions) { o.Memory = 1000 }))
 		all = append(all, err, wants("a part of too much", small.PutVars(ctx, 0, Part{Start: []int64{5}, Count: []int64{1}}, []int32{1}), ENOMEM), small.Close(ctx))
-		// Records of 4000 bytes: 16 may be left out in any case.
+		// Records have 4000 bytes: a gap of 16 records is always allowed.
 		gap := func(rec int64) error {
 			return errors.Join(small.SetFrame(1, rec), small.WriteDarray(ctx, 1, d, data, nil))
 		}
@@ -82,7 +84,7 @@ func TestLimits(t *testing.T) {
 		all = append(all, wants("a gap of much", gap(21), EINVALCOORDS), wants("the same", put(21), EINVALCOORDS), gap(20), wants("further", put(42), EINVALCOORDS), put(41))
 		all = append(all, small.Close(ctx))
 		huge, err := begun(ctx, s, path+".huge", 1<<50, &quick) // never closed
-		for _, n := range []int64{1 << 40, 1 << 50} {           // one element of memory
+		for _, n := range []int64{1 << 40, 1 << 50} {           // only one element in memory
 			put := huge.PutVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{n}, Imap: []int64{0}}, []int32{1})
 			all = append(all, err, wants("put of much by imap", put, ENOMEM), wants("get", huge.GetVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{n}, Imap: []int64{0}}, []int32{1}), ENOMEM))
 		}
@@ -115,8 +117,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestFillValues: the default fill value of a decomposition's type that does not fit the variable's type is the variable's; others must fit. With OwnFill they
-// must be the variable's, if it is filled.
+// TestFillValues checks that a decomposition type's default fill value becomes the variable's if it does not fit the variable's
+// type. Other fill values must fit. With OwnFill they must equal the variable's, if the variable is filled.
 func TestFillValues(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "a.nc")
@@ -128,7 +130,7 @@ func TestFillValues(t *testing.T) {
 			if err := errors.Join(f.Redef(), f.DefVarFill(0, false, []int32{-5}), f.DefVarFill(1, true, nil), f.EndDef()); err != nil {
 				return err
 			}
-			place := []int64{int64(s.c.Rank()) + 1} // 4 is nobody's
+			place := []int64{int64(s.c.Rank()) + 1} // no rank owns element 4
 			ints, err1 := s.InitDecomp(ctx, cdf5.Int, []int64{4}, place, false)
 			floats, err2 := s.InitDecomp(ctx, cdf5.Float, []int64{4}, place, false)
 			whole, err3 := s.InitDecomp(ctx, cdf5.Int, []int64{4}, []int64{4}, true)

@@ -12,33 +12,33 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// A Decomp is PIO's decomposition: the elements of an array that each rank has, in the order of its memory. It does not change, belongs to its
-// System, and may be used for any file and variable of fitting dimensions, also after Close.
+// A Decomp is PIO's decomposition: each rank's elements of an array, in the order of the rank's memory. It is immutable and
+// belongs to its System. Any file and variable with matching dimensions can use it, also after Close.
 type Decomp struct {
 	s        *System
 	t        cdf5.Type
 	dims     []int64
-	elems    int64 // of dims
+	elems    int64 // number of elements of dims
 	compdof  []int64
-	readonly bool // WriteDarray refuses it
+	readonly bool // WriteDarray rejects it
 
-	runs  []decomp.Req // of the array, sorted, each element once, none beyond the end of a row
-	kept  int64        // elements of runs
-	spans []span       // of memory that are in the file; nil with place
-	place []int64      // where not sorted or repeated: of each element of memory its number in runs, -1 of a hole
+	runs  []decomp.Req // of the array: sorted, without repetition, none beyond the end of a row
+	kept  int64        // number of elements in runs
+	spans []span       // spans of memory that are in the file; nil if place is set
+	place []int64      // if unsorted or repeated: the index in runs of each element of memory, -1 for a hole
 
-	key   [2]uint64 // the same for decompositions of the same map of all ranks
+	key   [2]uint64 // equal for decompositions with the same maps on all ranks
 	total int64     // sum of kept over all ranks
-	most  int64     // greatest kept of a rank
-	once  int8      // 1: no element has two owners, -1: one has; 0: not known
+	most  int64     // maximum of kept over all ranks
+	once  int8      // 1: no element has two owners, -1: some element has; 0: unknown
 }
 
-// span is n elements of memory from at on.
+// span is n elements of memory, starting at at.
 type span struct{ at, n int64 }
 
-// InitDecomp makes a decomposition of elements of type t over an array of dims, slowest first. compdof has for each element of the rank's memory its
-// place in the array, in C order and counted from 1, or 0 for an element that is in no file. compdof is kept, and must not be changed. With readOnly WriteDarray by
-// the decomposition is EINVAL. Collective.
+// InitDecomp makes a decomposition of elements of type t over an array of dims, slowest first. For each element of the rank's
+// memory, compdof has its index in the array, in C order and from 1. 0 stands for an element that no file has. The Decomp keeps
+// compdof, and the caller must not change it. With readOnly, WriteDarray by the decomposition is EINVAL. Collective.
 func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []int64, readOnly bool) (*Decomp, error) {
 	ctx = comm.In(ctx, "System.InitDecomp")
 	if err := s.usable(); err != nil {
@@ -66,7 +66,8 @@ func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []in
 	return d, nil
 }
 
-// Wrap brings places of a map that are beyond the end of an array of dims back into it: after the last one comes the first, as in NCAR's PIO.
+// Wrap brings indices of a map that exceed an array of dims back into the array: after the last index comes the first, as in
+// NCAR's PIO.
 func Wrap(dims, compdof []int64) {
 	d := Decomp{t: cdf5.Byte, dims: dims}
 	if d.make() != nil {
@@ -79,7 +80,7 @@ func Wrap(dims, compdof []int64) {
 	}
 }
 
-// InitDecompBlock is InitDecomp of a block: count[i] elements from start[i] on, counted from 0, along each dimension. Collective.
+// InitDecompBlock is InitDecomp for a block: count[i] elements from start[i], counted from 0, along each dimension. Collective.
 func (s *System) InitDecompBlock(ctx context.Context, t cdf5.Type, dims, start, count []int64) (*Decomp, error) {
 	ctx = comm.In(ctx, "System.InitDecompBlock")
 	if err := s.usable(); err != nil {
@@ -124,16 +125,16 @@ func checkBlock(dims, start, count []int64) error {
 // Type returns the type of the elements in memory.
 func (d *Decomp) Type() cdf5.Type { return d.t }
 
-// Dims returns the lengths of the array's dimensions, slowest first. The result must not be changed.
+// Dims returns the lengths of the array's dimensions, slowest first. The caller must not change the result.
 func (d *Decomp) Dims() []int64 { return d.dims }
 
-// Map returns the compdof of InitDecomp on this rank. It must not be changed.
+// Map returns this rank's compdof of InitDecomp. The caller must not change it.
 func (d *Decomp) Map() []int64 { return d.compdof }
 
-// Len returns the number of elements in this rank's memory, also of elements that are in no file.
+// Len returns the number of elements in this rank's memory, including elements that no file has.
 func (d *Decomp) Len() int64 { return int64(len(d.compdof)) }
 
-// make checks the arguments and makes the runs of this rank.
+// make checks the arguments and makes this rank's runs.
 func (d *Decomp) make() error {
 	if !d.t.Valid() {
 		return failed(EBADTYPE, "decomposition of type %d, want 1..11", d.t)
@@ -214,10 +215,10 @@ func (d *Decomp) sort() {
 	}
 }
 
-// element is one of memory, at i, with its place p in the array.
+// element is an element of memory at index i, with its index p in the array.
 type element struct{ p, i int64 }
 
-// sorted returns elements by place, in a stable order. It sorts digit by digit, since maps are long. limit is the greatest place.
+// sorted sorts elements by p, in a stable order. It is a radix sort, since maps are long. limit is the maximum p.
 func sorted(list []element, limit int64) []element {
 	const bits = 11
 	other := make([]element, len(list))

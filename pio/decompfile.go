@@ -12,10 +12,10 @@ import (
 	"blobio/comm"
 )
 
-// DecompInfo is the description in a decomposition file.
+// DecompInfo is the description stored in a decomposition file.
 type DecompInfo struct {
 	Title, History string // "": none; at most MaxName bytes
-	Fortran        bool   // the program that made it counts dimensions from the fastest one
+	Fortran        bool   // the program that made the file counts dimensions from the fastest one
 }
 
 // Names in decomposition files.
@@ -25,7 +25,7 @@ const (
 	varSizes, varLens, varMap                   = "global_size", "maplen", "map"
 )
 
-// rootPath is the path that the root has, as in PIO: programs make names of their rank. Collective.
+// rootPath returns the root's path on all ranks, as PIO does: some programs put their rank into the name. Collective.
 func (s *System) rootPath(ctx context.Context, path string) (string, error) {
 	b := []byte(path)
 	if s.c.Rank() != s.root() {
@@ -35,8 +35,8 @@ func (s *System) rootPath(ctx context.Context, path string) (string, error) {
 	return string(b), err
 }
 
-// WriteDecomp writes a decomposition file, an ordinary netCDF file with the names of PIO's. The path of rank SystemOptions.Base counts. With noClobber an
-// existing file is EEXIST. Collective.
+// WriteDecomp writes a decomposition file: an ordinary netCDF file with PIO's names. All ranks use the path of rank
+// SystemOptions.Base. With noClobber an existing file is EEXIST. Collective.
 func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info DecompInfo, noClobber bool) error {
 	ctx = comm.In(ctx, "System.WriteDecomp")
 	if err := s.usable(); err != nil {
@@ -72,7 +72,7 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	if err != nil {
 		return err
 	}
-	// Texts end with a NUL, as PIO's do.
+	// Texts end with a NUL, as in PIO.
 	text := func(name, value string) {
 		err = errors.Join(err, f.PutAtt(Global, name, cdf5.Char, Text(value+"\x00")))
 	}
@@ -108,14 +108,15 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	return errors.Join(err, f.Close(ctx))
 }
 
-// blocksOf is a decomposition of an array with one row for each rank; the rank has the first n elements of its row. Collective.
+// blocksOf makes a decomposition of an array with one row for each rank; the rank has the first n elements of its row.
+// Collective.
 func blocksOf(ctx context.Context, s *System, row, n int64) (*Decomp, error) {
 	p, r := int64(s.c.Size()), int64(s.c.Rank())
 	return s.InitDecompBlock(ctx, cdf5.Int64, []int64{p, row}, []int64{r, 0}, []int64{1, n})
 }
 
-// ReadDecomp makes a decomposition, of elements of type t, from a file that WriteDecomp or PIO has written for the same number of ranks. The path
-// of rank SystemOptions.Base counts. Collective.
+// ReadDecomp makes a decomposition of elements of type t from a file. WriteDecomp or PIO has written the file for the same number
+// of ranks. All ranks use the path of rank SystemOptions.Base. Collective.
 func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *Decomp, info DecompInfo, err error) {
 	ctx = comm.In(ctx, "System.ReadDecomp")
 	if err := s.usable(); err != nil {
@@ -171,7 +172,7 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 	return d, info, err
 }
 
-// textOf is an attribute of the file without its final NULs, "" if there is none.
+// textOf returns an attribute of the file without trailing NULs, "" if the file lacks it.
 func textOf(f *File, name string) string {
 	a, err := f.Att(Global, name)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// Global stands for a variable where the attributes of the file are meant.
+// Global selects the attributes of the file instead of a variable's.
 const Global = -1
 
 // Unlimited is the length of the record dimension in DefDim.
 const Unlimited int64 = 0
 
-// definitions are the dimensions, variables and attributes of a file, as this rank knows them.
+// definitions are the dimensions, variables and attributes of a file that this rank knows.
 type definitions struct {
 	mode
 	dims    []dim
 	vars    []*variable
-	atts    []cdf5.Att // of the file
-	records int64      // with the records that are not written yet
-	changed bool       // since the last commit, or since the writer began
-	nofill  bool       // of variables that are defined next
+	atts    []cdf5.Att // attributes of the file
+	records int64      // including records not yet written
+	changed bool       // since the last commit, or since the open writer began
+	nofill  bool       // for variables defined from now on
 }
 
 // dim is a dimension.
@@ -40,14 +40,14 @@ type variable struct {
 	dims   []int
 	atts   []cdf5.Att
 	nofill bool
-	frame  int64  // of SetFrame; -1: none
-	stored string // its name in the base; "": it is not there
+	frame  int64  // set by SetFrame; -1: none
+	stored string // name in the base; "": not in the base
 }
 
-// MaxName is the most bytes of a name, and of the texts in a decomposition file.
+// MaxName is the maximum number of bytes of a name, and of a text in a decomposition file.
 const MaxName = 256
 
-// checkName is an error if netCDF forbids a name; for one that is too long, PIO's code.
+// checkName returns an error if netCDF forbids a name. A name that is too long gets PIO's code.
 func checkName(name string) error {
 	if len(name) > MaxName {
 		return failed(EINVAL, "name of %d bytes, want at most %d", len(name), MaxName)
@@ -59,7 +59,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// maxRank is PIO_MAX_VAR_DIMS: C and Fortran programs have room for this many dimensions of a variable.
+// maxRank is PIO_MAX_VAR_DIMS: C and Fortran programs reserve space for this many dimensions of a variable.
 const maxRank = 1024
 
 func checkRank(name string, n int) error {
@@ -90,7 +90,7 @@ func (f *definitions) DefDim(name string, n int64) (int, error) {
 	return len(f.dims) - 1, nil
 }
 
-// DefVar defines a variable of dimensions, slowest first; none make a scalar.
+// DefVar defines a variable. dims is slowest first; empty dims make a scalar.
 func (f *definitions) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
@@ -137,7 +137,7 @@ func (f *definitions) find(name string) int {
 	return slices.IndexFunc(f.vars, func(v *variable) bool { return v.name == name })
 }
 
-// SetFill sets Var.NoFill of variables that are defined from now on, and returns the former value: see DefVarFill.
+// SetFill sets Var.NoFill for variables defined from now on, and returns the former setting. See DefVarFill.
 func (f *definitions) SetFill(nofill bool) (was bool, err error) {
 	if err := f.writable(); err != nil {
 		return false, err
@@ -146,9 +146,9 @@ func (f *definitions) SetFill(nofill bool) (was bool, err error) {
 	return was, nil
 }
 
-// DefVarFill sets Var.NoFill of a variable and, unless value is nil or nofill is set, its fill value: a slice of one element of its type, which becomes the
-// attribute _FillValue. Elements that no rank wrote read as the fill value in any case, but for the rest of a record that only PutVars has begun: it is 0 with
-// nofill, unless there is a _FillValue.
+// DefVarFill sets Var.NoFill of a variable. Unless value is nil or nofill is set, it also sets the fill value, the attribute
+// _FillValue. value is a slice of one element of the variable's type. Unwritten elements read as the fill value in any case, with
+// one exception: the rest of a record that only PutVars has written is 0 with nofill, unless the variable has a _FillValue.
 func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
 	if err := f.definable(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
 	return nil
 }
 
-// RenameDim gives a dimension another name.
+// RenameDim renames a dimension.
 func (f *definitions) RenameDim(d int, name string) error {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
@@ -182,7 +182,7 @@ func (f *definitions) RenameDim(d int, name string) error {
 	return nil
 }
 
-// RenameVar gives a variable another name.
+// RenameVar renames a variable.
 func (f *definitions) RenameVar(v int, name string) error {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
@@ -210,7 +210,7 @@ func (f *definitions) variable(v int) (*variable, error) {
 	return f.vars[v], nil
 }
 
-// isRecord is true of variables with the record dimension.
+// isRecord reports whether a variable has the record dimension.
 func (f *definitions) isRecord(v *variable) bool {
 	return len(v.dims) > 0 && f.dims[v.dims[0]].n == Unlimited
 }

@@ -12,7 +12,8 @@ import (
 	"blobio/pio"
 )
 
-// Four ranks write two records of a field, each the columns that it computes; two ranks read the second record in another order.
+// Four ranks write two records of a field, each rank its own columns. Then two ranks read the second record with another
+// decomposition.
 func Example() {
 	dir, err := os.MkdirTemp("", "pio")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestCommitFails: where nothing can be written, each commit is an error on all ranks; earlier commits stay.
+// TestCommitFails checks that each commit that cannot write is an error on all ranks; earlier commits stay.
 func TestCommitFails(t *testing.T) {
 	for _, form := range []Form{Variable, Process, Canonical} {
 		for _, buffer := range []int64{0, -1} {
@@ -48,7 +48,7 @@ func TestCommitFails(t *testing.T) {
 					}
 					return s.c.Barrier(ctx)
 				}
-				// At least a part is in the files already when the directory goes, if that is possible.
+				// Write at least a part to the files, if possible, before the directory is removed.
 				if err := errors.Join(f.SetFrame(1, 1), f.WriteDarray(ctx, 1, d, []int32{4, 5, 6}, nil), move(dir, away)); err != nil {
 					return err
 				}
@@ -67,7 +67,7 @@ func TestCommitFails(t *testing.T) {
 				}
 				return move(away, dir)
 			})
-			if form == Canonical { // nothing is there before Close
+			if form == Canonical { // no file exists before Close
 				continue
 			}
 			r, err := blob.Open(t.Context(), path, nil)
@@ -82,7 +82,8 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestRanksDiffer: definitions and writes that differ between ranks are an error on all, which names the rank and both.
+// TestRanksDiffer checks that definitions or writes that differ between ranks are an error on all ranks. The error names the rank
+// and both versions.
 func TestRanksDiffer(t *testing.T) {
 	for want, do := range map[string]func(ctx context.Context, f *File, rank int) error{
 		`on rank 2 dimension 2 is "z" of length 6, on rank 0 dimension 2 is "z" of length 5`: func(_ context.Context, f *File, rank int) error {
@@ -137,7 +138,8 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer: options that differ between ranks are an error on all; the root's Buffer counts, so that all write at once.
+// TestOptionsDiffer checks that options that differ between ranks are an error on all ranks. Only Buffer may differ: all ranks
+// use the root's, so that they write together.
 func TestOptionsDiffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	for i, set := range []func(o *FileOptions, rank int){
@@ -173,8 +175,8 @@ func TestOptionsDiffer(t *testing.T) {
 	})
 }
 
-// TestOneRankWrong: a wrong argument of one rank alone is an error on all, in the same call or, for WriteDarray, in the next commit. A write that converts
-// waits for all ranks.
+// TestOneRankWrong checks that one rank's wrong argument is an error on all ranks, in the same call or, for WriteDarray, in the
+// next commit. A write that converts waits for all ranks.
 func TestOneRankWrong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {
@@ -186,7 +188,7 @@ func TestOneRankWrong(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		bad, v := s.c.Rank()/2, 0 // rank 2 is wrong
+		bad, v := s.c.Rank()/2, 0 // rank 2 passes a wrong argument
 		if bad > 0 {
 			v = 7
 		}
@@ -218,7 +220,8 @@ func TestOneRankWrong(t *testing.T) {
 	})
 }
 
-// TestOneRankFailsUnbuffered: where each write goes to the files at once, an error of one rank alone is an error of the call on all.
+// TestOneRankFailsUnbuffered checks that one rank's error is an error of the call on all ranks if each write goes to the files at
+// once.
 func TestOneRankFailsUnbuffered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {
@@ -245,7 +248,7 @@ func TestOneRankFailsUnbuffered(t *testing.T) {
 	})
 }
 
-// TestZero: values that nobody made are an error, not a panic.
+// TestZero checks that zero values are an error, not a panic.
 func TestZero(t *testing.T) {
 	ctx := t.Context()
 	var s System
@@ -270,7 +273,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestRankDies: a rank that is gone is an error of the others, wherever they are.
+// TestRankDies checks that the death of a rank is an error on the others, in any call.
 func TestRankDies(t *testing.T) {
 	gone := errors.New("gone")
 	for at := range 6 {

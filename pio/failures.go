@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// failure is a write that has failed on some ranks: a variable, a record, and the number of the call.
+// failure identifies a write that failed on some ranks: the variable, the record and the number of the call.
 type failure struct{ v, rec, call int64 }
 
-// failures are the failed writes of this rank, in order, and the error of the first.
+// failures returns this rank's failed writes in order, and the error of the first one.
 func (l *log) failures(vars []*variable) (list []failure, err error) {
 	for i, v := range vars {
 		for _, rec := range l.records(v) {
@@ -28,9 +28,9 @@ func (l *log) failures(vars []*variable) (list []failure, err error) {
 	return list, err
 }
 
-// sortOut takes failed writes out of the log, so that all ranks have the same ones. All ranks know a write that has failed on all of them. A write that has
-// failed on some is an error on all now; the other ranks have forgotten the writes that it replaced, so these go as well. dirty is true if some rank has
-// something to commit. Collective.
+// sortOut removes failed writes from the log, so that all ranks have the same writes. A write that failed on all ranks is already
+// known to all of them. A write that failed on some ranks is now an error on all. The other ranks have dropped the writes that it
+// replaced, so this rank drops them too. dirty means that some rank has something to commit. Collective.
 func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 	list, err := f.log.failures(f.vars)
 	clean := int64(1)
@@ -62,7 +62,7 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 	for _, x := range slices.SortedFunc(maps.Keys(ranks), func(a, b failure) int { return int(a.call - b.call) }) {
 		everywhere := ranks[x] == f.s.c.Size()
 		known = known && everywhere
-		if x.v >= int64(len(f.vars)) { // another rank has defined more: same finds it
+		if x.v >= int64(len(f.vars)) { // another rank has more definitions; same reports them
 			continue
 		}
 		v := f.vars[x.v]
@@ -72,7 +72,7 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 				bad = w
 			}
 		}
-		if bad == nil { // written over
+		if bad == nil { // already replaced
 			continue
 		}
 		f.log.drop(v, x.rec, func(w *write) bool {
@@ -86,7 +86,7 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 	return dirty, err
 }
 
-// recount finds the number of records anew.
+// recount recomputes the number of records.
 func (f *File) recount() {
 	f.records = 0
 	if f.base != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestFifo: a pipe is never replaced.
+// TestFifo checks that Create never replaces a pipe.
 func TestFifo(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o666); err != nil {

@@ -13,8 +13,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// A File is one rank's handle on a file that is written or read. All ranks call the same methods in the same order; the methods with a context are
-// collective. Numbers of dimensions, variables and attributes count from 0. After Close a method is EBADID.
+// A File is one rank's handle on an open file. All ranks call the same methods in the same order; methods with a context are
+// collective. Indices of dimensions, variables and attributes count from 0. After Close every method returns EBADID.
 type File struct {
 	definitions
 	s     *System
@@ -22,24 +22,24 @@ type File struct {
 	place place
 
 	base   *base   // the committed state; nil: none
-	opened *base   // the ordinary file that was opened, which Close replaces; nil: there was none
-	log    log     // later writes
-	w      *stream // a writer that is not committed yet; nil: none
-	broken error   // data are lost
+	opened *base   // the ordinary file that was opened and that Close replaces; nil: none
+	log    log     // writes since the base
+	w      *stream // an open writer, not committed; nil: none
+	broken error   // the error that lost data
 	limits limits
 	stats  stats
 }
 
-// limits decide how variables are written, in bytes.
+// limits are sizes in bytes that decide how variables are written.
 type limits struct {
-	whole int64 // a variable with records up to this size has no decomposition, unless it is written by one
-	fresh int64 // the same for a new variable, if the dataset has no decomposition of its shape
-	batch int64 // of records that a rank assembles at once, at least one
+	whole int64 // a record variable up to this size has no decomposition, unless a decomposition writes it
+	fresh int64 // the same for a new variable, if no decomposition of the dataset has its shape
+	batch int64 // records that a rank assembles at once; at least one
 }
 
 var usual = limits{whole: 64 << 10, fresh: 1 << 20, batch: 16 << 20}
 
-// usable is EBADID unless the file is open, also for a File that nobody made.
+// usable returns EBADID unless the file is open. The zero File is not open.
 func (f *File) usable() error {
 	if f == nil {
 		return failed(EBADID, "no file")
@@ -81,8 +81,8 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 	return f, nil
 }
 
-// Create begins a file. Nothing is there under its name before the first Sync or Close, and an older file stays until then. While blobs are written in the
-// place of an ordinary file, that file has the hidden name .NAME.replaced. Collective.
+// Create begins a file. No file appears under its name before the first Sync or Close, and an older file stays until then. While
+// blobs replace an ordinary file, that file has the hidden name .NAME.replaced. Collective.
 func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	ctx = comm.In(ctx, "System.Create")
 	f, err := s.newFile(ctx, path, o, false, func() error {
@@ -95,11 +95,12 @@ func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File
 	return f, nil
 }
 
-// Open opens a file for reading, with FileOptions.Write for writing too: blobs, CDF-1, CDF-2 and CDF-5 in either mode, netCDF-4 for reading.
-// The content decides the format. A file for writing that is not blobs keeps its format: Close writes it anew. Collective.
+// Open opens a file for reading, or with FileOptions.Write for writing too. The content decides the format. Blobs, CDF-1, CDF-2
+// and CDF-5 can be read and written; netCDF-4 can only be read. A file opened for writing keeps its format: Close rewrites an
+// ordinary file. Collective.
 func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	ctx = comm.In(ctx, "System.Open")
-	var was stamp // before it is opened: a later change may be in the read definitions, or not
+	var was stamp // taken before opening, so that a later change makes the stamp stale
 	f, err := s.newFile(ctx, path, o, true, func() error {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			was = stampOfFile(info)
@@ -127,7 +128,7 @@ func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, 
 	case blob.Canonical:
 		f.opt.Form, f.opt.Version, f.opened, f.base.stamp = Canonical, r.Form().Version, f.base, was
 		f.format = f.opt.Version
-		if was == "" && s.c.Rank() == s.root() { // path is its directory
+		if was == "" && s.c.Rank() == s.root() { // path may be the dataset's directory
 			f.base.stamp, _ = f.base.read() // after an error a write is ESTALE
 		}
 	}
@@ -140,7 +141,7 @@ func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, 
 	return f, nil
 }
 
-// adopt takes the definitions of an open Reader, and makes it the base.
+// adopt makes an open Reader the base and takes its definitions.
 func (f *File) adopt(r *blob.Reader) {
 	s := r.Schema()
 	for _, d := range s.Dims() {
@@ -155,12 +156,12 @@ func (f *File) adopt(r *blob.Reader) {
 	}
 	f.atts, f.records = slices.Clone(s.Attributes()), r.Records()
 	b := newBase(&f.definitions, r.Base(), r.Form().Layout)
-	_ = f.settle(b) // there is no former one
+	_ = f.settle(b) // cannot fail: there is no former base
 	b.records, b.netcdf4, b.version = f.records, r.Form().NetCDF4, r.Form().Version
 	b.open(f.s.c, r)
 }
 
-// settle replaces the base, now that the files of the new one are there.
+// settle replaces the base once the new files exist.
 func (f *File) settle(b *base) error {
 	old := f.base
 	f.base = b
@@ -170,7 +171,7 @@ func (f *File) settle(b *base) error {
 	return old.close()
 }
 
-// Format is netCDF's number of the format: 1, 2 or 5 of a CDF file, 3 of netCDF-4, and 5 of blobs, which convert to it.
+// Format returns netCDF's format number: 1, 2 or 5 for a CDF file, 3 for netCDF-4, and 5 for blobs, which convert to CDF-5.
 func (f *File) Format() (int, error) {
 	if err := f.usable(); err != nil {
 		return 0, err
@@ -184,8 +185,8 @@ func (f *File) Format() (int, error) {
 	return int(cdf5.CDF5), nil
 }
 
-// Sync commits all writes: every reader sees it, also after a crash. Of a Canonical file it is in the hidden blobs that Close converts: the file under
-// its name changes only then. If Close fails, its error names the blobs, which stay. Collective.
+// Sync commits all writes: readers see them, also after a crash. For a Canonical file Sync writes hidden blobs that Close
+// converts: the file under its name changes only at Close. If Close fails, its error names the blobs, which stay. Collective.
 func (f *File) Sync(ctx context.Context) error {
 	ctx = comm.In(ctx, "File.Sync")
 	if err := f.usable(); err != nil {
@@ -199,7 +200,7 @@ func (f *File) Sync(ctx context.Context) error {
 	return err
 }
 
-// restore ends what clear has begun, unless the first writer is still open.
+// restore undoes or completes clear, unless the first writer is still open.
 func (f *File) restore() error {
 	if f.base != nil && f.w != nil {
 		return nil
@@ -207,7 +208,7 @@ func (f *File) restore() error {
 	return f.place.restore(f.base != nil)
 }
 
-// Close commits all writes and ends the use of the file, also if it fails. Collective.
+// Close commits all writes and closes the file, even on errors. Collective.
 func (f *File) Close(ctx context.Context) error {
 	ctx = comm.In(ctx, "File.Close")
 	if err := f.usable(); err != nil {
@@ -232,7 +233,7 @@ func (f *File) Close(ctx context.Context) error {
 	return agree(ctx, f.s.c, errors.Join(err, f.base.close(), f.restore(), f.stats.report(ctx, f.s, f.path, f.opt.Stats)))
 }
 
-// convert makes the ordinary file of the blobs, and removes them. Collective.
+// convert makes the ordinary file from the blobs, and removes the blobs. Collective.
 func (f *File) convert(ctx context.Context) error {
 	defer f.stats.spend(converting)()
 	if _, err := f.base.collective(ctx, f.s.c); err != nil {
@@ -253,7 +254,7 @@ func (f *File) convert(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if got[0] < 0 { // the dataset stays until the file is whole
+	if got[0] < 0 { // the dataset stays until the file is complete
 		out = f.place.beside("new")
 	}
 	o := &blob.ConvertOptions{Version: f.opt.Version, Force: true, Durability: f.opt.Durability}

@@ -34,7 +34,7 @@ func together(t *testing.T, ranks int, f func(ctx context.Context, s *System) er
 
 var quick = FileOptions{Durability: blob.DurableNone}
 
-// with is quick with something else.
+// with returns the options quick after set has changed them.
 func with(set func(o *FileOptions)) *FileOptions {
 	o := quick
 	set(&o)
@@ -43,7 +43,7 @@ func with(set func(o *FileOptions)) *FileOptions {
 
 var forWriting = with(func(o *FileOptions) { o.Write = true })
 
-// wants is an error unless err has a code on this rank.
+// wants returns an error unless err has code c on this rank.
 func wants(what string, err error, c Code) error {
 	if got := CodeOf(err); got != c || c != 0 && (err == nil || err.Error() == "") {
 		return fmt.Errorf("%s: %v with code %d, want %d", what, err, got, c)
@@ -51,14 +51,14 @@ func wants(what string, err error, c Code) error {
 	return nil
 }
 
-// blocks is a decomposition of n elements in equal parts.
+// blocks makes a decomposition of n elements in equal parts.
 func blocks(ctx context.Context, s *System, t cdf5.Type, n int64) (*Decomp, error) {
 	p, r := int64(s.c.Size()), int64(s.c.Rank())
 	lo, hi := n*r/p, n*(r+1)/p
 	return s.InitDecompBlock(ctx, t, []int64{n}, []int64{lo}, []int64{hi - lo})
 }
 
-// begun creates a file with a dimension x of n elements, time, and variables fixed (x) and rec (time, x), of int.
+// begun creates a file with a dimension x of n elements, time, and int variables fixed (x) and rec (time, x).
 func begun(ctx context.Context, s *System, path string, n int64, o *FileOptions) (*File, error) {
 	f, err := s.Create(ctx, path, o)
 	if err != nil {
@@ -71,7 +71,7 @@ func begun(ctx context.Context, s *System, path string, n int64, o *FileOptions)
 	return f, errors.Join(err1, err2, err3, err4, f.EndDef())
 }
 
-// TestCodes: a wrong call returns PIO's code on every rank, and later calls work.
+// TestCodes checks that a wrong call returns PIO's code on every rank, and that later calls work.
 func TestCodes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -227,7 +227,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestOneRankFails: a buffer that is too short on one rank alone is an error there at once, and on all at the next sync; its write is not there, all others are.
+// TestOneRankFails checks a buffer that is too short on one rank. That rank gets the error at once, and all ranks at the next
+// sync. Only that write is lost.
 func TestOneRankFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -267,7 +268,7 @@ func TestOneRankFails(t *testing.T) {
 	})
 }
 
-// TestEachItsPart: each rank may get another part, of other records.
+// TestEachItsPart checks that each rank may read a different part, from different records.
 func TestEachItsPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -285,7 +286,7 @@ func TestEachItsPart(t *testing.T) {
 		r := int64(s.c.Rank())
 		start, count := []int64{r, r}, []int64{2, 3}
 		want := []int64{7 * r, 7*r + 1, 7*r + 2, 7*r + 6, 7*r + 7, 7*r + 8}
-		if r == 2 { // nothing
+		if r == 2 { // an empty part
 			count, want = []int64{0, 3}, []int64{}
 		}
 		got := make([]int64, len(want))
@@ -296,7 +297,8 @@ func TestEachItsPart(t *testing.T) {
 	})
 }
 
-// TestManyDimensions: programs have room for the numbers of 1024 dimensions of a variable; one of more is neither defined nor opened.
+// TestManyDimensions checks that a variable with more than 1024 dimensions can be neither defined nor opened, since programs
+// reserve space for 1024.
 func TestManyDimensions(t *testing.T) {
 	for _, form := range []Form{Variable, Canonical} {
 		path := filepath.Join(t.TempDir(), "a.nc")
@@ -311,7 +313,7 @@ func TestManyDimensions(t *testing.T) {
 			if err := errors.Join(err, most, wants("define", more, EMAXDIMS)); err != nil {
 				return err
 			}
-			f.vars[0].dims = make([]int, 1025) // a file of another program
+			f.vars[0].dims = make([]int, 1025) // as in a file of another program
 			if err := f.Close(ctx); err != nil {
 				return err
 			}
@@ -321,7 +323,8 @@ func TestManyDimensions(t *testing.T) {
 	}
 }
 
-// TestOrdinary: CDF-1, CDF-2, CDF-5 and netCDF-4 files are read by any decomposition; the CDF files are written to and keep their version.
+// TestOrdinary checks that any decomposition can read CDF-1, CDF-2, CDF-5 and netCDF-4 files. The CDF files can also be written
+// and keep their version.
 func TestOrdinary(t *testing.T) {
 	dir := t.TempDir()
 	for _, version := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {

@@ -14,7 +14,7 @@ type Var struct {
 	Dims    []int // slowest first
 	NumAtts int
 	NoFill  bool
-	Fill    any // a slice of one element of Type: its _FillValue, or netCDF's default
+	Fill    any // a slice of one element of Type: _FillValue, or netCDF's default
 }
 
 // Var describes a variable.
@@ -26,7 +26,7 @@ func (f *definitions) Var(v int) (Var, error) {
 	return Var{Name: x.name, Type: x.t, Dims: slices.Clone(x.dims), NumAtts: len(x.atts), NoFill: x.nofill, Fill: cdf5.View(x.t, x.fill())}, nil
 }
 
-// VarID returns the number of the variable of a name.
+// VarID returns the index of the variable with this name.
 func (f *definitions) VarID(name string) (int, error) {
 	if err := f.usable(); err != nil {
 		return -1, err
@@ -38,7 +38,8 @@ func (f *definitions) VarID(name string) (int, error) {
 	return v, nil
 }
 
-// Dim returns the name and the length of a dimension. The length of the record dimension is the number of records, committed or not.
+// Dim returns the name and the length of a dimension. The length of the record dimension is the number of records, including
+// uncommitted ones.
 func (f *definitions) Dim(d int) (name string, n int64, err error) {
 	if err := f.usable(); err != nil {
 		return "", 0, err
@@ -52,7 +53,7 @@ func (f *definitions) Dim(d int) (name string, n int64, err error) {
 	return f.dims[d].name, n, nil
 }
 
-// DimID returns the number of the dimension of a name.
+// DimID returns the index of the dimension with this name.
 func (f *definitions) DimID(name string) (int, error) {
 	if err := f.usable(); err != nil {
 		return -1, err
@@ -64,7 +65,7 @@ func (f *definitions) DimID(name string) (int, error) {
 	return d, nil
 }
 
-// Counts returns the numbers of dimensions, variables and attributes of the file, and the record dimension, -1 if there is none.
+// Counts returns the numbers of dimensions, variables and attributes of the file, and the index of the record dimension, or -1.
 func (f *definitions) Counts() (dims, vars, atts, unlimited int, err error) {
 	if err := f.usable(); err != nil {
 		return 0, 0, 0, -1, err
@@ -73,8 +74,8 @@ func (f *definitions) Counts() (dims, vars, atts, unlimited int, err error) {
 	return len(f.dims), len(f.vars), len(f.atts), unlimited, nil
 }
 
-// SetFrame chooses the record of a variable, counted from 0, that WriteDarray and ReadDarray mean; of a variable without records the index along its first
-// dimension, if it has one more than the decomposition.
+// SetFrame selects the record of a variable, from 0, for WriteDarray and ReadDarray. For a fixed variable with one more dimension
+// than the decomposition, frame is the index along the first dimension.
 func (f *definitions) SetFrame(v int, frame int64) error {
 	x, err := f.variable(v)
 	if err != nil {
@@ -87,7 +88,7 @@ func (f *definitions) SetFrame(v int, frame int64) error {
 	return nil
 }
 
-// AdvanceFrame goes to the next frame.
+// AdvanceFrame selects the next frame.
 func (f *definitions) AdvanceFrame(v int) error {
 	x, err := f.variable(v)
 	if err != nil {

@@ -10,30 +10,31 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// log holds the writes since the last commit, by variable and record, in the order of the calls. All ranks have the same writes, each with its own data.
+// log holds the writes since the last commit, by variable and record, in call order. All ranks have the same writes, each with
+// its own data.
 type log struct {
 	of    map[*variable]map[int64][]*write
-	bytes int64 // of a rank at most
+	bytes int64 // maximum over the ranks
 	calls int64 // so far
 }
 
 // write is the part of one record of a variable that one call writes.
 type write struct {
-	off, n int64       // n elements of the record from off on
-	d      *Decomp     // by which all of them were written, or nil
-	part   *slab.Array // without d: which elements of the record
-	data   []byte      // of the variable's type, in the order of d.runs or of part; without d of the root alone
-	fill   []byte      // with d: for elements that no rank has; nil: the variable's
-	size   int64       // bytes, of any rank at most
-	call   int64       // the same on all ranks
-	failed error       // on this rank: nothing of it is written on any
+	off, n int64       // n elements of the record, starting at off
+	d      *Decomp     // the decomposition that wrote them, or nil
+	part   *slab.Array // without d: the elements of the record
+	data   []byte      // of the variable's type, in the order of d.runs or part; without d only on the root
+	fill   []byte      // with d: for elements that no rank has; nil: the variable's fill value
+	size   int64       // bytes; the maximum over the ranks
+	call   int64       // call number, the same on all ranks
+	failed error       // error on this rank: no rank writes any of it
 }
 
-// whole is true of a write that replaces all elements [off, off+n).
+// whole reports whether the write replaces all elements [off, off+n).
 func (w *write) whole() bool { return w.d != nil || w.part.Whole() }
 
-// add adds a write, and forgets the writes that it replaces. A write that has failed on this rank may have succeeded on others: it replaces nothing here, but the
-// bytes are counted as there.
+// add adds a write and drops the writes that it replaces. A write that failed on this rank may have succeeded on others. It drops
+// no writes here, but their bytes no longer count, as on the other ranks.
 func (l *log) add(v *variable, rec int64, w *write) {
 	if l.of == nil {
 		l.of = map[*variable]map[int64][]*write{}
@@ -57,7 +58,7 @@ func (l *log) add(v *variable, rec int64, w *write) {
 	l.bytes += w.size
 }
 
-// drop forgets writes of a record.
+// drop drops the writes of a record that which selects.
 func (l *log) drop(v *variable, rec int64, which func(w *write) bool) {
 	list := slices.DeleteFunc(l.of[v][rec], func(w *write) bool {
 		gone := which(w)
@@ -71,12 +72,12 @@ func (l *log) drop(v *variable, rec int64, which func(w *write) bool) {
 	}
 }
 
-// records are the written records of a variable, in order.
+// records returns the written records of a variable, in order.
 func (l *log) records(v *variable) []int64 { return slices.Sorted(maps.Keys(l.of[v])) }
 
 func (l *log) empty() bool { return len(l.of) == 0 }
 
-// done forgets the writes of a record.
+// done drops all writes of a record.
 func (l *log) done(v *variable, rec int64) {
 	for _, w := range l.of[v][rec] {
 		l.bytes -= w.size
@@ -87,7 +88,7 @@ func (l *log) done(v *variable, rec int64) {
 	}
 }
 
-// runs yields the elements of the record that a write has, in the order of its data.
+// runs yields the runs of the record that the write covers, in the order of its data.
 func (w *write) runs(yield func(off, n int64) bool) {
 	if w.d == nil {
 		for off, n := range w.part.Runs(0, w.part.Elems()) {
@@ -104,7 +105,7 @@ func (w *write) runs(yield func(off, n int64) bool) {
 	}
 }
 
-// shifted are runs moved by off elements.
+// shifted returns runs moved by off elements.
 func shifted(runs []decomp.Req, off int64) []decomp.Req {
 	if off == 0 {
 		return runs
@@ -116,16 +117,17 @@ func shifted(runs []decomp.Req, off int64) []decomp.Req {
 	return out
 }
 
-// straight is true of a write that can go to a dataset as each rank has it: of a whole record, with the variable's own fill value where elements are missing.
+// straight reports whether the write can go to a dataset without communication. It must cover a whole record and use the
+// variable's own fill value for missing elements.
 func (w *write) straight(v *variable, elems int64) bool {
 	return w.d != nil && w.off == 0 && w.n == elems && (w.d.total >= elems || w.fill == nil || bytes.Equal(w.fill, v.fill()))
 }
 
-// straight returns the decomposition by which all of a variable was written, each record once, or nil. Collective.
+// straight returns the decomposition that wrote all of a variable, each record once, or nil. Collective.
 func (l *log) straight(ctx context.Context, v *variable, shape []int64) (*Decomp, error) {
 	var d *Decomp
 	elems := product(shape)
-	for _, rec := range l.records(v) { // in order: all ranks find the same one
+	for _, rec := range l.records(v) { // in order, so that all ranks find the same decomposition
 		list := l.of[v][rec]
 		w := list[0]
 		if len(list) > 1 || !w.straight(v, elems) || d != nil && d.key != w.d.key || len(shape) == 0 {
@@ -142,7 +144,7 @@ func (l *log) straight(ctx context.Context, v *variable, shape []int64) (*Decomp
 	return d, nil
 }
 
-// covers is true if the writes replace everything that the base has of a variable.
+// covers reports whether the writes replace all data of a variable in the base.
 func (l *log) covers(r *route) bool {
 	for rec := range r.old {
 		list := l.of[r.v][rec]

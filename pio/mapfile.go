@@ -17,7 +17,7 @@ const mapVersion = 2001
 // tagMap is the tag of messages between the root, which has the file, and the other ranks.
 const tagMap = 1
 
-// WriteMap writes dims and the maps of all ranks, in their order, as PIO's text. Collective.
+// WriteMap writes dims and the maps of all ranks, in rank order, as PIO's text. Collective.
 func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int64) error {
 	ctx = comm.In(ctx, "WriteMap")
 	if c.Rank() != 0 {
@@ -30,7 +30,7 @@ func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int
 		return agree(ctx, c, nil)
 	}
 	f, err := os.Create(path)
-	w := bufio.NewWriter(f) // keeps its first error; of no file too
+	w := bufio.NewWriter(f) // keeps its first error, also if f is nil
 	line := func(n []int64) {
 		for _, x := range n {
 			fmt.Fprint(w, x, " ")
@@ -59,7 +59,7 @@ func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int
 	return agree(ctx, c, err)
 }
 
-// ReadMap reads a file that WriteMap, or PIO, has written for at most this many ranks; further ranks have no elements. Collective.
+// ReadMap reads a file that WriteMap or PIO wrote for at most this many ranks. Further ranks have no elements. Collective.
 func ReadMap(ctx context.Context, c comm.Comm, path string) (dims, compdof []int64, err error) {
 	ctx = comm.In(ctx, "ReadMap")
 	if c.Rank() == 0 {
@@ -78,7 +78,7 @@ func ReadMap(ctx context.Context, c comm.Comm, path string) (dims, compdof []int
 	return numbers(b), compdof, err
 }
 
-// dealMap reads a text and sends each rank its map, an empty one if it has none or something is wrong.
+// dealMap reads a text file and sends each rank its map. The map is empty if the file lacks it or an error occurs.
 func dealMap(ctx context.Context, c comm.Comm, path string, dims, own func([]int64)) error {
 	f, err := os.Open(path)
 	sent := 1
@@ -144,7 +144,7 @@ func dealMap(ctx context.Context, c comm.Comm, path string, dims, own func([]int
 	return err
 }
 
-// words are numbers as bytes of a message; numbers is the reverse.
+// words encodes numbers as bytes of a message; numbers decodes them.
 func words(n []int64) []byte {
 	b := make([]byte, 0, 8*len(n))
 	for _, x := range n {

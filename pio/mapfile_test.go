@@ -15,7 +15,8 @@ import (
 	"blobio/decomp/mapfile"
 )
 
-// TestDecompFiles: decompositions are written and read back as netCDF and as text, with holes and ranks without elements; package mapfile reads the text, too.
+// TestDecompFiles checks that decompositions survive a write and a read, as netCDF and as text, with holes and ranks without
+// elements. Package mapfile can read the text too.
 func TestDecompFiles(t *testing.T) {
 	dir := t.TempDir()
 	nc, dat := filepath.Join(dir, "d.nc"), filepath.Join(dir, "d.dat")
@@ -84,7 +85,7 @@ func TestDecompFiles(t *testing.T) {
 		_, _, terr := ReadMap(ctx, s.c, dat)
 		return errors.Join(wants("other ranks", err, EINVAL), wants("fewer ranks", terr, EINVAL))
 	})
-	// A file with holes promises any number of elements.
+	// A file with holes can declare any number of elements.
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "dims", Len: 1}, {Name: "task", Len: 1}, {Name: "map_element", Len: 1 << 40}},
 		Vars: []cdf5.Var{{Name: varSizes, Type: cdf5.Int64, Dims: []int{0}}, {Name: varLens, Type: cdf5.Int64, Dims: []int{1}}, {Name: varMap, Type: cdf5.Byte, Dims: []int{1, 2}}}}
 	err = h.Layout(nil)

@@ -5,7 +5,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// memoryOf returns a caller's slice as one that cdf5 knows, its elements and their type: Char of Text.
+// memoryOf returns a caller's slice as a slice type of package cdf5, its number of elements and their type. Text has type Char.
 func memoryOf(data any) (any, int64, cdf5.Type, error) {
 	if text, ok := data.(Text); ok {
 		return []byte(text), int64(len(text)), cdf5.Char, nil
@@ -18,13 +18,13 @@ func memoryOf(data any) (any, int64, cdf5.Type, error) {
 	return data, int64(n), t, nil
 }
 
-// bytesOf is the memory of a slice that memoryOf returned.
+// bytesOf returns the bytes of a slice from memoryOf.
 func bytesOf(v any) []byte {
 	b, _ := cdf5.Bytes(v)
 	return b
 }
 
-// converted makes elements of type t of a slice, in the byte order of the machine; elements of that type are returned as they are.
+// converted converts a slice to elements of type t in the machine's byte order. It returns elements of type t without a copy.
 func converted(t, have cdf5.Type, data any) ([]byte, error) {
 	if t == have {
 		return bytesOf(data), nil
@@ -37,10 +37,10 @@ func converted(t, have cdf5.Type, data any) ([]byte, error) {
 	return b, nil
 }
 
-// mixable is true if a type of memory and a type of a file convert into each other.
+// mixable reports whether a memory type and a file type convert into each other.
 func mixable(memory, file cdf5.Type) bool { return (memory == cdf5.Char) == (file == cdf5.Char) }
 
-// pack copies the elements of memory that are in the file, of size bytes, in the order of the runs.
+// pack copies the elements of memory that are in the file, of size bytes each, in the order of the runs.
 func (d *Decomp) pack(memory []byte, size int64) []byte {
 	out := make([]byte, d.kept*size)
 	if d.place == nil {
@@ -58,7 +58,7 @@ func (d *Decomp) pack(memory []byte, size int64) []byte {
 	return out
 }
 
-// unpack is the reverse of pack: elements that are in no file stay as they are.
+// unpack is the reverse of pack. Elements that no file has stay unchanged.
 func (d *Decomp) unpack(memory, packed []byte, size int64) {
 	if d.place == nil {
 		for _, s := range d.spans {
@@ -85,5 +85,5 @@ func move(dst, src []byte, size int64) {
 	}
 }
 
-// direct is true if memory is the packed elements.
+// direct reports whether memory already holds the packed elements.
 func (d *Decomp) direct() bool { return d.place == nil && d.kept == d.Len() }

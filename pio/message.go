@@ -8,13 +8,14 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// A message has, for each job and each of its writes, the pieces of the sender that the receiver owns: their number, then for each piece its distance from the
-// end of the last piece and its length. The elements follow. The message begins with the length of the numbers.
+// A message contains, for each job and each of its writes, the sender's pieces that the receiver owns. First comes the number of
+// pieces. Each piece has its distance from the end of the previous piece and its length. The elements follow. The message begins
+// with the byte length of all these numbers.
 
-// parcel is a message that is being made.
+// parcel is a message under construction.
 type parcel struct{ numbers, data []byte }
 
-// piece is a run of elements of a write, and where they begin in its data.
+// piece is a run of elements of a write, and its start in the write's data.
 type piece struct{ off, n, at int64 }
 
 // send makes the messages to all ranks.
@@ -56,7 +57,7 @@ func send(jobs []*job, out [][]byte, root, ranks int) {
 	}
 }
 
-// receive lays the messages of all ranks over the buffers of jobs: write by write, for each the ranks in order.
+// receive copies the messages of all ranks into the buffers of jobs: write by write, and for each write in rank order.
 func receive(jobs []*job, in [][]byte) error {
 	from := make([]parcel, len(in))
 	for p, b := range in {
@@ -83,7 +84,7 @@ func receive(jobs []*job, in [][]byte) error {
 	return nil
 }
 
-// lay lays the pieces of one write over a job's buffer.
+// lay copies the pieces of one write into a job's buffer.
 func (b *parcel) lay(j *job) error {
 	n, k := binary.Uvarint(b.numbers)
 	bad := k <= 0

@@ -6,17 +6,17 @@ import (
 	"blobio/cdf5"
 )
 
-// mode is the state of a file that decides which calls it allows.
+// mode is the state of a file that determines the permitted calls.
 type mode struct {
 	path   string
 	open   bool
 	write  bool
-	auto   bool // definitions need no Redef, and a call on data ends define mode
+	auto   bool // definitions need no Redef, and a data call ends define mode
 	define bool
-	format cdf5.Version // of the ordinary file that is made; 0: CDF-5
+	format cdf5.Version // of the ordinary file to make; 0: CDF-5
 }
 
-// typed is an error unless the file can have variables and attributes of a type.
+// typed returns an error unless the file can have variables and attributes of type t.
 func (m *mode) typed(what, name string, t cdf5.Type) error {
 	if format := cmp.Or(m.format, cdf5.CDF5); !t.ValidIn(format) {
 		return failed(EBADTYPE, "%s: %s %q of type %v (%d), want 1..11 of CDF-5, 1..6 of CDF-1 and CDF-2; the file is CDF-%d", m.path, what, name, t, t, format)
@@ -24,10 +24,10 @@ func (m *mode) typed(what, name string, t cdf5.Type) error {
 	return nil
 }
 
-// Path returns the name that the file was created or opened with.
+// Path returns the name passed to Create or Open.
 func (m *mode) Path() string { return m.path }
 
-// Redef goes to define mode. Not collective, but the same on all ranks.
+// Redef enters define mode. It is not collective, but all ranks must call it.
 func (m *mode) Redef() error {
 	if err := m.writable(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (m *mode) Redef() error {
 	return nil
 }
 
-// EndDef goes to data mode. Not collective, but the same on all ranks.
+// EndDef enters data mode. It is not collective, but all ranks must call it.
 func (m *mode) EndDef() error {
 	if err := m.writable(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (m *mode) EndDef() error {
 	return nil
 }
 
-// usable is EBADID unless the file is open.
+// usable returns EBADID unless the file is open.
 func (m *mode) usable() error {
 	if m == nil || !m.open {
 		return failed(EBADID, "the file is not open")
@@ -59,7 +59,7 @@ func (m *mode) usable() error {
 	return nil
 }
 
-// writable is an error unless the file is open for writing.
+// writable returns an error unless the file is open for writing.
 func (m *mode) writable() error {
 	if err := m.usable(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (m *mode) writable() error {
 	return nil
 }
 
-// definable is an error unless definitions may change.
+// definable returns an error unless definitions may change.
 func (m *mode) definable() error {
 	if err := m.writable(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (m *mode) definable() error {
 	return nil
 }
 
-// dataMode is an error unless data may be read, or with write written. Both need complete definitions.
+// dataMode returns an error unless data may be read or, with write, written. Both need complete definitions.
 func (m *mode) dataMode(write bool) error {
 	if err := m.usable(); err != nil {
 		return err

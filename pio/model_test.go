@@ -22,7 +22,7 @@ type modelVar struct {
 	dims   []int
 	record bool
 	fill   float64
-	recs   map[int64][]float64 // of one without records only 0
+	recs   map[int64][]float64 // key: record; 0 for a fixed variable
 	atts   map[string]float64
 }
 
@@ -36,7 +36,7 @@ func (m *model) shape(v *modelVar) []int64 {
 	return n
 }
 
-// of returns a record of a variable to write to.
+// of returns a record of a variable for writing.
 func (m *model) of(v *modelVar, rec int64) []float64 {
 	if v.recs[rec] == nil {
 		v.recs[rec] = slices.Repeat([]float64{v.fill}, int(product(m.shape(v))))
@@ -60,7 +60,7 @@ func (m *model) clone() *model {
 	return c
 }
 
-// defaultFill is netCDF's fill value of a type.
+// defaultFill returns netCDF's fill value of a type.
 func defaultFill(t cdf5.Type) float64 {
 	one := make([]byte, t.Size())
 	copy(one, (&variable{t: t}).fill())

@@ -11,8 +11,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestRestOfPut: elements beside those that PutVars has written are 0 in files without a fill mode, as PIO creates them; a fill mode, a fill value or a write by a decomposition
-// makes them the fill value.
+// TestRestOfPut checks that elements not written by PutVars are 0 in files without a fill mode, as in PIO. A fill mode, a fill
+// value or a write by a decomposition makes them the fill value.
 func TestRestOfPut(t *testing.T) {
 	const usual = -2147483647
 	path := filepath.Join(t.TempDir(), "a.nc")
@@ -35,7 +35,7 @@ func TestRestOfPut(t *testing.T) {
 		for v := range 4 {
 			err = errors.Join(err, f.PutVars(ctx, v, Part{Start: []int64{2, 1}, Count: []int64{1, 1}}, []int32{7}))
 		}
-		d, derr := s.InitDecomp(ctx, cdf5.Int, []int64{4}, []int64{int64(s.c.Rank()) + 1}, false) // 4 is nobody's
+		d, derr := s.InitDecomp(ctx, cdf5.Int, []int64{4}, []int64{int64(s.c.Rank()) + 1}, false) // no rank owns element 4
 		if err := errors.Join(err, derr, f.SetFrame(3, 2), f.WriteDarray(ctx, 3, d, []int32{8}, nil)); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func TestRestOfPut(t *testing.T) {
 	})
 }
 
-// TestAutoDefine: where definitions need no Redef, a second one is an error all the same, unless a call on data is between them.
+// TestAutoDefine checks that a second Redef is an error even if definitions need no Redef, unless a data call comes between.
 func TestAutoDefine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -63,7 +63,8 @@ func TestAutoDefine(t *testing.T) {
 	})
 }
 
-// TestFillOfNothing: where ranks have all elements of a frame, the fill value is of no account: it may differ between ranks and not fit.
+// TestFillOfNothing checks that the fill value is ignored if the ranks have all elements of a frame. It may differ between ranks
+// and need not fit.
 func TestFillOfNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {

@@ -11,14 +11,14 @@ import (
 	"blobio/cdf5"
 )
 
-// Form is the kind of files that a File leaves.
+// Form is the kind of files that Create makes.
 type Form uint8
 
 // The forms.
 const (
 	Variable  Form = iota // variable-centric blobs
 	Process               // process-centric blobs
-	Canonical             // one ordinary netCDF file, made of blobs at Close
+	Canonical             // one ordinary netCDF file, made from blobs at Close
 )
 
 // ParseForm is the reverse of String.
@@ -39,22 +39,24 @@ func (f Form) String() string {
 	return [...]string{"variable", "process", "canonical"}[f]
 }
 
-// FileOptions of Create and Open are the same on all ranks, but for Buffer: the value of rank SystemOptions.Base counts. The zero value, or nil, means the defaults.
+// FileOptions are the options of Create and Open. They must be equal on all ranks, except for Buffer: all ranks use that of rank
+// SystemOptions.Base. The zero value, or nil, means the defaults.
 type FileOptions struct {
-	Write     bool         // of Open: it is for writing, too
-	NoClobber bool         // of Create: a file of the name is EEXIST, otherwise the new one takes its place
-	Auto      bool         // define and data mode follow from the calls, as in netCDF-4 files
-	OwnFill   bool         // WriteDarray by a decomposition of the variable's type with another fill value than the variable's is EINVAL, unless Var.NoFill
-	Form      Form         // of Create, default Variable; Open keeps the form of the file
-	Version   cdf5.Version // of Canonical: CDF5 (default), CDF2 or CDF1
+	Write     bool         // Open: open for writing too
+	NoClobber bool         // Create: an existing file is EEXIST; otherwise the new file replaces it
+	Auto      bool         // the calls switch between define and data mode, as in netCDF-4 files
+	OwnFill   bool         // WriteDarray with a fill value that differs from the variable's is EINVAL if the types of decomposition and variable are equal, unless Var.NoFill
+	Form      Form         // Create: default Variable; Open keeps the form of the file
+	Version   cdf5.Version // Canonical: CDF5 (default), CDF2 or CDF1
 
-	Grouping   blob.Grouping   // as blob.Options
-	Subfiles   int             // as blob.Options
-	Durability blob.Durability // as blob.Options
-	Stats      io.Writer       // gets a line of bytes and times at Close, from one rank; nil on all ranks or on none; nil: no line
-	Buffer     int64           // a rank's data are written before Sync and Close, where possible, from this many bytes on; default 64 MiB, negative: at once
-	// Memory is the most bytes of data that a rank keeps before it commits them, default 2 GiB. One write that needs more, or makes a rank assemble more, is
-	// ENOMEM. A write that leaves out more bytes of records for each rank, which are filled, is EINVALCOORDS.
+	Grouping   blob.Grouping   // like blob.Options
+	Subfiles   int             // like blob.Options
+	Durability blob.Durability // like blob.Options
+	Stats      io.Writer       // one rank writes a line of byte counts and times at Close; nil: no line; nil on all ranks or on none
+	Buffer     int64           // from this many bytes a rank writes data, where possible, before Sync and Close; default 64 MiB, negative: at once
+	// Memory is the maximum number of bytes of data that a rank keeps before it commits them, default 2 GiB. A write that needs more
+	// on one rank, also to assemble records, is ENOMEM. A write that skips records of more bytes for each rank, which must be
+	// filled, is EINVALCOORDS.
 	Memory int64
 }
 
@@ -76,8 +78,9 @@ func (o *FileOptions) check() error {
 	return b.Validate()
 }
 
-// agree makes err, or an option that differs between ranks, an error on all. Buffer, which decides when ranks write, and the number of the file are the root's.
-// Open ignores the form and the version, which may come from an environment that not all ranks have. Collective.
+// agree returns the same error on all ranks if err is set on one or an option differs. All ranks use the root's Buffer, which
+// decides when to write, and the root's file number. Open ignores form and version, which may come from environment variables
+// that some ranks lack. Collective.
 func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bool, err error) (number int64, _ error) {
 	bit := map[bool]int64{true: 1}
 	list := []struct {
@@ -88,7 +91,7 @@ func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bo
 	if open {
 		list = list[:6]
 	}
-	all := []int64{math.MaxInt64, math.MaxInt64} // the root's are the least
+	all := []int64{math.MaxInt64, math.MaxInt64} // so the minimum is the root's value
 	if s.c.Rank() == s.root() {
 		all[0], all[1] = o.Buffer, int64(rand.Uint32())
 	}
@@ -116,5 +119,5 @@ func (o *FileOptions) blob() *blob.Options {
 	return b
 }
 
-// room is the most bytes of records that a write may leave out.
+// room returns the maximum size in bytes of the records that a write may skip.
 func (o *FileOptions) room(s *System) float64 { return float64(o.Memory) * float64(s.c.Size()) }

@@ -9,10 +9,12 @@ import (
 	"blobio/decomp"
 )
 
-// holes is true if elements may be without an owner: if the ranks have fewer elements than the array, or if some elements have two owners.
+// holes reports whether some elements may have no owner: the ranks have fewer elements than the array, or some elements have two
+// owners.
 func (d *Decomp) holes() bool { return d.total != d.elems || d.once != 1 }
 
-// single is true if no element has two owners, as in the map of a file. Ranks exchange their runs only in the first call. Collective.
+// single reports whether no element has two owners, as the map of a file requires. Ranks exchange their runs only in the first
+// call. Collective.
 func (d *Decomp) single(ctx context.Context) (bool, error) {
 	if d.once != 0 {
 		return d.once > 0, nil
@@ -65,7 +67,7 @@ func (d *Decomp) single(ctx context.Context) (bool, error) {
 	return d.once > 0, nil
 }
 
-// mix is a bijection of 64 bits that leaves no pattern.
+// mix is a 64-bit bijection that scrambles its input.
 func mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0xd6e8feb86659fd93
@@ -74,7 +76,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// prints returns this rank's part of the key: its sum over all ranks is, but for a chance of 2^-64, the same for the same maps only.
+// prints returns this rank's part of the key. Sums over all ranks are equal only for equal maps, except with probability 2^-64.
 func (d *Decomp) prints(rank, ranks int) (sum [2]uint64) {
 	for i, n := range d.dims {
 		sum[1] += mix(uint64(n)+uint64(i)<<56) ^ uint64(ranks)

@@ -15,21 +15,21 @@ import (
 	"blobio/internal/subfile"
 )
 
-// place is the names under which a file is written.
+// place holds the names of a file being written.
 type place struct {
 	path       string
 	form       Form
 	durability blob.Durability
-	number     int64 // of the handle, the same on all ranks: two handles of one path need different hidden blobs
-	aside      bool  // on the root: an ordinary file has a hidden name now
+	number     int64 // handle number, the same on all ranks: two handles of one path need different hidden blobs
+	aside      bool  // on the root: an ordinary file now has a hidden name
 }
 
-// hidden is the name of the blobs from which Close makes a canonical file.
+// hidden returns the name of the blobs that Close converts to a canonical file.
 func (p *place) hidden() string {
 	return p.beside(fmt.Sprintf("%08x.blobs", p.number))
 }
 
-// blobs is the base name of the blobs that are written.
+// blobs returns the base name of the blobs being written.
 func (p *place) blobs() string {
 	if p.form == Canonical {
 		return p.hidden()
@@ -37,12 +37,12 @@ func (p *place) blobs() string {
 	return p.path
 }
 
-// beside is a hidden name next to the file's name.
+// beside returns a hidden name next to the file's name.
 func (p *place) beside(what string) string {
 	return filepath.Join(subfile.Dir(p.path), "."+filepath.Base(p.path)+"."+what)
 }
 
-// rename is as durable as the file.
+// rename renames a file with the durability of the options.
 func (p *place) rename(from, to string) error {
 	if p.durability == blob.DurableNone {
 		return durable.Move(vfs.OS, from, to)
@@ -73,7 +73,7 @@ func (p *place) free(noClobber bool) error {
 	return nil
 }
 
-// idle is an error while a program writes a dataset.
+// idle returns an error while a program writes a dataset.
 func idle(what, base string) error {
 	if holder, state, err := blob.WriterOf(base); err == nil && state == "writing" {
 		return fmt.Errorf("%s: %s: %s is writing it: %w", what, base, holder, blob.ErrInUse)
@@ -81,7 +81,7 @@ func idle(what, base string) error {
 	return nil
 }
 
-// clear gives an ordinary file a hidden name, on the root, so that blobs can take its own.
+// clear gives an ordinary file a hidden name, on the root, so that blobs can take its name.
 func (p *place) clear() error {
 	if _, err := os.Lstat(p.path); err != nil {
 		return nil
@@ -94,7 +94,7 @@ func (p *place) clear() error {
 	return err
 }
 
-// restore removes the ordinary file that clear renamed if blobs have taken its place, and else gives it its name back.
+// restore removes the ordinary file that clear renamed if blobs have taken its name. Otherwise it restores the name.
 func (p *place) restore(taken bool) (err error) {
 	if !p.aside {
 		return nil
@@ -108,7 +108,7 @@ func (p *place) restore(taken bool) (err error) {
 	return err
 }
 
-// install gives a whole file the name of a dataset, which is removed.
+// install gives a complete file the name of a dataset and removes the dataset.
 func (p *place) install(whole string) error {
 	err := removeAll(p.path)
 	if err == nil {
@@ -133,7 +133,7 @@ func (s *System) Delete(ctx context.Context, path string) error {
 	return agree(ctx, s.c, err)
 }
 
-// removeAll removes the files of a dataset, its manifest last: files that an interrupted removal leaves are no dataset.
+// removeAll removes the files of a dataset, its manifest last, so that files left by an interruption are not a dataset.
 func removeAll(path string) error {
 	set, err := subfile.Find(nil, path)
 	if err != nil {

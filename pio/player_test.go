@@ -10,15 +10,15 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// player plays a random programme on the ranks of one job: all draw the same numbers, and each does its part.
+// player runs a random programme on the ranks of one job. All ranks draw the same numbers, and each does its own part.
 type player struct {
 	m     *model
 	r     *rand.Rand
 	s     *System
 	f     *File
 	ctx   context.Context
-	large int64    // factor of the length of a dimension
-	said  []string // the calls
+	large int64    // factor for the length of a dimension
+	said  []string // the calls so far
 }
 
 func (p *player) say(format string, args ...any) {
@@ -27,7 +27,7 @@ func (p *player) say(format string, args ...any) {
 
 var types = []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double, cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
 
-// define adds a dimension now and then, and a variable.
+// define adds a variable, and sometimes a dimension.
 func (p *player) define(record bool) error {
 	m := p.m
 	if len(m.dims) == 0 {
@@ -71,7 +71,7 @@ func (p *player) define(record bool) error {
 	return nil
 }
 
-// typed makes memory of a type.
+// typed converts numbers to memory of a type.
 func typed(t cdf5.Type, x []float64) any {
 	if t == cdf5.Char {
 		b := make(Text, len(x))
@@ -100,7 +100,7 @@ func floats(x any) []float64 {
 	return out
 }
 
-// memoryType is one in which a variable may be in memory.
+// memoryType draws a memory type for a variable.
 func (p *player) memoryType(v *modelVar) cdf5.Type {
 	if v.t == cdf5.Char || p.r.IntN(2) == 0 {
 		return v.t
@@ -108,7 +108,8 @@ func (p *player) memoryType(v *modelVar) cdf5.Type {
 	return cdf5.Double
 }
 
-// maps draws a decomposition of all ranks: holes in memory, elements that nobody has, and with twice some that several have.
+// maps draws the maps of all ranks. They have holes in memory and elements without an owner; with twice, some elements have
+// several owners.
 func (p *player) maps(elems int64, ranks int, twice bool) [][]int64 {
 	list := make([][]int64, ranks)
 	order := p.r.Perm(int(elems))
@@ -141,7 +142,7 @@ func (p *player) pick() (int, *modelVar) {
 	return v, p.m.vars[v]
 }
 
-// frame draws the argument of SetFrame, and the dimensions of the decomposition.
+// frame draws the argument of SetFrame and the dimensions of the decomposition.
 func (p *player) frame(v *modelVar, records int64) (frame int64, dims []int64, off int64) {
 	dims = p.m.shape(v)
 	if v.record {
@@ -151,7 +152,7 @@ func (p *player) frame(v *modelVar, records int64) (frame int64, dims []int64, o
 		dims = dims[1:]
 		off = frame * product(dims)
 	}
-	switch p.r.IntN(4) { // a length of 1 makes no difference
+	switch p.r.IntN(4) { // dimensions of length 1 are ignored
 	case 0:
 		dims = append([]int64{1}, dims...)
 	case 1:
@@ -218,7 +219,7 @@ func (p *player) writeDarray() error {
 	return p.f.WriteDarray(p.ctx, id, d, data, fill)
 }
 
-// spoil changes memory that a call was given and has returned.
+// spoil overwrites memory that a finished call has used.
 func spoil(memory ...any) {
 	for _, m := range memory {
 		if b, ok := m.(Text); ok {
@@ -232,7 +233,7 @@ func spoil(memory ...any) {
 	}
 }
 
-// part draws a part of a variable, with the elements of each record that it means in order.
+// part draws a part of a variable, and the elements that it covers in each record, in order.
 func (p *player) part(v *modelVar, records int64) (start, count, stride []int64, recs []int64, elems []int64) {
 	full := p.m.shape(v)
 	if v.record {
@@ -264,7 +265,7 @@ func (p *player) part(v *modelVar, records int64) (start, count, stride []int64,
 	return start, count, stride, recs, elems
 }
 
-// imap draws one for memory in which the dimensions are in reverse order, and the places of elements by it.
+// reversed returns an imap for memory with the dimensions in reverse order, and the resulting offsets of elements.
 func reversed(count []int64) (imap []int64, place []int64) {
 	imap = make([]int64, len(count))
 	d := int64(1)
@@ -336,7 +337,7 @@ func (p *player) getVars() error {
 	return nil
 }
 
-// read returns a record without making it.
+// read returns a record without creating it.
 func (m *model) read(v *modelVar, rec int64) []float64 {
 	if a := v.recs[rec]; a != nil {
 		return a
@@ -403,7 +404,7 @@ func (p *player) rename() error {
 	return p.f.RenameVar(id, v.name)
 }
 
-// step does one thing.
+// step makes one random call.
 func (p *player) step() error {
 	switch n := p.r.IntN(40); {
 	case n < 14:
@@ -427,7 +428,7 @@ func (p *player) step() error {
 	return p.define(true)
 }
 
-// look compares everything.
+// look compares the whole file with the model.
 func (p *player) look() error {
 	m, f := p.m, p.f
 	dims, vars, atts, _, err := f.Counts()

@@ -17,10 +17,10 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// envJobDir is the directory in which a job works; the test binary starts itself under mpirun.
+// envJobDir is the working directory of a job; the test binary runs itself under mpirun.
 const envJobDir = "BLOBIO_TEST_JOB"
 
-// TestRandomUnderMPI is TestRandom with processes; one process alone reads their files.
+// TestRandomUnderMPI is TestRandom with processes; one process alone then reads their files.
 func TestRandomUnderMPI(t *testing.T) {
 	launcher := mpitest.Launcher(t)
 	for _, ranks := range []int{1, 2, 4, 7} {

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestRandom: random programmes on random numbers of ranks leave the content of a model in memory.
+// TestRandom checks that random programmes on random numbers of ranks produce the content of a model in memory.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(seeds()) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// programme is a random one of several legs; each leg opens the file and closes it.
+// programme is a random sequence of legs; each leg opens and closes the file.
 type programme struct {
 	seed uint64
 	path string
@@ -48,7 +48,7 @@ func newProgramme(seed uint64, path string) programme {
 	return programme{seed, path, o}
 }
 
-// leg plays one on the ranks of c, over the content of a model, and returns the model after it, and the calls.
+// leg runs one leg on the ranks of c, starting from the content of a model. It returns the resulting model and the calls.
 func (g programme) leg(ctx context.Context, c comm.Comm, leg int, was *model) (m *model, said []string, err error) {
 	p := &player{large: int64(1 + g.seed%11/10*20), m: was.clone(), r: rand.New(rand.NewPCG(g.seed, uint64(leg)+2)), ctx: ctx}
 	err = func() error {
@@ -119,7 +119,7 @@ func playSeed(t *testing.T, seed uint64) {
 	}
 }
 
-// seeds is how many programmes are played.
+// seeds returns the number of programmes to run.
 func seeds() int {
 	if n, err := strconv.Atoi(os.Getenv("BLOBIO_PIO_SEEDS")); err == nil {
 		return n

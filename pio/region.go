@@ -8,25 +8,25 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// A Part is a part of a variable: Count[i] elements from Start[i] on, Stride[i] apart, along each dimension, the record dimension included. The zero value is the
-// whole variable.
+// A Part is a part of a variable: Count[i] elements from Start[i], Stride[i] apart, along each dimension, including the record
+// dimension. The zero value is the whole variable.
 type Part struct {
 	Start, Count []int64 // both nil: the whole variable
 	Stride       []int64 // nil: 1
-	Imap         []int64 // the distance in memory from one element to the next along each dimension; nil: C order
+	Imap         []int64 // distance in memory between consecutive elements along each dimension; nil: C order
 }
 
-// region is a Part of a known variable: the same elements of each of some records.
+// region is a checked Part of a variable: the same elements in each of some records.
 type region struct {
-	first, step, recs int64       // records; 0, 1, 1 if the variable has none
-	part              *slab.Array // of a record
-	elems             int64       // of part
+	first, step, recs int64       // records; 0, 1, 1 for a fixed variable
+	part              *slab.Array // part of each record
+	elems             int64       // number of elements of part
 	count             []int64     // along all dimensions
 	imap              []int64     // nil: C order
-	need              int64       // elements of memory
+	need              int64       // number of elements of memory
 }
 
-// region checks a Part of a variable. With write it may have records that are not there yet; room is the most bytes of records that it may leave out.
+// region checks a Part of a variable. With write the records may be new; room is the maximum number of bytes of records to skip.
 func (f *definitions) region(v *variable, p Part, write bool, room float64) (*region, error) {
 	n, record := len(v.dims), f.isRecord(v)
 	start, count, stride, imap := p.Start, p.Count, p.Stride, p.Imap
@@ -120,18 +120,19 @@ func (f *definitions) region(v *variable, p Part, write bool, room float64) (*re
 	return g, nil
 }
 
-// maxRecordGap is the greatest distance of a new record from the records that are there.
+// maxRecordGap is the maximum distance of a new record from the existing records.
 const maxRecordGap = 1 << 20
 
-// smallGap records may be left out in any program.
+// smallGap is the number of records that a program may always skip.
 const smallGap = 16
 
-// gap is an error if n records, which are filled, are more than room bytes: a wrong number of a record could fill the disk.
+// gap returns an error if n skipped records exceed room bytes. They would be filled, so a wrong record number could fill the
+// disk.
 func (f *definitions) gap(n int64, room float64) error {
 	if n <= smallGap {
 		return nil
 	}
-	bytes := 0.0 // of a record
+	bytes := 0.0 // bytes per record
 	for _, v := range f.vars {
 		if f.isRecord(v) {
 			bytes += float64(product(f.shape(v))) * float64(v.t.Size())
@@ -143,10 +144,10 @@ func (f *definitions) gap(n int64, room float64) error {
 	return nil
 }
 
-// last is the last record.
+// last returns the last record.
 func (g *region) last() int64 { return g.first + (g.recs-1)*g.step }
 
-// walk calls move for each element in C order with its place in memory.
+// walk calls move for each element in C order, with its offset in memory.
 func (g *region) walk(move func(at, from int64)) {
 	index := make([]int64, len(g.count))
 	total := product(g.count)

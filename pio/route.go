@@ -5,29 +5,29 @@ import (
 	"blobio/decomp"
 )
 
-// routing is the part of a variable that each rank gives to the writer.
+// routing selects the part of a variable that each rank passes to the writer.
 type routing uint8
 
 const (
-	whole    routing = iota // not decomposed: the root has all of it
-	share                   // each rank has one share of the array, all of about the same length
-	straight                // each rank has the elements that it has written
+	whole    routing = iota // no decomposition: the root has all elements
+	share                   // each rank has one share of the array, of nearly equal length
+	straight                // each rank has the elements that it wrote
 )
 
-// route is how one variable gets to a writer.
+// route describes how one variable gets to a writer.
 type route struct {
 	v       *variable
-	name    string // in the writer's schema
+	name    string // name in the writer's schema
 	id      blob.VarID
 	routing routing
-	d       *Decomp // straight
+	d       *Decomp // for straight
 	dec     blob.DecompID
-	elems   int64 // of a record
+	elems   int64 // elements per record
 	record  bool
-	old     int64 // records that the writer takes from the base
+	old     int64 // number of records to copy from the base
 }
 
-// bounds are the elements of a record that a rank has, of whole and share.
+// bounds returns the range of elements of a record that a rank has, for whole and share.
 func (r *route) bounds(root, rank, ranks int) (lo, hi int64) {
 	if r.routing == whole {
 		if rank == root {
@@ -41,7 +41,7 @@ func (r *route) bounds(root, rank, ranks int) (lo, hi int64) {
 	return lo, lo + each + map[bool]int64{true: 1}[n < more]
 }
 
-// owner is the rank that has an element, and the end of its elements.
+// owner returns the rank that has an element, and the end of that rank's range.
 func (r *route) owner(off int64, root, ranks int) (rank int, end int64) {
 	if r.routing == whole {
 		return root, r.elems
@@ -56,7 +56,7 @@ func (r *route) owner(off int64, root, ranks int) (rank int, end int64) {
 	return rank, end
 }
 
-// runs are this rank's elements of a decomposed variable.
+// runs returns this rank's runs of a decomposed variable.
 func (r *route) runs(s *System, shape []int64) []decomp.Req {
 	row := shape[len(shape)-1]
 	if r.routing == straight {
@@ -73,7 +73,7 @@ func (r *route) runs(s *System, shape []int64) []decomp.Req {
 	return rows(lo, hi, row)
 }
 
-// rows are the runs of a share; none goes beyond the end of a row.
+// rows returns the runs of a share; none extends beyond the end of a row.
 func rows(lo, hi, row int64) (runs []decomp.Req) {
 	for lo < hi {
 		end := min(hi, lo-lo%row+row, lo+1<<30)

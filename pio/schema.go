@@ -8,7 +8,7 @@ import (
 	"blobio/cdf5"
 )
 
-// schemaOf builds the schema of a writer, this rank's parts of its decompositions, and the routes of the variables.
+// schemaOf builds the schema of a writer, this rank's parts of the decompositions, and the routes of the variables.
 type schemaOf struct {
 	f      *File
 	s      *blob.Schema
@@ -18,7 +18,7 @@ type schemaOf struct {
 	wide   bool
 }
 
-// fresh plans a new dataset with the base and everything that was written since.
+// fresh plans a new dataset from the base and all later writes.
 func (f *File) fresh(ctx context.Context) (*schemaOf, error) {
 	b := &schemaOf{f: f, s: blob.NewSchema(), known: map[string]blob.DecompID{}}
 	var ids []blob.DimID
@@ -42,7 +42,7 @@ func (f *File) fresh(ctx context.Context) (*schemaOf, error) {
 	return b, b.s.Err()
 }
 
-// variable makes the variable of a route in the schema.
+// variable adds the variable of a route to the schema.
 func (b *schemaOf) variable(r *route, dims []blob.DimID) {
 	r.id = b.s.Var(r.name, r.v.t, dims, blob.Decomposed(r.dec))
 	b.setAtts(r.id, r.v.atts)
@@ -54,7 +54,7 @@ func (b *schemaOf) setAtts(v blob.VarID, atts []cdf5.Att) {
 	}
 }
 
-// decomposition returns the decomposition of a route in the schema, where it makes a missing one.
+// decomposition returns the decomposition of a route in the schema, and adds it if missing.
 func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blob.DecompID {
 	key := fmt.Sprint(shape)
 	if r.routing == straight {
@@ -70,7 +70,8 @@ func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blo
 	return id
 }
 
-// route finds the routes of all variables to a new dataset. A variable that nobody has written yet is likely to be written as others of its shape.
+// route finds the routes of all variables to a new dataset. An unwritten variable gets the route of others with its shape, since
+// it is probably written in the same way.
 func (b *schemaOf) route(ctx context.Context) (err error) {
 	f, by := b.f, map[string]*Decomp{}
 	of := func(r *route) string { return fmt.Sprint(stripped(f.shape(r.v))) }
@@ -107,7 +108,7 @@ func (b *schemaOf) route(ctx context.Context) (err error) {
 	return nil
 }
 
-// attChanges are the attributes that are new or have another value; ok is false where others are gone, or the order has changed.
+// attChanges returns the attributes that are new or changed. ok is false if attributes are missing or the order has changed.
 func attChanges(was, is []cdf5.Att) (list []cdf5.Att, ok bool) {
 	if len(is) < len(was) {
 		return nil, false

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// record writes a record of the file that begun has made.
+// record writes a record of a file from begun.
 func record(ctx context.Context, f *File, rec int64, x int32) error {
 	return f.PutVars(ctx, 1, Part{Start: []int64{rec, 0}, Count: []int64{1, 4}}, []int32{x, x, x, x})
 }
@@ -24,7 +24,7 @@ func fixed(ctx context.Context, f *File, x int32) error {
 	return f.PutVars(ctx, 0, Part{}, []int32{x, x, x, x})
 }
 
-// TestOtherWriter: neither an append nor a new file replaces the commit of another handle since; each call is an error.
+// TestOtherWriter checks that neither an append nor a new file replaces a later commit of another handle; each call is an error.
 func TestOtherWriter(t *testing.T) {
 	for _, form := range []Form{Variable, Process, Canonical} {
 		for name, change := range map[string]func(ctx context.Context, f *File) error{
@@ -80,7 +80,8 @@ func TestOtherWriter(t *testing.T) {
 	}
 }
 
-// TestOtherConverts: an ordinary file that changes after its replacement was begun stays, and the error names the synced blobs.
+// TestOtherConverts checks that an ordinary file stays if it changes after its replacement began. The error names the synced
+// blobs.
 func TestOtherConverts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -101,14 +102,14 @@ func TestOtherConverts(t *testing.T) {
 	})
 }
 
-// named is the name of the blobs in an error of Close.
+// named returns the name of the blobs in an error of Close.
 func named(err error) string {
 	_, name, _ := strings.Cut(err.Error(), "what was synced is in the blobs ")
 	name, _, _ = strings.Cut(name, ")")
 	return name
 }
 
-// holds is an error unless the fixed variable of a file is x.
+// holds returns an error unless the fixed variable of a file is x.
 func holds(ctx context.Context, s *System, path string, x int32) error {
 	f, err := s.Open(ctx, path, nil)
 	if err != nil {
@@ -121,7 +122,7 @@ func holds(ctx context.Context, s *System, path string, x int32) error {
 	return f.Close(ctx)
 }
 
-// TestTwoCanonical: two handles that make the same ordinary file do not see each other's syncs.
+// TestTwoCanonical checks that two handles for the same ordinary file do not see each other's syncs.
 func TestTwoCanonical(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -143,7 +144,7 @@ func TestTwoCanonical(t *testing.T) {
 	}
 }
 
-// TestBrokenCanonical: if data are lost after a sync, the error of Close names the synced blobs.
+// TestBrokenCanonical checks that if data are lost after a sync, the error of Close names the synced blobs.
 func TestBrokenCanonical(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -157,7 +158,7 @@ func TestBrokenCanonical(t *testing.T) {
 	})
 }
 
-// TestNoManifest: blobs of another program, which have no manifest, are appended to and written anew.
+// TestNoManifest checks that blobs of another program, without a manifest, can be appended to and rewritten.
 func TestNoManifest(t *testing.T) {
 	for _, form := range []Form{Variable, Process} {
 		path := filepath.Join(t.TempDir(), "a.nc")
@@ -189,7 +190,7 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// TestOtherRoot: a root that is not the first rank finds the committed state, with attributes that an append has set.
+// TestOtherRoot checks that a root other than rank 0 finds the committed state, with attributes that an append has set.
 func TestOtherRoot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {

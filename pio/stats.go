@@ -10,15 +10,15 @@ import (
 	"blobio/comm"
 )
 
-// phase is a use of time.
+// phase is a category of time spent.
 type phase int
 
 const (
-	copying    phase = iota // data to the log
-	assembling              // records of several writes, with the messages between ranks
-	writing                 // to the files, and committing
+	copying    phase = iota // copying data to the log
+	assembling              // assembling records of several writes, including messages between ranks
+	writing                 // writing to the files and committing
 	reading
-	converting // to a canonical file
+	converting // converting to a canonical file
 	phases
 )
 
@@ -27,9 +27,9 @@ var phaseNames = [phases]string{"copy", "assemble", "write", "read", "convert"}
 // stats are the counters of a file on one rank.
 type stats struct {
 	spent       [phases]time.Duration
-	wrote, read int64 // bytes of this rank
+	wrote, read int64 // this rank's bytes
 	commits     int64
-	anew        int64 // commits that wrote the dataset anew
+	anew        int64 // commits that rewrote the dataset
 }
 
 // spend starts the clock of a phase; stop stops it.

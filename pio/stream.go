@@ -10,27 +10,27 @@ import (
 	"blobio/internal/blob/dyn"
 )
 
-// stream is a writer that is not committed yet.
+// stream is an open writer, not committed yet.
 type stream struct {
 	w      *blob.Writer
-	next   *base // the base once it is committed
+	next   *base // the base after the commit
 	routes []*route
 	of     map[*variable]*route
 	put    map[*variable]map[int64]bool
-	from   int64 // of an append: the first record that it may have; 0: a new dataset
-	adds   bool  // an append
-	wrote  bool  // it has data that the log has no more
+	from   int64 // the first record that an append may write; 0: a new dataset
+	adds   bool  // the writer appends
+	wrote  bool  // the writer has data that are no longer in the log
 }
 
-// dirty is true if there is something to commit.
+// dirty reports whether there is something to commit.
 func (f *File) dirty() bool { return f.base == nil || f.changed || f.w != nil || !f.log.empty() }
 
-// commit commits everything that was written and defined. Collective.
+// commit commits all writes and definitions. Collective.
 func (f *File) commit(ctx context.Context) error {
 	if !f.write {
 		return nil
 	}
-	if f.broken != nil { // on all ranks
+	if f.broken != nil { // set on all ranks
 		return f.broken
 	}
 	dirty, bad := f.sortOut(ctx)
@@ -46,7 +46,7 @@ func (f *File) commit(ctx context.Context) error {
 	return bad
 }
 
-// advance puts the log, unless a writer is open that does not accept it. With open a new writer is given more later. Collective.
+// advance puts the log, unless the open writer cannot take it. With open, a new writer will get more data later. Collective.
 func (f *File) advance(ctx context.Context, open bool) error {
 	if err := f.same(ctx); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (f *File) advance(ctx context.Context, open bool) error {
 	return f.putAll(ctx)
 }
 
-// begin begins a writer for the log. Collective.
+// begin opens a writer for the log. Collective.
 func (f *File) begin(ctx context.Context, open bool) error {
 	a, err := f.addition(ctx, open)
 	if err != nil {
@@ -91,14 +91,14 @@ func (f *File) begin(ctx context.Context, open bool) error {
 		if err := f.clear(ctx); err != nil {
 			return err
 		}
-		o.Records = f.records // all of them follow: process-centric files are written without copies then
+		o.Records = f.records // no more follow: process-centric files then need no copies
 		o.Force, o.WideMaps = f.base != nil || !f.opt.NoClobber || path != f.path, b.wide
 		st.w, err = blob.Create(ctx, f.s.c, path, b.s, b.parts, o)
 	}
 	if err != nil {
 		return err
 	}
-	if f.base != nil { // the writer holds the name now
+	if f.base != nil { // the writer now holds the name
 		if err := f.base.unchanged(ctx, f.s, st.adds); err != nil {
 			st.w.Abort()
 			return err
@@ -121,7 +121,7 @@ func (f *File) clear(ctx context.Context) error {
 	return agree(ctx, f.s.c, err)
 }
 
-// set sets the attributes that are new, or have another value.
+// set sets the new and changed attributes.
 func (a *addition) set(ctx context.Context, w *blob.Writer) error {
 	for _, x := range a.atts {
 		id := blob.VarID(-1)
@@ -135,7 +135,7 @@ func (a *addition) set(ctx context.Context, w *blob.Writer) error {
 	return nil
 }
 
-// accepts is true if the writer can take the whole log.
+// accepts reports whether the writer can take the whole log.
 func (st *stream) accepts(l *log) bool {
 	for v, recs := range l.of {
 		r := st.of[v]
@@ -155,7 +155,7 @@ func (st *stream) accepts(l *log) bool {
 	return true
 }
 
-// putAll puts the log, and into a new dataset also the base, and writes them. Collective.
+// putAll puts the log and flushes it. For a new dataset it also puts the base. Collective.
 func (f *File) putAll(ctx context.Context) error {
 	st := f.w
 	var jobs []*job
@@ -199,7 +199,7 @@ func (f *File) putAll(ctx context.Context) error {
 	return nil
 }
 
-// next are the records that a writer gets next: the log's and the base's.
+// next returns the records to put next, from the log and the base.
 func (l *log) next(r *route) []int64 {
 	recs := l.records(r.v)
 	if r.old == 0 || r.routing == straight {
@@ -217,7 +217,7 @@ func (l *log) next(r *route) []int64 {
 	return all
 }
 
-// failedWriter ends a writer that has failed. Its data are lost if the log has them no more.
+// failedWriter aborts a failed writer. Its data are lost if they are no longer in the log.
 func (f *File) failedWriter(err error) error {
 	f.w.w.Abort()
 	if f.w.wrote {
@@ -234,7 +234,7 @@ func (f *File) finish(ctx context.Context) error {
 	err := st.w.Close(ctx)
 	var unfinished *blob.UnfinishedError
 	if err != nil && !errors.As(err, &unfinished) {
-		f.w.wrote = true // the log is empty
+		f.w.wrote = true // the log is empty, so data are lost
 		return f.failedWriter(err)
 	}
 	f.w = nil
@@ -254,10 +254,10 @@ func (f *File) finish(ctx context.Context) error {
 	return err
 }
 
-// bufferFactor is how many times FileOptions.Buffer the log may grow while there are large variables that nobody has written yet.
+// bufferFactor is how many times FileOptions.Buffer the log may reach while some large variable is still unwritten.
 const bufferFactor = 4
 
-// spill writes the log without a commit, where that is possible. Collective.
+// spill writes the log without a commit, where possible. Collective.
 func (f *File) spill(ctx context.Context) error {
 	if f.broken != nil {
 		return f.broken
@@ -266,7 +266,7 @@ func (f *File) spill(ctx context.Context) error {
 		return err
 	}
 	if f.w == nil && (f.opt.Form == Process || f.log.bytes < bufferFactor*f.opt.Buffer && !f.log.decides(f)) {
-		return nil // process-centric data would be kept until Close all the same
+		return nil // a process-centric writer would keep the data until Close anyway
 	}
 	if f.w == nil && f.base != nil {
 		if a, err := f.addition(ctx, true); err != nil || a == nil {
@@ -279,7 +279,7 @@ func (f *File) spill(ctx context.Context) error {
 	return f.advance(ctx, true)
 }
 
-// decides is true if the log has a write of each large variable that a writer would get.
+// decides reports whether the log has a write of each large variable that a new writer would get.
 func (l *log) decides(f *File) bool {
 	for _, v := range f.vars {
 		later := f.base != nil && !f.isRecord(v)

@@ -6,21 +6,22 @@ import (
 	"blobio/comm"
 )
 
-// SystemOptions of NewSystem: the ranks that a program calls its I/O tasks. The zero value, or nil, means all of them. Package blob writes with all ranks and
-// gathers by node in any case; rank Base has the data of variables without a decomposition.
+// SystemOptions are the options of NewSystem. They select the ranks that PIO calls I/O tasks; the zero value, or nil, means all
+// ranks. Package blob writes with all ranks and gathers by node in any case. Rank Base has the data of variables without a
+// decomposition.
 type SystemOptions struct {
-	IOTasks int // number of I/O tasks, 0: as many as fit
-	Stride  int // from one to the next, 0: 1
-	Base    int // the first one; the count goes on at rank 0 after the last rank
+	IOTasks int // number of I/O tasks; 0: the maximum
+	Stride  int // distance between I/O tasks; 0: 1
+	Base    int // the first I/O task; after the last rank the count continues at rank 0
 }
 
-// A System is one rank's handle on ranks that write and read files together.
+// A System is one rank's handle on a group of ranks that write and read files together.
 type System struct {
 	c   comm.Comm
 	opt SystemOptions
 }
 
-// NewSystem makes a System of the ranks of c. Nothing else uses c during a call. Collective.
+// NewSystem makes a System from the ranks of c. During a call only the System may use c. Collective.
 func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, error) {
 	ctx = comm.In(ctx, "NewSystem")
 	s := &System{c: c}
@@ -49,7 +50,7 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 	return s, nil
 }
 
-// usable is EBADID unless NewSystem made s.
+// usable returns EBADID unless NewSystem made s.
 func (s *System) usable() error {
 	if s == nil || s.c == nil {
 		return failed(EBADID, "a System without ranks")
@@ -57,10 +58,10 @@ func (s *System) usable() error {
 	return nil
 }
 
-// Options returns the options of NewSystem, with numbers for the defaults.
+// Options returns the options of NewSystem, with the defaults filled in.
 func (s *System) Options() SystemOptions { return s.opt }
 
-// IOTask returns the number of this rank among the I/O tasks, -1 if it is none.
+// IOTask returns this rank's index among the I/O tasks, or -1.
 func (s *System) IOTask() int {
 	if s.usable() != nil {
 		return -1
@@ -72,5 +73,5 @@ func (s *System) IOTask() int {
 	return n / s.opt.Stride
 }
 
-// root is the rank whose arguments count where one rank writes for all.
+// root returns the rank whose arguments count if one rank writes for all.
 func (s *System) root() int { return s.opt.Base }

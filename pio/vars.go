@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// part does the checks that are common to PutVars and GetVars.
+// part does the checks common to PutVars and GetVars.
 func (f *File) part(v int, p Part, write bool) (*variable, *region, error) {
 	if err := f.dataMode(write); err != nil {
 		return nil, nil, err
@@ -25,8 +25,8 @@ func (f *File) part(v int, p Part, write bool) (*variable, *region, error) {
 	return x, g, err
 }
 
-// memory checks a caller's slice against a region, and returns it as one that cdf5 knows. With imap elements are copied, which may be far more than the slice
-// has: limit bytes at most.
+// memory checks a caller's slice against a region and returns it as a slice type of package cdf5. With imap it copies elements,
+// possibly far more than the slice has, but at most limit bytes.
 func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, error) {
 	m, n, t, err := memoryOf(data)
 	if err != nil {
@@ -44,8 +44,8 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 	return m, t, nil
 }
 
-// PutVars writes a part of a variable. data is a slice of numbers, or Text, and may be longer than the part. All ranks give the same part; the data of rank
-// SystemOptions.Base are written. Collective.
+// PutVars writes a part of a variable. data is a slice of numbers, or Text, and may be longer than the part. All ranks pass the
+// same part; PutVars writes the data of rank SystemOptions.Base. Collective.
 func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 	ctx = comm.In(ctx, "File.PutVars")
 	if err := f.usable(); err != nil {
@@ -80,7 +80,7 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 	return f.logged(ctx, x, nil, recs, writes)
 }
 
-// gather copies the elements of a region from memory, in C order, as elements of type t.
+// gather copies the elements of a region from memory, in C order, and converts them to type t.
 func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 	n := product(g.count)
 	size := int64(have.Size())
@@ -93,7 +93,8 @@ func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 	return converted(t, have, cdf5.View(have, raw))
 }
 
-// GetVars reads a part of a variable, as PutVars writes it; each rank may want another part. Earlier writes are committed first. Collective.
+// GetVars reads a part of a variable in the order of PutVars. Each rank may read another part. GetVars first commits earlier
+// writes. Collective.
 func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	ctx = comm.In(ctx, "File.GetVars")
 	if err := f.usable(); err != nil {
@@ -137,7 +138,7 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 		out = make([]byte, n*size)
 	}
 	into1 := func(r int64) any { return cdf5.View(t, out[r*g.elems*size:(r+1)*g.elems*size]) }
-	if all[0] == ^all[1] && ^all[2] == all[3] && all[4] == ^all[5] { // all want the same records
+	if all[0] == ^all[1] && ^all[2] == all[3] && all[4] == ^all[5] { // all ranks read the same records
 		var gets []blob.Get
 		for r := range g.recs {
 			gets = append(gets, blob.Get{Name: x.stored, Record: g.first + r*g.step, Into: into1(r)})

@@ -11,7 +11,7 @@ import (
 
 var numberError = regexp.MustCompile(`: strconv\.\w+: parsing "(?:[^"\\]|\\.)*": (invalid syntax|value out of range)$`)
 
-// FlagError says in words that a flag wants a number.
+// FlagError rewrites the error of a flag that wants a number in plain words.
 func FlagError(err error) error {
 	msg := numberError.ReplaceAllStringFunc(err.Error(), func(s string) string {
 		if strings.HasSuffix(s, "range") {
@@ -22,7 +22,7 @@ func FlagError(err error) error {
 	return errors.New(msg)
 }
 
-// AsGroup makes cmd one that only has others below it.
+// AsGroup makes cmd a group, which only has subcommands.
 func AsGroup(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ func AsGroup(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 }
 
-// NotGiven is the error of the first of some flags that was given, or nil: "--name why".
+// NotGiven returns an error if any of the flags was given: "--name why", for the first one.
 func NotGiven(cmd *cobra.Command, why string, names ...string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
@@ -48,7 +48,7 @@ func NotGiven(cmd *cobra.Command, why string, names ...string) error {
 	return nil
 }
 
-// MinArgs wants n arguments or more. Its error names the missing ones in the words of the synopsis.
+// MinArgs requires n arguments or more. Its error names the missing ones in the words of the synopsis.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -58,7 +58,7 @@ func MinArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// ExactArgs wants exactly n arguments.
+// ExactArgs requires exactly n arguments.
 func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

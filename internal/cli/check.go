@@ -12,29 +12,29 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// report is the JSON of all verbs that check. The version changes when a field goes, or means something else.
+// report is the JSON output of all check verbs. The version changes when a field is removed or changes its meaning.
 type report struct {
 	Version int          `json:"version"`
 	Checked any          `json:"checked"`
 	Failed  []failedPath `json:"failed,omitempty"`
 }
 
-// PrintReport prints what was checked, a list, as JSON.
+// PrintReport prints a list of checked items as JSON.
 func (e *Env) PrintReport(checked any) error { return e.PrintJSON(report{1, checked, nil}) }
 
-// failedPath is a path that could not be looked at.
+// failedPath is a path that could not be checked.
 type failedPath struct {
 	Path  string        `json:"path"`
 	Error fault.Finding `json:"error"`
 }
 
-// CheckFlags are the flags of the verbs that check.
+// CheckFlags are the flags of the check verbs.
 type CheckFlags struct {
 	Quick, Strict, Notes, AsJSON bool
 	Workers                      int
 }
 
-// checkHelp ends the help of the verbs that check.
+// checkHelp ends the help of the check verbs.
 const checkHelp = `
 
 Each finding is one line: severity, file, offset, field and message. An error means that data or
@@ -45,8 +45,8 @@ with unsupported features; they may be sound. check changes nothing.
 Exit codes: 0 sound, 1 errors (with --strict also warnings), 2 a path or a part of it could not
 be checked, or has another format.`
 
-// Add adds the flags, and the end of the help. quick says what --quick does, workers what there are several of at once; a verb without one
-// passes "". checked is what was found at a path, as JSON has it.
+// Add adds the flags and the end of the help. quick and workers are the usage of --quick and --workers, or "" if the verb lacks
+// the flag. checked is a sample of the JSON output for a path.
 func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string, checked any) {
 	cmd.Long += checkHelp
 	fl := cmd.Flags()
@@ -61,16 +61,16 @@ func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string, checked any)
 	JSONFlag(cmd, &f.AsJSON, report{Checked: []any{checked}, Failed: []failedPath{}})
 }
 
-// Found is what was found at a path.
+// Found holds the findings at a path.
 type Found struct {
 	Errors    int         `json:"errors"`
 	Warnings  int         `json:"warnings"`
 	Notes     int         `json:"notes"`
 	Unchecked int         `json:"unchecked"`
-	Findings  findingList `json:"findings"` // in the order of the check; a verb may keep fewer than it counts
+	Findings  findingList `json:"findings"` // in the order of the check; a verb may keep fewer findings than it counts
 }
 
-// findingList is a list in JSON even if it is empty.
+// findingList marshals to a list even if it is empty.
 type findingList []fault.Finding
 
 func (l findingList) MarshalJSON() ([]byte, error) {
@@ -86,7 +86,7 @@ func (c *Found) Add(x fault.Finding) {
 	c.Findings = append(c.Findings, x)
 }
 
-// Count counts a finding that is not kept.
+// Count counts a finding without keeping it.
 func (c *Found) Count(severity fault.Severity) {
 	switch severity {
 	case fault.Error:
@@ -100,14 +100,14 @@ func (c *Found) Count(severity fault.Severity) {
 	}
 }
 
-// foreign says that something was not checked because it is of a format, or uses a feature, that is not known.
+// foreign reports whether something was not checked because its format or a feature is unknown.
 func (c *Found) foreign() bool {
 	return slices.ContainsFunc(c.Findings, func(x fault.Finding) bool {
 		return x.Severity == fault.Unchecked && unread(x.Err) && !strings.Contains(x.Msg, gitLFS)
 	})
 }
 
-// Refuse adds what keeps a path from being checked: an error, or that it is of another format, or of a version, that is not known.
+// Refuse adds the reason why a path cannot be checked: an error, an unknown format or an unknown version.
 func (c *Found) Refuse(path string, err error) {
 	x := fault.Of(fault.Error, path, err)
 	if errors.Is(err, fault.ErrNotFormat) {
@@ -116,7 +116,7 @@ func (c *Found) Refuse(path string, err error) {
 	c.Add(x)
 }
 
-// Verdict is the exit code of what was found; strict counts warnings as errors.
+// Verdict returns the exit code for the findings; strict counts warnings as errors.
 func (c *Found) Verdict(strict bool) int {
 	switch {
 	case c.Errors > 0 || strict && c.Warnings > 0:
@@ -127,7 +127,7 @@ func (c *Found) Verdict(strict bool) int {
 	return Good
 }
 
-// Print prints what was found at a path, and a verdict with the facts that the verb adds.
+// Print prints the findings at a path, and a verdict with the verb's additional facts.
 func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 	for _, x := range c.Findings {
 		if x.Severity != fault.Note || f.Notes {
@@ -161,7 +161,7 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 	fmt.Fprintf(e.Out, "%s: %s\n", Plain(path), strings.Join(append([]string{verdict}, facts...), "; "))
 }
 
-// Checking is what a verb does with each of the Count paths that were named.
+// Checking defines how a verb checks each of Count paths.
 type Checking[T interface{ Verdict(strict bool) int }] struct {
 	Flags *CheckFlags
 	Count int
@@ -169,7 +169,7 @@ type Checking[T interface{ Verdict(strict bool) int }] struct {
 	Print func(T)
 }
 
-// Run looks at all paths, prints, and sets the exit code.
+// Run checks all paths, prints the results, and sets the exit code.
 func (k *Checking[T]) Run(cmd *cobra.Command, e *Env, paths []string) error {
 	out, failed := []T{}, []failedPath{}
 	var last error

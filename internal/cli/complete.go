@@ -11,8 +11,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// CompletePaths completes paths as a shell does, but for one thing: all files of a dataset are one path, the name of the dataset. Often there
-// is no file of that name.
+// CompletePaths completes paths like a shell, with one difference: all files of a dataset are completed to the name of the
+// dataset. Often no file has that name.
 func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	dir, begun := filepath.Split(typed)
@@ -33,9 +33,9 @@ func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 	baseOf := subfile.BaseAmong(entries)
 	for _, e := range entries {
 		name := e.Name()
-		info, err := os.Stat(filepath.Join(at, name)) // what a link leads to
+		info, err := os.Stat(filepath.Join(at, name)) // follows links
 		isDir := err == nil && info.IsDir()
-		// a subfile by its own name, once more is typed than the name of its dataset
+		// complete a subfile's own name only after more than the dataset's name is typed
 		if base := baseOf(name); !isDir && !strings.HasPrefix(begun, base+".") {
 			name = base
 		}
@@ -52,7 +52,8 @@ func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 	return slices.Compact(list), directive
 }
 
-// CompleteArguments gives each verb below cmd that takes paths their completion, and to those without arguments none, unless it has its own.
+// CompleteArguments sets the completion of each verb below cmd: paths if the verb takes paths, otherwise none. It does not change
+// a verb's own completion.
 func CompleteArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		CompleteArguments(sub)

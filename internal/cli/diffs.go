@@ -6,14 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// DiffLines is how many differences are printed: two datasets that have
-// nothing in common differ in thousands of attributes.
+// DiffLines is the maximum number of printed differences. Two unrelated datasets can differ in thousands of attributes.
 const DiffLines = 40
 
-// DiffFlags are the flags of the verbs that compare.
+// DiffFlags are the flags of the diff verbs.
 type DiffFlags struct{ All, Quiet, AsJSON bool }
 
-// Add adds the flags, and the end of the help; most says what is printed without --all, form what as JSON.
+// Add adds the flags and the end of the help. most describes the output without --all; form is a sample of the JSON output.
 func (f *DiffFlags) Add(cmd *cobra.Command, most string, form any) {
 	cmd.Long += "\n\nExit codes: 0 equal, 1 different or damaged, 2 could not compare."
 	fl := cmd.Flags()
@@ -28,7 +27,7 @@ func (f *DiffFlags) Add(cmd *cobra.Command, most string, form any) {
 	}
 }
 
-// Report sets the exit code and prints what was compared: as JSON, or by text.
+// Report sets the exit code and prints the comparison: as JSON, or by text.
 func (f *DiffFlags) Report(e *Env, equal bool, asJSON any, text func()) error {
 	if !equal {
 		e.Judge(Findings)
@@ -43,5 +42,5 @@ func (f *DiffFlags) Report(e *Env, equal bool, asJSON any, text func()) error {
 	return nil
 }
 
-// More says how many differences were not printed.
+// More prints the number of differences not printed.
 func (e *Env) More(n int64) { fmt.Fprintf(e.Out, "... and %d more (--all shows them)\n", n) }

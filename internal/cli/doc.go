@@ -1,3 +1,3 @@
-// Package cli is what every verb of the command has: its environment, flags that mean the same everywhere, tables, JSON,
-// progress, errors with a hint, pictures and files that appear when they are whole. It knows no verb.
+// Package cli is shared by all verbs of the command: environment, common flags, tables, JSON, progress, errors with hints,
+// pictures, and files that appear only when complete. It knows no verb.
 package cli

@@ -22,10 +22,10 @@ import (
 const (
 	Good     = 0
 	Findings = 1 // damage, findings, differences
-	Failed   = 2 // could not run, or could not be judged
+	Failed   = 2 // could not run or could not judge
 )
 
-// Judge adds to the exit code: of several verdicts Findings wins, then Failed.
+// Judge merges an exit code into e.Code: Findings takes precedence over Failed.
 func (e *Env) Judge(code int) {
 	if rank[code] > rank[e.Code] {
 		e.Code = code
@@ -35,24 +35,24 @@ func (e *Env) Judge(code int) {
 // rank orders the exit codes, and is its own inverse.
 var rank = [...]int{Good: 0, Findings: 2, Failed: 1}
 
-// Env is what a run of the command sees of the world beside the file system.
+// Env is the environment of a run of the command, except for the file system.
 type Env struct {
 	Stdin  io.Reader // nil: the process's
 	Stdout io.Writer
 	Stderr io.Writer
-	Args   []string // without the name of the program
+	Args   []string // without the program name
 
-	// Hint says what to do about an error of a verb, or nothing.
+	// Hint returns advice about an error of a verb, or "".
 	Hint func(cmd *cobra.Command, err error) string
-	// WhatIs says what a path is that a verb does not take, and who reads it, or nothing.
+	// WhatIs describes a path that a verb cannot read and names the verb that can, or returns "".
 	WhatIs func(path string) string
-	// JoinAdvice is how processes come to know of each other.
+	// JoinAdvice says how to make processes run as one job.
 	JoinAdvice string
-	Procs      *Processes    // that run the command line together, or nil
-	Out        *bufio.Writer // in front of stdout
+	Procs      *Processes    // the processes that run the command line together, or nil
+	Out        *bufio.Writer // buffers Stdout
 	NoProgress bool
-	Answers    bool // the exit code answers a question, so damage, which keeps it from being answered, is Failed
-	Code       int  // what a verb that ran to its end has found
+	Answers    bool // the exit code answers a question; damage prevents an answer, so it is Failed
+	Code       int  // result of a completed verb
 }
 
 // Run executes one command line with the verbs of root, and returns the exit code.
@@ -81,7 +81,8 @@ func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 	return e.Code
 }
 
-// VerdictOf is the exit code of a command line that ended with an error, or of a path that did. Damage is Findings, as where a check finds it, but never an answer.
+// VerdictOf returns the exit code for an error that ended a command line or the work on a path. Damage is Findings, as in a
+// check, unless the exit code is an answer.
 func (e *Env) VerdictOf(err error) int {
 	if e.Answers || interrupted(err) || errors.As(err, new(*usageError)) || !fault.Damaged(err, e.mayDiffer) {
 		return Failed
@@ -89,20 +90,21 @@ func (e *Env) VerdictOf(err error) int {
 	return Findings
 }
 
-// mayDiffer says that a file may well be of another format than the verb wants: it was named, or it is elsewhere.
+// mayDiffer reports whether a file may legitimately have another format: the user named it, or it is a pointer to a file
+// elsewhere.
 func (e *Env) mayDiffer(file string) bool {
 	return vfs.IsPointer(vfs.OS, file) || slices.ContainsFunc(e.Args, func(arg string) bool { return filepath.Clean(arg) == filepath.Clean(file) })
 }
 
-// serves marks verbs that go on until they are interrupted.
+// serves marks verbs that run until they are interrupted.
 const serves = "serves"
 
-// AsService marks cmd as one that an interrupt ends as it should end.
+// AsService marks cmd as a verb for which an interrupt is a normal end.
 func AsService(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, serves)
 }
 
-// OutliveReaders keeps a broken pipe at stderr from ending the process: what serves others goes on when nobody reads what it says.
+// OutliveReaders prevents a broken pipe at stderr from ending the process: a server goes on without a reader of its messages.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // AllowMissingFlag adds --allow-missing.
@@ -115,7 +117,7 @@ func FillFlag(cmd *cobra.Command, p *string) {
 	ChoiceFlag(cmd, p, "fill", "value", "value of elements without an owner: the fill value, or zero", "value", "zero")
 }
 
-// mark says something of cmd, beside what is said of it already.
+// mark adds an annotation to cmd.
 func mark(cmd *cobra.Command, what string) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -124,7 +126,7 @@ func mark(cmd *cobra.Command, what string) *cobra.Command {
 	return cmd
 }
 
-// Refuse ends a command line that is not carried out.
+// Refuse prints the error of a command line that does not run, and returns the exit code.
 func (e *Env) Refuse(root *cobra.Command, err error) int {
 	if e.Root() {
 		fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(root, err))
@@ -132,7 +134,7 @@ func (e *Env) Refuse(root *cobra.Command, err error) int {
 	return Failed
 }
 
-// standardOutput says of its errors where they come from.
+// standardOutput names standard output in its errors.
 type standardOutput struct{ w io.Writer }
 
 func (s standardOutput) Write(b []byte) (int, error) {
@@ -143,7 +145,8 @@ func (s standardOutput) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Each looks at each path and prints what it found there, with an empty line between; show is nil where JSON follows at the end.
+// Each calls look for each path, and show to print the result, with an empty line between paths. show is nil if JSON follows at
+// the end.
 func (e *Env) Each(cmd *cobra.Command, paths []string, look func(path string) (show func() error, err error)) error {
 	printed := false
 	for _, path := range paths {
@@ -165,8 +168,8 @@ func (e *Env) Each(cmd *cobra.Command, paths []string, look func(path string) (s
 	return nil
 }
 
-// PathFailed reports an error about one of several paths, so that the others are
-// still looked at. An interrupt ends the whole.
+// PathFailed reports an error about one of several paths, so that the others are still processed. An interrupt ends the whole
+// command.
 func (e *Env) PathFailed(ctx context.Context, cmd *cobra.Command, paths int, err error) error {
 	if paths == 1 || ctx.Err() != nil {
 		return err

@@ -17,22 +17,22 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// usageError is a wrong command line.
+// usageError is an error of the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// Usagef is Errorf for a wrong command line.
+// Usagef is Errorf for an error of the command line.
 func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// AsUsage marks an error as one of a wrong command line.
+// AsUsage marks an error as an error of the command line.
 func AsUsage(err error) error { return &usageError{err} }
 
-// WithHint adds what to do about an error.
+// WithHint adds advice to an error.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
-// hinted adds what to do about an error.
+// hinted is an error with advice.
 type hinted struct {
 	err  error
 	hint string
@@ -41,10 +41,10 @@ type hinted struct {
 func (e *hinted) Error() string { return e.err.Error() }
 func (e *hinted) Unwrap() error { return e.err }
 
-// optionRemark is how an option is called in Go, which is of no use on the command line.
+// optionRemark matches the Go name of an option, which is useless on the command line.
 var optionRemark = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 
-// ErrorLine says an error in one line, with a hint where its cause is typical.
+// ErrorLine returns an error as one line, with a hint for typical causes.
 func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
 	if interrupted(err) {
 		return "interrupted; no incomplete output remains"
@@ -60,28 +60,28 @@ func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
 	return msg
 }
 
-// interrupted says of an error that the user ended the verb, and that nothing came of it.
+// interrupted reports whether the user interrupted the verb, and no output was committed.
 func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError))
 }
 
-// maxErrors is how many errors of a joined one are printed.
+// maxErrors is the maximum number of printed errors of a joined error.
 const maxErrors = 8
 
-// Plain makes a text that may come from a file, or from the name of one, fit for a line of a terminal.
+// Plain makes text from a file or a file name safe for one line of a terminal.
 func Plain(s string) string { return fault.Printable(s) }
 
-// Printable reports whether a terminal shows a rune as it is.
+// Printable reports whether a terminal shows a rune unchanged.
 func Printable(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError }
 
-// ErrorText says an error in one line.
+// ErrorText returns an error as one line.
 func ErrorText(err error) string {
 	var lines []string
 	more := 0
 	for _, l := range strings.Split(err.Error(), "\n") {
 		l = strings.TrimSpace(l)
 		switch {
-		case l == "", slices.Contains(lines, l): // several workers, or ranks, may have met the same
+		case l == "", slices.Contains(lines, l): // several workers or ranks may report the same error
 		case len(lines) == maxErrors:
 			more++
 		default:
@@ -94,12 +94,12 @@ func ErrorText(err error) string {
 	return optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
 }
 
-// isUnfinished says of an error that the output is, or may be, committed.
+// isUnfinished reports whether the output is, or may be, committed despite the error.
 func isUnfinished(err error) bool {
 	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
 }
 
-// hintOf is what to do about an error, or nothing.
+// hintOf returns advice about an error, or "".
 func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	var h *hinted
 	switch {
@@ -121,7 +121,7 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	return e.Hint(cmd, err)
 }
 
-// whatWasNamed says of an error about a file that was named what that is, if the verb does not read it.
+// whatWasNamed describes the file of an error if the user named the file and the verb cannot read it.
 func (e *Env) whatWasNamed(cmd *cobra.Command, err error) string {
 	var fe *fault.FormatError
 	if !unread(err) || e.WhatIs == nil || !errors.As(err, &fe) || strings.Contains(fe.Msg, gitLFS) || !slices.Contains(cmd.Flags().Args(), fe.File) {
@@ -130,21 +130,21 @@ func (e *Env) whatWasNamed(cmd *cobra.Command, err error) string {
 	return e.WhatIs(fe.File)
 }
 
-// unread says that an error is about a format, a version of one or a feature that a verb does not read.
+// unread reports whether an error is about a format, version or feature that a verb cannot read.
 func unread(err error) bool {
 	return errors.Is(err, fault.ErrNotFormat) || errors.Is(err, fault.ErrUnsupported) || errors.Is(err, fault.ErrVersion)
 }
 
-// gitLFS is in messages that tell already what to do.
+// gitLFS is part of messages that already contain advice.
 const gitLFS = "git lfs pull"
 
-// CouldHelp says that a verb has a flag that was not given yet.
+// CouldHelp reports whether a verb has a flag that the user has not given yet.
 func CouldHelp(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && (!f.Changed || f.Value.Type() != "bool")
 }
 
-// IsFormatError says that err is about the content of a file.
+// IsFormatError reports whether err is about the content of a file.
 func IsFormatError(err error) bool {
 	for _, class := range []error{blob.ErrNotFormat, blob.ErrTruncated, blob.ErrCorrupt, blob.ErrChecksum} {
 		if errors.Is(err, class) {

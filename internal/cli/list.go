@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// List looks at each path, and prints what it found there, or as JSON all of it as the list that key names.
+// List calls look for each path and prints the result. With JSON it prints all results as the list named key.
 func List[T any](cmd *cobra.Command, e *Env, paths []string, asJSON bool, key string, look func(path string) (T, error), print func(T)) error {
 	all := []T{}
 	err := e.Each(cmd, paths, func(path string) (func() error, error) {

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// AppendShortest writes the shortest text that is read back as the same number.
+// AppendShortest appends the shortest text that parses to the same number.
 func AppendShortest(b []byte, x float64, bits int) []byte {
 	return strconv.AppendFloat(b, x, 'g', -1, bits)
 }
 
-// AppendFloat writes a number as CDL does.
+// AppendFloat appends a number in CDL's format.
 func AppendFloat(b []byte, x float64, digits int) []byte {
 	switch {
 	case math.IsNaN(x):
@@ -23,10 +23,10 @@ func AppendFloat(b []byte, x float64, digits int) []byte {
 	return strconv.AppendFloat(b, x, 'g', digits, 64)
 }
 
-// NumberText writes the shortest text of a number.
+// NumberText returns the shortest text of a number.
 func NumberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// Finite is a number for JSON, which has no NaN and no infinities.
+// Finite returns x for JSON, or nil for a NaN or an infinity, which JSON lacks.
 func Finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -34,7 +34,7 @@ func Finite(x float64) *float64 {
 	return &x
 }
 
-// JSONFloat is a number; what JSON has no number for is null.
+// JSONFloat is a number that marshals to null if JSON cannot represent it.
 type JSONFloat float64
 
 func (x JSONFloat) MarshalJSON() ([]byte, error) {

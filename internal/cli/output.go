@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// JSONFlag adds --json. form is a value as it is printed: its fields are added to the help, unless that has them.
+// JSONFlag adds --json. form is a sample of the printed value: the help lists its fields, unless it already does.
 func JSONFlag(cmd *cobra.Command, p *bool, form ...any) {
 	for _, v := range form {
 		cmd.Long += "\n\n" + strings.Join(Wrapped("JSON: "+Shape(v)+"."), "\n")
@@ -26,7 +26,7 @@ func (e *Env) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Tell prints v if JSON is wanted, else a line of text.
+// Tell prints v as JSON if asJSON is set, otherwise a line of text.
 func (e *Env) Tell(asJSON bool, v any, format string, args ...any) error {
 	if asJSON {
 		return e.PrintJSON(v)
@@ -35,8 +35,7 @@ func (e *Env) Tell(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// NewTable starts a table; a column whose head begins with '>' holds numbers,
-// which end flush right.
+// NewTable starts a table. A column whose head begins with '>' is right-aligned, for numbers.
 func (e *Env) NewTable(indent string, heads ...string) *Table {
 	t := &Table{e: e, indent: indent}
 	for _, h := range heads {
@@ -48,7 +47,7 @@ func (e *Env) NewTable(indent string, heads ...string) *Table {
 	return t
 }
 
-// Table has columns that are aligned. It keeps its rows until Flush.
+// Table prints aligned columns. It keeps its rows until Flush.
 type Table struct {
 	e      *Env
 	indent string
@@ -56,7 +55,7 @@ type Table struct {
 	Rows   [][]string
 }
 
-// Row adds a row, each cell in printable characters.
+// Row adds a row. Cells are made printable.
 func (t *Table) Row(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -65,7 +64,7 @@ func (t *Table) Row(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Flush prints the rows and forgets them. The last column is not padded.
+// Flush prints the rows and clears them. The last column is not padded.
 func (t *Table) Flush() {
 	var width []int
 	for _, row := range t.Rows {
@@ -92,7 +91,7 @@ func (t *Table) Flush() {
 	t.Rows = nil
 }
 
-// HumanBytes writes a size as people read it.
+// HumanBytes formats a size for people.
 func HumanBytes(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -126,7 +125,7 @@ func ParseBytes(s string) (int64, error) {
 	return int64(x * float64(int64(1)<<shift)), nil
 }
 
-// SizeValue is the value of a flag of a size.
+// SizeValue is a flag value that is a size.
 type SizeValue struct{ p *int64 }
 
 func (v SizeValue) String() string {
@@ -141,10 +140,10 @@ func (v SizeValue) Set(s string) (err error) {
 	return err
 }
 
-// SizeFlag is one that sets p.
+// SizeFlag returns a flag value that sets p.
 func SizeFlag(p *int64) SizeValue { return SizeValue{p} }
 
-// choice is a flag that takes one of some words.
+// choice is a flag value that takes one of several words.
 type choice struct {
 	p     *string
 	words []string
@@ -167,8 +166,8 @@ func (c choice) Set(s string) error {
 	return fmt.Errorf("want %s", strings.Join(c.words, ", "))
 }
 
-// ChoiceFlag adds a flag with a default that completes its words. They are
-// added to the usage unless it explains them.
+// ChoiceFlag adds a flag with a default value and completion of its words. The usage lists the words unless it already explains
+// them.
 func ChoiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ...string) {
 	*p = def
 	if last := words[len(words)-1]; !strings.Contains(usage, last) {
@@ -178,12 +177,12 @@ func ChoiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ..
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// WorkersFlag adds --workers; usage says what the workers do.
+// WorkersFlag adds --workers; usage describes the workers' task.
 func WorkersFlag(cmd *cobra.Command, p *int, usage string) {
 	cmd.Flags().Var(workers{p}, "workers", usage)
 }
 
-// workers is a flag of a number that is not negative; 0 leaves the choice to the library.
+// workers is a flag value for a count. 0 lets the library choose.
 type workers struct{ p *int }
 
 func (v workers) String() string {
@@ -205,7 +204,7 @@ func (v workers) Set(s string) error {
 	return nil
 }
 
-// Plural writes a count and its noun.
+// Plural formats a count with its noun.
 func Plural[T int | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun

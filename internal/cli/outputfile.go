@@ -11,8 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// WriteOutput lets f write a file that appears under its name when it is whole. f may leave the file out by
-// returning false.
+// WriteOutput lets f write a file, which gets its name when it is complete. f returns false to write no file.
 func WriteOutput(ctx context.Context, fsys vfs.FS, name string, o durable.OutputOptions, f func(dst vfs.File) (bool, error)) error {
 	out, err := durable.NewOutput(ctx, fsys, name, o)
 	if err != nil {
@@ -28,7 +27,7 @@ func WriteOutput(ctx context.Context, fsys vfs.FS, name string, o durable.Output
 	return out.Commit()
 }
 
-// Written is one file that was written.
+// Written describes a written file.
 type Written struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
@@ -42,7 +41,7 @@ func TreeSize(dir string) (files int, bytes int64, err error) {
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // somebody replaces it already
+			return nil // another process is already replacing it
 		}
 		if err == nil {
 			files++
@@ -53,8 +52,8 @@ func TreeSize(dir string) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// WriteFiles lets f write files; names[k] is the name of the k-th. None appears before all are whole, and nobody else
-// may write any of them meanwhile.
+// WriteFiles lets f write files; names[k] is the name of the k-th. No file appears before all are complete. Meanwhile nobody else
+// may write any of them.
 func WriteFiles(ctx context.Context, names []string, force bool, f func(k int, w io.Writer) error) (done []Written, err error) {
 	var outs []*durable.Output
 	defer func() {
@@ -91,7 +90,7 @@ func WriteFiles(ctx context.Context, names []string, force bool, f func(k int, w
 	return done, nil
 }
 
-// WriteFile is WriteFiles of one. It returns the bytes that were written.
+// WriteFile is WriteFiles for one file. It returns the number of bytes written.
 func WriteFile(ctx context.Context, name string, force bool, f func(w io.Writer) error) (int64, error) {
 	done, err := WriteFiles(ctx, []string{name}, force, func(_ int, w io.Writer) error { return f(w) })
 	if err != nil {

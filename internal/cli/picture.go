@@ -9,14 +9,14 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// PictureFlags are the flags of the verbs that draw.
+// PictureFlags are the flags of the plot verbs.
 type PictureFlags struct {
 	Name  string
 	Width int
 	Force bool
 }
 
-// Add adds the flags of a verb that draws.
+// Add adds the flags to a plot verb.
 func (f *PictureFlags) Add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.Name, "output", "o", "", "output file, .png or .svg")
@@ -26,7 +26,7 @@ func (f *PictureFlags) Add(cmd *cobra.Command) {
 	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
 }
 
-// check holds the name of the picture against what can be written.
+// check checks that the picture's name has a supported format.
 func (f *PictureFlags) check() error {
 	if !chart.Known(f.Name) {
 		return Usagef("--output %q, want a name that ends in .png or .svg", f.Name)
@@ -34,7 +34,7 @@ func (f *PictureFlags) check() error {
 	return nil
 }
 
-// Write writes the picture in the form that follows from its name, and returns its bytes.
+// Write writes the picture in the format given by its name, and returns the number of bytes.
 func (f *PictureFlags) Write(ctx context.Context, p chart.Picture) (int64, error) {
 	return WriteFile(ctx, f.Name, f.Force, func(w io.Writer) error { return chart.Write(w, f.Name, p) })
 }

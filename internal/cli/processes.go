@@ -10,35 +10,35 @@ import (
 	"blobio/internal/base/launcher"
 )
 
-// Processes are those that run one command line together. An env has none if this process is
-// alone, as always without the build tag mpi.
+// Processes are the processes that run one command line together. An Env has none if this process is alone; without the build tag
+// mpi it always is.
 type Processes struct {
 	Comm comm.Comm
-	// OnNodes runs f on a Comm of the same ranks, on nodes of ranksPerNode ranks each; 0 means the real
-	// nodes. Its error ends what the others wait for.
+	// OnNodes runs f on a Comm of the same ranks, on nodes of ranksPerNode ranks each; 0 means the real nodes. An error of f fails
+	// the pending calls of other ranks.
 	OnNodes func(ranksPerNode int, f func(c comm.Comm) error) error
-	// Fail ends what the other processes wait for with an error of this one.
+	// Fail fails the pending calls of the other processes with an error.
 	Fail func(error)
 }
 
-// together marks verbs that all processes carry out; others are left to the first.
+// together marks verbs that all processes run; only the first process runs other verbs.
 const together = "together"
 
-// AsTogether marks cmd as one that all processes carry out.
+// AsTogether marks cmd as a verb that all processes run.
 func AsTogether(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, together)
 }
 
-// writes marks verbs that write outputs that the user names, but are not carried out together.
+// writes marks verbs that write user-named outputs in one process.
 const writes = "writes"
 
-// AsWriter marks cmd as one that writes, and is not carried out together.
+// AsWriter marks cmd as a verb that writes outputs in one process.
 func AsWriter(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, writes)
 }
 
-// AloneAmongOthers refuses a verb that writes in a process that is one of several and knows nothing of the others: each of
-// them would write all of the same output.
+// AloneAmongOthers returns an error if a writing verb runs in one of several processes that do not know each other: each would
+// write the same output.
 func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
 	if e.Procs != nil || cmd.Annotations[together] == "" && cmd.Annotations[writes] == "" {
 		return nil
@@ -50,7 +50,7 @@ func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
 	return fmt.Errorf("%s: this is %s, and each process would write the same output: %s; set %s=0 if each process should work alone", cmd.CommandPath(), s, e.JoinAdvice, launcher.Variable)
 }
 
-// Root reports whether this process prints, and does what only one may do.
+// Root reports whether this process prints and does the work of a single process.
 func (e *Env) Root() bool { return e.Procs == nil || e.Procs.Comm.Rank() == 0 }
 
 // Comm returns the Comm of all processes.
@@ -70,8 +70,7 @@ func (e *Env) hasPart(root *cobra.Command) bool {
 	return err == nil && cmd.Annotations[together] != ""
 }
 
-// agree ends a command line: all processes get an error if one met it, and the
-// exit code that wins.
+// agree ends a command line: all processes get an error of any process, and the merged exit code.
 func (e *Env) agree(ctx context.Context, err error) error {
 	if e.Procs == nil {
 		return err

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress is a bar on a terminal, or nothing. It shows up only when the work
-// takes a while. Its methods may be called by several goroutines.
+// Progress is a bar on a terminal, or nothing. It appears only if the work takes a while. Several goroutines may call its
+// methods.
 type Progress struct {
 	e     *Env
 	start time.Time
 	quiet bool
-	count bool // pieces of work, not bytes
+	count bool // counts pieces of work, not bytes
 
 	mu    sync.Mutex
 	bar   *progressbar.ProgressBar
@@ -24,7 +24,7 @@ type Progress struct {
 	last  time.Time
 }
 
-// Times before a bar appears, and between its updates.
+// Delays before a bar appears, and between its updates.
 const (
 	progressDelay = 400 * time.Millisecond
 	ProgressEvery = 100 * time.Millisecond
@@ -40,19 +40,18 @@ func (e *Env) NewProgress() *Progress {
 	return p
 }
 
-// tooNarrow reports whether a bar would be longer than a line of the terminal,
-// where each update would leave a line behind; 0 is a width that nobody knows.
+// tooNarrow reports whether a bar would wrap on the terminal, where each update would leave a line behind. Width 0 is unknown.
 func tooNarrow(width int) bool { return width > 0 && width < 60 }
 
-// NewCount returns a bar that counts pieces of work instead of bytes; a piece may take long. It appears at once, names the current
-// piece, and estimates the rest; its stages are steps of the same work.
+// NewCount returns a bar that counts possibly slow pieces of work instead of bytes. It appears at once, names the current piece,
+// and estimates the remaining time. Its stages are steps of the same work.
 func (e *Env) NewCount() *Progress {
 	p := e.NewProgress()
 	p.count = true
 	return p
 }
 
-// At reports bytes or pieces done of a stage; total 0 means that it is not known.
+// At reports bytes or pieces done in a stage; total 0 means unknown.
 func (p *Progress) At(stage string, done, total int64) {
 	if p.quiet || !p.mu.TryLock() {
 		return
@@ -82,7 +81,7 @@ func (p *Progress) At(stage string, done, total int64) {
 	_ = p.bar.Set64(done)
 }
 
-// begin makes a bar, which is not shown yet.
+// begin makes a bar without showing it.
 func (p *Progress) begin(stage string, total int64) {
 	if total == 0 {
 		total = -1
@@ -94,12 +93,12 @@ func (p *Progress) begin(stage string, total int64) {
 	p.bar = progressbar.NewOptions64(total, append(kind,
 		progressbar.OptionSetWriter(p.e.Stderr),
 		progressbar.OptionSetDescription(stage),
-		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine that draws by itself
+		progressbar.OptionSetSpinnerChangeInterval(0), // do not start a drawing goroutine
 		progressbar.OptionClearOnFinish())...)
-	p.bar.StartWithoutRender() // the rate counts from here, whenever the bar shows up
+	p.bar.StartWithoutRender() // the rate counts from here, even if the bar appears later
 }
 
-// Clear removes the bar until the next report, for a line of text.
+// Clear removes the bar until the next report, to make way for a line of text.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 func TestProgress(t *testing.T) {
 	var errs bytes.Buffer
 	p := &Progress{e: &Env{Stderr: &errs}, start: time.Now().Add(-time.Hour)}
-	p.At("write", 1<<40, 1<<41) // the first report of a stage cannot have a rate
+	p.At("write", 1<<40, 1<<41) // the first report of a stage has no rate
 	if errs.Len() > 0 {
 		t.Errorf("the first report prints %q", errs.String())
 	}
@@ -30,7 +30,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCount: a bar of pieces shows up with the first report, follows the stages without a new start, and can go for a line of text.
+// TestCount checks that a bar of pieces appears with the first report, continues through the stages, and makes way for a line of
+// text.
 func TestCount(t *testing.T) {
 	var errs bytes.Buffer
 	p := &Progress{e: &Env{Stderr: &errs}, start: time.Now(), count: true}

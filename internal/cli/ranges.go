@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Between reads the value of --between: "LO,HI", or nothing, which is 0 and 0.
+// Between parses the value of --between: "LO,HI". An empty value is 0 and 0.
 func Between(s string) (lo, hi float64, err error) {
 	if s == "" {
 		return 0, 0, nil
@@ -20,7 +20,8 @@ func Between(s string) (lo, hi float64, err error) {
 	return lo, hi, nil
 }
 
-// Range reads FIRST:END, whose ends may be left out, or one number, of n elements, records or what noun says. END is not included. "" is all.
+// Range parses FIRST:END, or one number. Either end may be omitted, END is excluded, and "" is all. n is the number of elements,
+// records or what noun names.
 func Range(flag, s string, n int64, noun string) (first, end int64, err error) {
 	if s == "" {
 		return 0, n, nil

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// helpWidth is the width of the lines of help texts.
+// helpWidth is the line width of help texts.
 const helpWidth = 88
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// Shape is the form of a value as JSON, for help texts: {path, files: [{name, bytes}]}.
+// Shape returns the JSON structure of a value for help texts: {path, files: [{name, bytes}]}.
 func Shape(v any) string { return shapeOf(reflect.ValueOf(v)) }
 
-// shapeOf is "" for what has no parts, or writes its own JSON.
+// shapeOf returns "" for a value without parts or with its own JSON marshaler.
 func shapeOf(v reflect.Value) string {
 	if !v.IsValid() || v.Type().Implements(marshaler) || reflect.PointerTo(v.Type()).Implements(marshaler) {
 		return ""
@@ -49,7 +49,7 @@ func shapeOf(v reflect.Value) string {
 	return ""
 }
 
-// fieldsOf are the fields of a struct and of structs that are embedded in it.
+// fieldsOf returns the fields of a struct, including those of embedded structs.
 func fieldsOf(v reflect.Value) (parts []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -64,7 +64,7 @@ func fieldsOf(v reflect.Value) (parts []string) {
 	return parts
 }
 
-// part is a name, with the form of what it holds.
+// part returns a name with the structure of its value.
 func part(name string, v reflect.Value) string {
 	if in := shapeOf(v); in != "" {
 		return name + ": " + in
@@ -72,7 +72,7 @@ func part(name string, v reflect.Value) string {
 	return name
 }
 
-// Wrapped breaks a text into lines where it has blanks.
+// Wrapped breaks a text into lines at blanks.
 func Wrapped(text string) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ParseSpan reads a time as Go writes it, with days in front, or as a number of seconds.
+// ParseSpan parses a duration in Go's format, optionally with days in front, or a number of seconds.
 func ParseSpan(s string) (time.Duration, error) {
 	wrong := fmt.Errorf("time %q, want 90s, 5m, 6h30m, 2d, or a number of seconds", s)
 	const most = 100 * 365 * 24 * time.Hour
@@ -39,7 +39,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// SpanText writes a time as people say it, to about three digits.
+// SpanText formats a duration for people, to about three digits.
 func SpanText(d time.Duration) string {
 	two := func(n int64, a string, m int64, b string) string {
 		if m == 0 {

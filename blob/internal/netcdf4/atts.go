@@ -11,11 +11,11 @@ import (
 // order is the byte order of all data.
 var order = binary.LittleEndian
 
-// types are the HDF5 types for the types of CDF.
+// types holds the HDF5 type for each CDF type.
 var types = [...]h5.Type{cdf5.Byte: h5.Int8, cdf5.Char: h5.FixedString(1), cdf5.Short: h5.Int16, cdf5.Int: h5.Int32, cdf5.Float: h5.Float32,
 	cdf5.Double: h5.Float64, cdf5.UByte: h5.Uint8, cdf5.UShort: h5.Uint16, cdf5.UInt: h5.Uint32, cdf5.Int64: h5.Int64, cdf5.UInt64: h5.Uint64}
 
-// attributed is what can have attributes.
+// attributed is an object that can have attributes.
 type attributed interface {
 	Attr(name string, t h5.Type, dims []int64, raw []byte)
 	NullAttr(name string, t h5.Type)
@@ -30,7 +30,7 @@ func text(to attributed, name, value string) {
 	to.Attr(name, h5.FixedString(len(value)), nil, []byte(value))
 }
 
-// int32s are the bytes of numbers.
+// int32s encodes numbers as 32-bit integers.
 func int32s(l []int) (b []byte) {
 	for _, x := range l {
 		b = order.AppendUint32(b, uint32(x))
@@ -38,7 +38,7 @@ func int32s(l []int) (b []byte) {
 	return b
 }
 
-// atts adds attributes of a user.
+// atts adds a user's attributes.
 func atts(to attributed, l []cdf5.Att) error {
 	for i := range l {
 		a := &l[i]

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/chunks"
 )
 
-// A Span is a run of the elements of one record of a variable, or of all of a fixed one.
+// A Span is a run of elements of one record of a variable, or of a fixed variable.
 type Span struct {
 	Rec    int64
 	Lo, Hi int64
@@ -26,7 +26,7 @@ func (v *Var) perRecord(record bool) int64 {
 // Elem is the size of an element in bytes.
 func (v *Var) Elem() int64 { return v.size }
 
-// ChunkBytes is the size of a chunk before compression; 0 of contiguous data.
+// ChunkBytes is the size of a chunk before compression; 0 for contiguous data.
 func (v *Var) ChunkBytes() int64 {
 	if v.Grid.Chunk == nil {
 		return 0
@@ -34,7 +34,7 @@ func (v *Var) ChunkBytes() int64 {
 	return v.Grid.Elems() * v.size
 }
 
-// run returns chunk i as a run of the flattened array. Chunks follow each other there.
+// run returns chunk i as a run of the flattened array. Chunks are consecutive in that array.
 func (v *Var) run(i int64) (lo, hi int64) {
 	start, count := v.Grid.Region(chunks.Index(i, v.Grid.Counts()))
 	n := int64(1)
@@ -45,8 +45,8 @@ func (v *Var) run(i int64) (lo, hi int64) {
 	return lo, lo + n
 }
 
-// Spans returns which elements chunks [first, end) hold, one behind the other: a span for each record. record says that the
-// first dimension is the record dimension.
+// Spans returns the elements of chunks [first, end) as consecutive spans, one for each record. record means that the first
+// dimension is the record dimension.
 func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	lo, _ := v.run(first)
 	_, hi := v.run(end - 1)
@@ -60,14 +60,14 @@ func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	return l
 }
 
-// A Packed is a chunk as it is stored: bytes, and the mask of filters that were left out.
+// A Packed describes a stored chunk: its length and the mask of skipped filters.
 type Packed struct {
 	Len  int64
 	Mask uint32
 }
 
-// Pack appends chunks [first, end) as they are stored to dst. data are their elements, little endian, in the order that Spans returned. room
-// is scratch of at least two chunks, or nil.
+// Pack encodes chunks [first, end) and appends them to dst. data holds their elements, little endian, in the order of Spans. room
+// is scratch space of at least two chunks, or nil.
 func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Packed, err error) {
 	n := v.ChunkBytes()
 	if int64(len(room)) < 2*n {
@@ -78,7 +78,7 @@ func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Pa
 		k := (hi - lo) * v.size
 		chunk := data[:k]
 		data = data[k:]
-		if k < n { // what lies beyond the array
+		if k < n { // the chunk extends beyond the array
 			part := chunk
 			chunk = room[:n]
 			copy(chunk, part)

@@ -1,9 +1,9 @@
-// Package netcdf4 makes ordinary netCDF-4 files: HDF5 files whose datasets, attributes and dimension scales mean what a CDF
-// header says, as the netCDF library stores it.
+// Package netcdf4 makes ordinary netCDF-4 files: HDF5 files whose datasets, attributes and dimension scales represent a CDF
+// header in the way of the netCDF library.
 //
-//	New            the metadata of a file, laid out; then Var.Pack compresses chunks, and Var.SetChunk records their places
-//	FromFile       the header of a file, and its data as the bytes of the equivalent CDF-5 file
+//	New            lays out the metadata of a file; then Var.Pack compresses chunks, and Var.SetChunk records their offsets
+//	FromFile       reads the header of a file, and its data as the bytes of the equivalent CDF-5 file
 //
-// A dimension is a dataset of its own, or the variable of its name if it is the first dimension of that variable. Text attributes are strings of
-// fixed length. Chunks are laid out by package chunks. docs/format-netcdf4.md has the rest.
+// A dimension is the variable with its name if it is that variable's first dimension; otherwise it is a dataset of its own.
+// Text attributes are fixed-length strings. Package chunks lays out chunks. docs/format-netcdf4.md has the details.
 package netcdf4

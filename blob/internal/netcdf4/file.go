@@ -10,24 +10,24 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Options of New. Nil means the defaults.
+// Options are the options of New. Nil means the defaults.
 type Options struct {
 	Filters    h5.Pipeline
-	ChunkBytes int64  // of a chunk before compression, at most; default 4 MiB
-	Program    string // what wrote the file, such as "blobio=1.2"
+	ChunkBytes int64  // maximum size of a chunk before compression; default 4 MiB
+	Program    string // the program that wrote the file, such as "blobio=1.2"
 }
 
 // DefaultChunkBytes is the default of Options.ChunkBytes.
 const DefaultChunkBytes = 4 << 20
 
-// smallest is the size in bytes below which a fixed variable is one contiguous piece, without filters.
+// smallest is the size in bytes below which a fixed variable is contiguous and has no filters.
 const smallest = 16 << 10
 
-// A File is a netCDF-4 file to be written. Its metadata are written last, at offset 0 (Encode).
+// A File is a netCDF-4 file to write. Encode returns the metadata, which are written last, at offset 0.
 type File struct {
 	b      *h5.Ordered
 	hdr    *cdf5.Header
-	scales []*h5.OrderedDataset // by dimension
+	scales []*h5.OrderedDataset // index: dimension
 	vars   []*Var
 	filter *h5.Filterer
 	start  int64
@@ -36,14 +36,14 @@ type File struct {
 // A Var is a variable of a File.
 type Var struct {
 	*h5.OrderedDataset
-	Grid chunks.Grid // of chunked data; the record dimension included
+	Grid chunks.Grid // grid of chunked data, including the record dimension
 	file *File
-	size int64  // bytes of an element
+	size int64  // bytes per element
 	fill []byte // one element, little endian
 }
 
-// New lays out the file of a header: of its version and its places nothing is used. NumRecs is the number of records.
-// Names and attributes that netCDF-4 has not are ErrUnsupported.
+// New lays out the file for a header. It ignores the header's version and offsets. NumRecs is the number of records. Names and
+// attributes that netCDF-4 cannot hold are ErrUnsupported.
 func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
@@ -64,7 +64,7 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	}
 	f := &File{b: h5.NewOrdered(), hdr: hdr, filter: filter}
 	text(f.b, attProperties, "version=2,"+o.Program)
-	if classic(hdr) { // programs treat it as they treat CDF files
+	if classic(hdr) { // programs then treat the file like a CDF file
 		f.b.Attr(attStrict, h5.Int32, nil, int32s([]int{1}))
 	}
 	f.addScales()
@@ -90,19 +90,19 @@ func classic(h *cdf5.Header) bool {
 	return atts(h.Atts) && !slices.ContainsFunc(h.Vars, func(v cdf5.Var) bool { return !v.Type.ValidIn(cdf5.CDF2) || !atts(v.Atts) })
 }
 
-// Close ends the filters.
+// Close releases the filters.
 func (f *File) Close() { f.filter.Close() }
 
-// Start is the first offset at which chunks may lie: the metadata and contiguous data come before.
+// Start is the first offset for chunks. Metadata and contiguous data come before it.
 func (f *File) Start() int64 { return f.start }
 
-// Vars are the variables in the order of the header.
+// Vars returns the variables in the order of the header.
 func (f *File) Vars() []*Var { return f.vars }
 
-// Encode returns what is written at offset 0 of the file, which is size bytes long and whose chunks are all set (Var.SetChunk).
+// Encode returns the bytes to write at offset 0. size is the size of the whole file. Var.SetChunk must have set every chunk.
 func (f *File) Encode(size int64) ([]byte, error) { return f.b.Encode(size) }
 
-// shape of variable v, the record dimension included.
+// shape returns the shape of variable v, including the record dimension.
 func (f *File) shape(v int) []int64 {
 	s := make([]int64, len(f.hdr.Vars[v].Dims))
 	for i, d := range f.hdr.Vars[v].Dims {
@@ -113,7 +113,7 @@ func (f *File) shape(v int) []int64 {
 	return s
 }
 
-// coordinate returns the dimension whose variable v is, or -1.
+// coordinate returns the dimension for which v is the coordinate variable, or -1.
 func (f *File) coordinate(v int) int {
 	x := &f.hdr.Vars[v]
 	if len(x.Dims) > 0 && f.hdr.Dims[x.Dims[0]].Name == x.Name {
@@ -122,7 +122,7 @@ func (f *File) coordinate(v int) int {
 	return -1
 }
 
-// addScales adds the datasets of dimensions that no variable stands for. They come first.
+// addScales adds a dataset for each dimension without a coordinate variable. These datasets come first.
 func (f *File) addScales() {
 	f.scales = make([]*h5.OrderedDataset, len(f.hdr.Dims))
 	own := make([]bool, len(f.hdr.Dims))
@@ -144,16 +144,16 @@ func (f *File) addScales() {
 	}
 }
 
-// scale marks a dataset as the scale of dimension d. It is the first of its attributes.
+// scale marks a dataset as the scale of dimension d. It must precede the dataset's other attributes.
 func (f *File) scale(s *h5.OrderedDataset, d int, name string) {
 	f.scales[d] = s
-	// With a terminator, as the library of dimension scales writes them.
+	// The HDF5 dimension scales library writes a terminator.
 	text(s, attClass, scaleClass+"\x00")
 	text(s, attName, name+"\x00")
 	s.Attr(attDimID, h5.Int32, nil, int32s([]int{d}))
 }
 
-// add adds a variable: its dataset, without references.
+// add adds the dataset of a variable, without references.
 func (f *File) add(v int, target int64, filters h5.Pipeline) error {
 	x := &f.hdr.Vars[v]
 	shape, size := f.shape(v), int64(x.Type.Size())
@@ -184,7 +184,7 @@ func (f *File) add(v int, target int64, filters h5.Pipeline) error {
 	return nil
 }
 
-// link adds the references between variables and dimensions, and the attributes of users behind them.
+// link adds the references between variables and dimensions, then the users' attributes.
 func (f *File) link() error {
 	uses := make([][]h5.Ref, len(f.hdr.Dims))
 	for v, n := range f.vars {
@@ -193,7 +193,7 @@ func (f *File) link() error {
 			n.Attr(attCoordinates, h5.Int32, []int64{int64(len(x.Dims))}, int32s(x.Dims))
 		}
 		if f.coordinate(v) >= 0 || len(x.Dims) == 0 {
-			continue // a scale has no scales
+			continue // a scale has no scales of its own
 		}
 		var to []*h5.OrderedDataset
 		for i, d := range x.Dims {

@@ -7,24 +7,24 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// geometry is the grid of chunks of a dataset, and the same with as few dimensions as can be: those that a chunk has whole are one
-// with the dimension before them.
+// geometry describes the chunk grid of a dataset. It also has the grid with the fewest dimensions: a dimension that fits in one
+// chunk is joined to the dimension before it.
 type geometry struct {
 	record     bool
-	size       int64 // bytes of an element
-	per        int64 // elements of a record
+	size       int64 // bytes per element
+	per        int64 // elements per record
 	dims       []int64
 	chunk      []int64 // nil: not chunked
-	counts     []int64 // of chunks
+	counts     []int64 // number of chunks along each dimension
 	full, part []int64 // dims and chunk with dimensions joined
-	chunkBytes int64   // of what a chunk can have in the array
+	chunkBytes int64   // size of the part of a chunk inside the array, at most
 }
 
 func newGeometry(d *h5.Dataset, record bool) geometry {
 	g := geometry{record: record, size: d.Type().Size(), dims: d.Dims(), per: 1}
 	for i, n := range g.dims {
 		if i > 0 || !record {
-			g.per *= n // bounded: Dataset checks the product
+			g.per *= n // cannot overflow: Dataset checks the product
 		}
 	}
 	if d.Storage() != h5.Chunked {
@@ -52,7 +52,8 @@ func newGeometry(d *h5.Dataset, record bool) geometry {
 	return g
 }
 
-// spot is where an element lies: in which chunk, at which element of what that has in the array, and how many follow there.
+// spot is the position of an element: the chunk, the offset in the part of the chunk inside the array, and the number of elements
+// that follow there.
 type spot struct{ chunk, off, run int64 }
 
 // locate finds element at of the flattened array.
@@ -75,7 +76,7 @@ func (g *geometry) locate(at int64) (s spot) {
 	return s
 }
 
-// region returns the box of chunk k, without what lies beyond the array.
+// region returns the part of chunk k that is inside the array.
 func (g *geometry) region(k int64) (start, count []int64) {
 	return chunks.Grid{Full: g.dims, Chunk: g.chunk}.Region(chunks.Index(k, g.counts))
 }

@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Attributes that netCDF-4 keeps for itself.
+// Attributes reserved by netCDF-4.
 const (
 	attClass       = "CLASS"
 	attName        = "NAME"
@@ -19,19 +19,19 @@ const (
 	attStrict      = "_nc3_strict"
 )
 
-// The names of attributes that no variable or file of a user can have: the netCDF library neither shows them nor writes them.
+// reserved holds the attribute names that users cannot use: the netCDF library neither shows nor writes them.
 var reserved = map[string]bool{attClass: true, attName: true, attRefs: true, attDims: true, attDimID: true, attCoordinates: true,
 	attProperties: true, attStrict: true, "_Format": true, "_IsNetcdf4": true, "_SuperblockVersion": true, "_NCCopied": true}
 
 const (
 	scaleClass = "DIMENSION_SCALE"
-	// noVariable begins the NAME of a dimension without a variable; its length follows in 10 columns.
+	// noVariable begins the NAME of a dimension without a variable; the length follows in 10 columns.
 	noVariable = "This is a netCDF dimension but not a netCDF variable."
-	// notCoordinate stands before the name of a variable that is named like a dimension but does not begin with it.
+	// notCoordinate precedes the name of a variable that has the name of a dimension but is not its coordinate variable.
 	notCoordinate = "_nc4_non_coord_"
 )
 
-// checkNames refuses what would read as something else.
+// checkNames rejects names with a reserved meaning.
 func checkNames(h *cdf5.Header) error {
 	name := func(kind, s string) error {
 		if strings.HasPrefix(s, notCoordinate) {

@@ -30,7 +30,7 @@ func open(file []byte, name string) (*View, error) {
 	return FromFile(f, name, 0)
 }
 
-// written makes the netCDF-4 file of a CDF-5 file in memory.
+// written converts a CDF-5 file in memory to a netCDF-4 file.
 func written(t testing.TB, cdf []byte, o *Options) []byte {
 	t.Helper()
 	hdr, _, err := cdf5.DecodeHeader(bytes.NewReader(cdf), int64(len(cdf)), nil)
@@ -57,7 +57,7 @@ func written(t testing.TB, cdf []byte, o *Options) []byte {
 			}
 			continue
 		}
-		for k := 0; k < v.Chunks(); k += 2 { // several at a time
+		for k := 0; k < v.Chunks(); k += 2 { // several chunks at a time
 			end := min(k+2, v.Chunks())
 			var data []byte
 			for _, s := range v.Spans(int64(k), int64(end), hdr.IsRecord(i)) {
@@ -92,16 +92,16 @@ func view(t testing.TB, file []byte) *View {
 	return v
 }
 
-// sample is a CDF-5 file with variables of all kinds.
+// sample returns a CDF-5 file with variables of all kinds.
 func sample(t testing.TB, records int64) []byte {
 	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: records, Dims: []cdf5.Dim{{Name: "lev", Len: 5}, {Name: "time"}, {Name: "col", Len: 13}, {Name: "unused", Len: 3}},
 		Atts: []cdf5.Att{{Name: "title", Type: cdf5.Char, Value: "é\x00\n"}, {Name: "none", Type: cdf5.Char, Value: ""}, {Name: "no numbers", Type: cdf5.Short, Value: []int16{}}},
 		Vars: []cdf5.Var{
 			{Name: "time", Type: cdf5.Double, Dims: []int{1}, Atts: []cdf5.Att{{Name: "units", Type: cdf5.Char, Value: "days"}}},
 			{Name: "T", Type: cdf5.Float, Dims: []int{1, 0, 2}, Atts: []cdf5.Att{{Name: "_FillValue", Type: cdf5.Float, Value: []float32{-9}}}},
-			{Name: "lev", Type: cdf5.Int, Dims: []int{2}}, // named like a dimension that is not its own
+			{Name: "lev", Type: cdf5.Int, Dims: []int{2}}, // has the name of a dimension that it does not use
 			{Name: "s", Type: cdf5.UInt64},
-			{Name: "col", Type: cdf5.Char, Dims: []int{2, 0}}, // text as a coordinate
+			{Name: "col", Type: cdf5.Char, Dims: []int{2, 0}}, // text as a coordinate variable
 			{Name: "b", Type: cdf5.Byte, Dims: []int{1}},
 			{Name: "fixed", Type: cdf5.Short, Dims: []int{2, 0, 2}, Atts: []cdf5.Att{{Name: "n", Type: cdf5.UByte, Value: []uint8{1, 255}}}},
 		}}
@@ -120,7 +120,7 @@ func sample(t testing.TB, records int64) []byte {
 	return cdftest.Build(t, h, false, values...)
 }
 
-// TestSame: the view of the file is the CDF-5 file, byte for byte, from any offset on.
+// TestSame checks that the view of the file equals the CDF-5 file, byte for byte, from any offset.
 func TestSame(t *testing.T) {
 	for _, records := range []int64{0, 1, 4} {
 		cdf := sample(t, records)
@@ -148,7 +148,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestSameProperty: the same for any shapes.
+// TestSameProperty is TestSame with random shapes.
 func TestSameProperty(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: rapid.Int64Range(0, 4).Draw(r, "records")}
@@ -189,7 +189,7 @@ func TestSameProperty(t *testing.T) {
 	})
 }
 
-// TestRefused: names that netCDF-4 has not.
+// TestRefused checks that names that netCDF-4 cannot hold are errors.
 func TestRefused(t *testing.T) {
 	att := func(name string) []cdf5.Att { return []cdf5.Att{{Name: name, Type: cdf5.Char, Value: "x"}} }
 	for what, h := range map[string]*cdf5.Header{
@@ -213,13 +213,13 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDamage: a changed byte is an error, or changes no more than data that have no checksum. Nothing panics or hangs.
+// TestDamage checks that a changed byte is an error, or changes only data without a checksum. No change causes a panic or a hang.
 func TestDamage(t *testing.T) {
 	cdf := sample(t, 2)
 	file := written(t, cdf, &Options{Filters: h5.Pipeline{Shuffle: true, Deflate: 1}, ChunkBytes: 200})
 	errs, same, data := 0, 0, 0
 	for at := range file {
-		if at%7 != 0 && at > 64 { // some
+		if at%7 != 0 && at > 64 { // sample the offsets
 			continue
 		}
 		b := bytes.Clone(file)
@@ -252,7 +252,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestConcurrent: many readers share one view.
+// TestConcurrent checks that many readers can share one view.
 func TestConcurrent(t *testing.T) {
 	cdf := sample(t, 4)
 	v := view(t, written(t, cdf, &Options{Filters: h5.Pipeline{Deflate: 1}, ChunkBytes: 100}))
@@ -272,7 +272,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// leftOut is the one thing in the file that has no place in CDF-5.
+// leftOut returns the error for the only item in the file that CDF-5 cannot hold.
 func leftOut(t *testing.T, file []byte) error {
 	t.Helper()
 	v := view(t, file)
@@ -282,7 +282,7 @@ func leftOut(t *testing.T, file []byte) error {
 	return v.LeftOut()[0]
 }
 
-// TestOfOthers: what CDF-5 cannot hold is left out, with a reason that names it.
+// TestOfOthers checks that the view leaves out items that CDF-5 cannot hold, each with an error that names the item.
 func TestOfOthers(t *testing.T) {
 	empty, err := h5.NewTemplate(func(*h5.Builder) {})
 	if err != nil {
@@ -321,7 +321,7 @@ func TestOfOthers(t *testing.T) {
 	}
 }
 
-// FuzzOpen: no bytes make Open or ReadAt panic, hang or give more than they say.
+// FuzzOpen checks that no input makes Open or ReadAt panic, hang or return more bytes than reported.
 func FuzzOpen(f *testing.F) {
 	for _, p := range []h5.Pipeline{{}, {Shuffle: true, Deflate: 1}, {Zstd: 1}} {
 		f.Add(written(f, sample(f, 2), &Options{Filters: p, ChunkBytes: 100}), uint32(0), uint32(0))

@@ -11,16 +11,16 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// member is a dataset of the root group as Open finds it.
+// member is a dataset of the root group that Open has found.
 type member struct {
 	*h5.Dataset
 	name  string
 	scale bool
-	title string // NAME of a scale
+	title string // attribute NAME of a scale
 	dimID int64  // -1: none
 }
 
-// Is reports whether a file that is HDF5 is meant as netCDF-4: it has the mark of netCDF, or a dimension scale.
+// Is reports whether an HDF5 file is netCDF-4: it has the netCDF mark or a dimension scale.
 func Is(f *h5.File) bool {
 	g, err := f.Root()
 	if err != nil {
@@ -44,9 +44,9 @@ func Is(f *h5.File) bool {
 	return false
 }
 
-// FromFile reads the metadata of a file and returns a View of it. name is for errors. The View leaves out what CDF-5 cannot hold,
-// see View.LeftOut: groups, types of users, strings as elements, fixed dimensions of length 0, datasets without
-// dimension scales. The header of CDF-5 may take most bytes, or the error is ErrTooLarge; 0: any.
+// FromFile reads the metadata of a file and returns a View. name is for errors. The View leaves out items that CDF-5 cannot hold,
+// see View.LeftOut: groups, user-defined types, strings as elements, fixed dimensions of length 0, datasets without dimension
+// scales. A CDF-5 header larger than most bytes is ErrTooLarge; 0 means no limit.
 func FromFile(f *h5.File, name string, most int64) (*View, error) {
 	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}, byID: map[int64]int{}}
 	if err := o.members(f); err != nil {
@@ -67,17 +67,17 @@ type opener struct {
 	name   string
 	h      *cdf5.Header
 	all    []*member
-	scales []*member     // of all dimensions
-	dims   map[int64]int // index of scales by address
-	byID   map[int64]int // index of scales by the id that netCDF has given
-	kept   []int         // dimension of h by index of scales; -1: left out
-	data   []*h5.Dataset // by variable of h
-	most   int64         // bytes of a header, 0: any
-	used   int64         // of what was read so far
-	left   []error       // what has no place in CDF-5
+	scales []*member     // scales of all dimensions
+	dims   map[int64]int // index in scales by address
+	byID   map[int64]int // index in scales by netCDF dimension id
+	kept   []int         // index of the dimension in h, by index in scales; -1: left out
+	data   []*h5.Dataset // by index of the variable in h
+	most   int64         // maximum bytes of a header, 0: no limit
+	used   int64         // header bytes used so far
+	left   []error       // errors for items that CDF-5 cannot hold
 }
 
-// leave notes what has no place in CDF-5; any other error remains one.
+// leave records an error for an item that CDF-5 cannot hold. It returns any other error.
 func (o *opener) leave(err error) error {
 	if errors.Is(err, fault.ErrUnsupported) {
 		o.left = append(o.left, err)
@@ -86,7 +86,7 @@ func (o *opener) leave(err error) error {
 	return err
 }
 
-// use counts what will be in the header, before more is read.
+// use counts header bytes before more metadata are read.
 func (o *opener) use(n int) error {
 	if o.used += int64(n); o.most > 0 && o.used > o.most {
 		return fault.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes have at least %d bytes, want at most %d", o.used, o.most)
@@ -94,7 +94,7 @@ func (o *opener) use(n int) error {
 	return nil
 }
 
-// unsupported is the error for what netCDF-4 has and CDF-5 has not.
+// unsupported returns the error for a netCDF-4 item that CDF-5 cannot hold.
 func (o *opener) unsupported(field, format string, args ...any) error {
 	return fault.At(o.name, -1, field, fault.ErrUnsupported, format, args...)
 }
@@ -149,7 +149,7 @@ func (o *opener) dataset(g *h5.Group, l h5.Link) (*h5.Dataset, error) {
 	return d, err
 }
 
-// dimensions makes the dimensions of scales: in the order of their ids, where all have one.
+// dimensions makes a dimension from each scale. They are in the order of their ids if all scales have one.
 func (o *opener) dimensions() error {
 	var scales []*member
 	withID := true
@@ -159,7 +159,7 @@ func (o *opener) dimensions() error {
 			withID = withID && m.dimID >= 0
 		}
 	}
-	if withID { // with gaps, where groups have dimensions of their own
+	if withID { // ids have gaps if groups have dimensions of their own
 		slices.SortStableFunc(scales, func(a, b *member) int { return cmp.Compare(a.dimID, b.dimID) })
 	}
 	o.scales = scales
@@ -195,8 +195,8 @@ func (o *opener) dimensions() error {
 	return nil
 }
 
-// lengths are the present lengths of the dimensions, by index of scales: a scale without a coordinate variable does not
-// follow the growth of an unlimited dimension, which is as long as the longest variable along it.
+// lengths returns the present lengths of the dimensions, by index in scales. An unlimited dimension is as long as the longest
+// variable along it. Its scale does not grow if it has no coordinate variable.
 func (o *opener) lengths() ([]int64, error) {
 	l := make([]int64, len(o.scales))
 	for i, m := range o.scales {
@@ -205,7 +205,7 @@ func (o *opener) lengths() ([]int64, error) {
 	for _, m := range o.all {
 		ids, err := o.dimsOf(m)
 		if errors.Is(err, fault.ErrUnsupported) {
-			continue // variable has more to say of it
+			continue // variable reports the error
 		}
 		if err != nil {
 			return nil, err
@@ -219,7 +219,7 @@ func (o *opener) lengths() ([]int64, error) {
 	return l, nil
 }
 
-// variable adds what is not a mere dimension.
+// variable adds a dataset to the header, unless it is only a dimension.
 func (o *opener) variable(m *member) error {
 	if m.scale && strings.HasPrefix(m.title, noVariable) {
 		return nil
@@ -263,8 +263,8 @@ func (o *opener) variable(m *member) error {
 	return nil
 }
 
-// dimsOf finds the dimensions of a variable, by index of scales: by the ids that newer libraries write, by the references of dimension
-// scales, or for a scale itself.
+// dimsOf returns the dimensions of a variable, by index in scales. It uses the ids that newer libraries write, the references of
+// dimension scales, or, for a scale, the scale itself.
 func (o *opener) dimsOf(m *member) ([]int, error) {
 	rank := m.Rank()
 	if rank == 0 {
@@ -323,7 +323,7 @@ func (o *opener) dimsOf(m *member) ([]int, error) {
 	return out, nil
 }
 
-// atts are the attributes of a user.
+// atts returns the users' attributes.
 func (o *opener) atts(obj *h5.Object, of string) (l []cdf5.Att, err error) {
 	for a, err := range obj.Attrs() {
 		if err != nil {
@@ -360,7 +360,7 @@ func (o *opener) att(a *h5.Attr, of string) (cdf5.Att, error) {
 		if many && a.Type.Size() > 1 {
 			return x, o.unsupported("attribute "+a.Name+" of "+of, "%d strings, want one", a.Elems())
 		}
-		x.Type, x.Value = cdf5.Char, string(raw) // all of it, as netCDF has it
+		x.Type, x.Value = cdf5.Char, string(raw) // with trailing zeros, like netCDF
 		return x, nil
 	case h5.ClassVlen:
 		s, err := a.Value()

@@ -7,14 +7,14 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// scale notes of a dataset whether it is a dimension scale, with the name and number that it has as one. An attribute that is there and cannot be read is an
-// error: otherwise a mere dimension would pass for a variable, or one dimension for another.
+// scale records whether a dataset is a dimension scale, and the name and id of that scale. An unreadable attribute is an error:
+// otherwise a dimension could be taken for a variable, or for another dimension.
 func (o *opener) scale(m *member) error {
 	class, err := o.attr(m, attClass)
 	if class == nil || err != nil {
 		return err
 	}
-	if s, err := class.Text(); errors.Is(err, fault.ErrUsage) || err == nil && s != scaleClass { // something of its own
+	if s, err := class.Text(); errors.Is(err, fault.ErrUsage) || err == nil && s != scaleClass { // a CLASS with another meaning
 		return nil
 	} else if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (o *opener) scale(m *member) error {
 	return nil
 }
 
-// attr is an attribute of a dataset, nil if it has none of this name.
+// attr returns an attribute of a dataset, or nil if the dataset lacks it.
 func (o *opener) attr(m *member, name string) (*h5.Attr, error) {
 	a, err := m.Attr(name)
 	if errors.Is(err, fault.ErrMissing) {
@@ -53,7 +53,7 @@ func (o *opener) attr(m *member, name string) (*h5.Attr, error) {
 	return a, err
 }
 
-// notScale is the error of an attribute that a dimension scale cannot have, or of reading it.
+// notScale returns the error for an invalid or unreadable attribute of a dimension scale.
 func (o *opener) notScale(m *member, a *h5.Attr, want string, err error) error {
 	if err != nil && !errors.Is(err, fault.ErrUsage) {
 		return err

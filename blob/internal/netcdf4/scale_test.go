@@ -10,9 +10,10 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// TestScales: an attribute that makes a dataset a dimension, or says which, is an error if it cannot be read. It is none of a variable otherwise.
+// TestScales checks that an unreadable attribute that defines or identifies a dimension is an error. Otherwise the dataset would
+// become a variable.
 func TestScales(t *testing.T) {
-	// A file with the dimension d and nothing else; edit changes what is written, damage the bytes.
+	// file makes a file with only the dimension d. edit changes the dataset, and name selects the attribute to damage.
 	file := func(edit func(d *h5.DatasetBuilder), name string) (*View, error) {
 		b := h5.NewBuilder()
 		d := b.Dataset("d", h5.Float32, []int64{3}, nil)
@@ -31,7 +32,7 @@ func TestScales(t *testing.T) {
 			if at < 0 || bytes.Count(bytesOf, append([]byte(name), 0)) != 1 {
 				t.Fatalf("%s is not there once", name)
 			}
-			bytesOf[at+(len(name)+8)/8*8] |= 0x0f // no class of types
+			bytesOf[at+(len(name)+8)/8*8] |= 0x0f // not a valid type class
 		}
 		return open(bytesOf, "d.nc")
 	}
@@ -43,7 +44,7 @@ func TestScales(t *testing.T) {
 	if err != nil || len(v.Header().Dims) != 1 || len(v.Header().Vars) != 0 {
 		t.Fatalf("a mere dimension: %v", err)
 	}
-	if v, err = file(id, ""); err != nil || len(v.Header().Vars) != 1 { // HDF5 asks for no NAME
+	if v, err = file(id, ""); err != nil || len(v.Header().Vars) != 1 { // HDF5 does not require NAME
 		t.Errorf("a dimension without NAME: %v", err)
 	}
 	for _, name := range []string{attClass, attName, attDimID} {

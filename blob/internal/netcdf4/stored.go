@@ -7,19 +7,19 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// A Piece is a chunk of a variable, or all of one that has no chunks.
+// A Piece is a chunk of a variable, or the whole variable if it has no chunks.
 type Piece struct {
 	h5.Extent
-	Record  int64 // the first that it holds, -1 of a variable without records
-	Records int64 // that it holds
+	Record  int64 // first record in the piece; -1 for a fixed variable
+	Records int64 // number of records in the piece
 }
 
-// Stored returns the piece of the file that has element at of record rec of variable i of the header, and the byte of its
-// content where the element begins. ok is false of an element that was never written.
+// Stored returns the piece of the file with element at of record rec of variable i, and the element's offset in the piece. ok is
+// false if the element was never written.
 func (v *View) Stored(i int, rec, at int64) (p Piece, within int64, ok bool, err error) {
 	g := &v.geo[i]
 	if g.record {
-		if rec >= g.dims[0] { // written to other variables only
+		if rec >= g.dims[0] { // only other variables have this record
 			return p, 0, false, nil
 		}
 		at += rec * g.per
@@ -41,15 +41,15 @@ func (v *View) stored(i int, index []int64) (p Piece, within int64, ok bool, err
 	return p, within, ok, err
 }
 
-// Big says that the file has the high byte of the elements of a variable first.
+// Big reports whether the elements of a variable are stored big-endian.
 func (v *View) Big(i int) bool { return v.data[i].Type().BigEndian() }
 
-// Pieces walks over the pieces of a variable that were written, in the order of the array.
+// Pieces yields the written pieces of a variable in array order.
 func (v *View) Pieces(i int) iter.Seq2[Piece, error] {
 	g := &v.geo[i]
 	chunks := int64(1)
 	for _, n := range g.counts {
-		chunks *= n // no more than elements
+		chunks *= n // cannot overflow: at most the number of elements
 	}
 	if v.data[i].Elems() == 0 {
 		chunks = 0

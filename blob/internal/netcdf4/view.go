@@ -15,26 +15,26 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// A View is a netCDF-4 file as the equivalent CDF-5 file: a header, then the data in canonical order, high byte
-// first. Chunks are decompressed when they are read, and some are kept. It is safe for concurrent use.
+// A View presents a netCDF-4 file as the equivalent CDF-5 file: a header, then big-endian data in canonical order. It
+// decompresses chunks when they are read and caches some of them. It is safe for concurrent use.
 type View struct {
 	hdr    *cdf5.Header
 	head   []byte
 	size   int64
 	places *cdf5.Places
 	first  int64 // offset of the first record
-	fixed  []int // variables by their place
-	record []int // of a record
+	fixed  []int // fixed variables in order of offset
+	record []int // record variables in order of offset
 	data   []*h5.Dataset
 	geo    []geometry
 	chunks *cache.Cache[chunkKey, []byte]
 	left   []error
 }
 
-// maxViewChunk is the largest chunk that is read, in bytes.
+// maxViewChunk is the maximum size in bytes of a readable chunk.
 const maxViewChunk = 256 << 20
 
-// entryBytes is about what a chunk that is kept takes beside its content.
+// entryBytes is the approximate overhead in bytes of a cached chunk.
 const entryBytes = 256
 
 func newView(o *opener) (*View, error) {
@@ -66,13 +66,13 @@ func newView(o *opener) (*View, error) {
 	return v, nil
 }
 
-// Header returns the header of the CDF-5 file, laid out.
+// Header returns the header of the CDF-5 file, with offsets.
 func (v *View) Header() *cdf5.Header { return v.hdr }
 
-// LeftOut says of each member and attribute that has no place in CDF-5 why: errors of class ErrUnsupported.
+// LeftOut returns an error of class ErrUnsupported for each member and attribute that CDF-5 cannot hold.
 func (v *View) LeftOut() []error { return v.left }
 
-// Head is the encoded header, with which the CDF-5 file begins. It must not be changed.
+// Head returns the encoded CDF-5 header. The caller must not change it.
 func (v *View) Head() []byte { return v.head }
 
 // Size is the length of the CDF-5 file in bytes.
@@ -96,7 +96,7 @@ func (v *View) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// some reads what one piece has: the header, a record of a variable, or padding.
+// some reads from one piece: the header, a record of a variable, or padding.
 func (v *View) some(p []byte, off int64) (int, error) {
 	if off < int64(len(v.head)) {
 		return copy(p, v.head[off:]), nil
@@ -125,13 +125,13 @@ func (v *View) some(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// variable reads bytes of a record of a variable from byte at on.
+// variable reads bytes of a record of a variable, starting at byte at.
 func (v *View) variable(p []byte, i int, rec, at int64) error {
 	w := int64(v.hdr.Vars[i].Type.Size())
 	lo, hi := at/w, (at+int64(len(p))+w-1)/w
 	b := p
-	if lo*w != at || hi*w != at+int64(len(p)) { // parts of elements
-		if hi-lo > 2 { // all but the ends goes where it is wanted
+	if lo*w != at || hi*w != at+int64(len(p)) { // the range begins or ends inside an element
+		if hi-lo > 2 { // read all but the first and last element directly into p
 			mid := (lo + 1) * w
 			end := (hi - 1) * w
 			for _, q := range [3][2]int64{{at, mid}, {mid, end}, {end, at + int64(len(p))}} {
@@ -147,7 +147,7 @@ func (v *View) variable(p []byte, i int, rec, at int64) error {
 		return nil
 	}
 	d, g := v.data[i], &v.geo[i]
-	if g.record && rec >= g.dims[0] { // written to other variables only
+	if g.record && rec >= g.dims[0] { // only other variables have this record
 		cdf5.FillBytes(b, v.hdr.Vars[i].Type, binary.BigEndian, v.hdr.FillAtt(i))
 	} else {
 		from := lo
@@ -167,7 +167,7 @@ func (v *View) variable(p []byte, i int, rec, at int64) error {
 	return nil
 }
 
-// elements reads elements of the flattened array of a dataset as they are in the file.
+// elements reads elements of the flattened array of a dataset in the byte order of the file.
 func (v *View) elements(b []byte, i int, from int64) error {
 	d, g, name := v.data[i], &v.geo[i], v.hdr.Vars[i].Name
 	if d.Storage() != h5.Chunked {
@@ -194,7 +194,7 @@ func (v *View) elements(b []byte, i int, from int64) error {
 	return nil
 }
 
-// chunk returns the content of a chunk: of it what lies in the array.
+// chunk returns the part of a chunk that is inside the array.
 func (v *View) chunk(i int, k int64) ([]byte, error) {
 	return v.chunks.Make(context.Background(), chunkKey{i, k}, func() ([]byte, error) {
 		g := &v.geo[i]
@@ -208,14 +208,14 @@ func (v *View) chunk(i int, k int64) ([]byte, error) {
 	})
 }
 
-// chunkKey is a variable and the number of a chunk in the grid.
+// chunkKey is a variable and the index of a chunk in its grid.
 type chunkKey struct {
 	v int
 	k int64
 }
 
-// Verify reads every chunk and gives each fault to report. did gets the number of bytes that were read, as they are in CDF-5. It ends
-// early, with the error of ctx, when that ends.
+// Verify reads every chunk and passes each fault to report. did receives the number of CDF-5 bytes read. Verify stops with the
+// error of ctx when ctx is done.
 func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)) error {
 	const piece = 4 << 20
 	var buf []byte
@@ -258,7 +258,7 @@ func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)
 	return nil
 }
 
-// of is an error about the data of a variable, which it names.
+// of adds the name of the variable to an error about its data.
 func of(name string, err error) error {
 	var fe *fault.FormatError
 	if !errors.As(err, &fe) {

@@ -16,42 +16,42 @@ import (
 // Code is an error code of the C library.
 type Code int32
 
-// The codes. 0 is success, errors are negative, and a code above 0 is a success with a condition; none ever changes its number.
+// The codes. 0 is success, errors are negative, and a positive code is success with a condition. A code never changes its number.
 const (
-	HeldBack     Code = 1 // a commit has left records to the writer
+	HeldBack     Code = 1 // a commit left incomplete records to the writer
 	OK           Code = 0
-	Handle       Code = -1  // not a handle, or one that was closed
-	Invalid      Code = -2  // an argument is wrong
-	State        Code = -3  // not now: put before enddef, a definition after it, a put to a reader
+	Handle       Code = -1  // not an open handle
+	Invalid      Code = -2  // an invalid argument
+	State        Code = -3  // wrong state: a put before enddef, a definition after it, a put to a reader
 	Range        Code = -4  // a value or an index is out of range
-	Exist        Code = -5  // the dataset is there already
+	Exist        Code = -5  // the dataset already exists
 	NotFound     Code = -6  // no such file, variable, dimension or attribute
-	Access       Code = -7  // the system forbids it
+	Access       Code = -7  // permission denied by the system
 	Space        Code = -8  // no space, or over the quota
-	IO           Code = -9  // another error of the system
-	Memory       Code = -10 // too large: for the memory cap, or for a format
+	IO           Code = -9  // another system error
+	Memory       Code = -10 // too large for the memory limit or for a format
 	Truncated    Code = -11 // a file ends too early
 	Checksum     Code = -12 // bytes do not match their checksum
 	Corrupt      Code = -13 // a field has a value that the format forbids
-	Version      Code = -14 // a version that is not known here
+	Version      Code = -14 // an unknown format version
 	Unsupported  Code = -15 // a feature that is not implemented
 	NotFormat    Code = -16 // not a dataset
 	NotCommitted Code = -17 // never finished
-	Missing      Code = -18 // a subfile is not there
+	Missing      Code = -18 // a subfile is missing
 	MapMismatch  Code = -19 // decompositions other than the dataset's
 	Broken       Code = -20 // an earlier call failed
-	InUse        Code = -21 // somebody else writes to it
+	InUse        Code = -21 // another writer holds the name
 	Mismatch     Code = -22 // the ranks are in different calls
 	NoMPI        Code = -23 // the library was built without MPI
 	Forked       Code = -24 // the process is a child made by fork
 	Fault        Code = -25 // an address that the caller gave cannot be read or written
-	Internal     Code = -26 // a mistake of this library
+	Internal     Code = -26 // a bug in this library
 	Small        Code = -27 // the caller's buffer is too small
-	Stopped      Code = -28 // the callback wanted no more
-	Died         Code = -29 // the writer that is waited for has died
+	Stopped      Code = -28 // the callback stopped the call
+	Died         Code = -29 // the awaited writer has died
 )
 
-// Errors of this package's own, for which there is no class below it.
+// Errors of this package without an error class in the packages below it.
 var (
 	ErrHandle   = errors.New("not an open handle")
 	ErrState    = errors.New("wrong state")
@@ -63,14 +63,14 @@ var (
 	ErrInternal = errors.New("internal error")
 )
 
-// codes by class. The first class that is in an error's chain counts.
+// codes maps error classes to codes. The first class found in an error's chain counts.
 var codes = []struct {
 	class error
 	code  Code
 }{
 	{ErrInternal, Internal},
 	{ErrFault, Fault},
-	{fault.ErrBroken, Broken}, // whatever the earlier failure was
+	{fault.ErrBroken, Broken}, // regardless of the earlier failure
 	{ErrHandle, Handle},
 	{ErrState, State},
 	{ErrSmall, Small},
@@ -131,21 +131,20 @@ func CodeOf(err error) Code {
 	return IO
 }
 
-// BrokenError is the error of calls after one that broke the file.
+// BrokenError is the error of calls after an earlier call broke the file.
 type BrokenError struct {
-	Path, Call string // that failed
-	Cause      error  // why
+	Path, Call string // of the call that failed
+	Cause      error  // error of that call
 }
 
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s: broken because %s failed: %v", e.Path, e.Call, e.Cause)
 }
 
-// Unwrap makes the class and the place of the first failure known.
+// Unwrap exposes the class and the location of the first failure.
 func (e *BrokenError) Unwrap() []error { return []error{fault.ErrBroken, e.Cause} }
 
-// Where returns the file that an error names, "" if none, and the offset in it in
-// bytes, -1 if none.
+// Where returns the file that an error names, or "", and the byte offset in the file, or -1.
 func Where(err error) (file string, offset int64) {
 	var f *fault.FormatError
 	if errors.As(err, &f) {
@@ -167,7 +166,7 @@ func Usage(format string, args ...any) error {
 	return fault.Usage("%s", fmt.Sprintf(format, args...))
 }
 
-// Recovered turns the value of recover into an error.
+// Recovered converts the value of recover to an error.
 func Recovered(v any) error {
 	if e, ok := v.(interface {
 		error

@@ -6,25 +6,23 @@ import (
 	"blobio/decomp"
 )
 
-// Dof is a decomposition in PIO's form: for each element of a rank's array in memory the
-// canonical position, counted from 1, or 0 for an element that is not in the file (a
-// halo, land in an ocean grid). The order is by memory, not by the file.
+// Dof is a decomposition in PIO's form. For each element of a rank's array in memory it has the canonical position, from 1, or 0
+// for an element outside the file, such as a halo or land in an ocean grid. The order is by memory, not by the file.
 type Dof struct {
-	Runs  []decomp.Req // the elements that are in the file, in the order of memory
-	Elems int64        // of memory, holes included
-	Kept  int64        // elements that are in the file
-	spans []span       // of memory that are in the file; nil if there are no holes
+	Runs  []decomp.Req // elements in the file, in memory order
+	Elems int64        // number of elements in memory, including holes
+	Kept  int64        // number of elements in the file
+	spans []span       // spans of memory in the file; nil if there are no holes
 }
 
-// span is n elements of memory from at on.
+// span is n elements of memory, starting at at.
 type span struct{ at, n int64 }
 
-// maxRun keeps the lengths of runs within the int of the file format.
+// maxRun limits the lengths of runs to the int of the file format.
 const maxRun = math.MaxInt32
 
-// NewDof makes one of compdof, which it does not retain. elems is how many elements
-// the decomposed array has. No run goes beyond the end of a row, as programs
-// that read the format expect; with row 0 runs are as long as can be.
+// NewDof makes a Dof from compdof, which it does not retain. elems is the number of elements of the decomposed array. No run
+// extends beyond the end of a row, as readers of the format expect. With row 0 runs are as long as possible.
 func NewDof(compdof []int64, elems, row int64) (*Dof, error) {
 	d := &Dof{Elems: int64(len(compdof))}
 	var last span
@@ -59,17 +57,17 @@ func NewDof(compdof []int64, elems, row int64) (*Dof, error) {
 	return d, nil
 }
 
-// Holes is true if some elements of memory are not in the file.
+// Holes reports whether some elements of memory are not in the file.
 func (d *Dof) Holes() bool { return d.Kept != d.Elems }
 
-// Pack copies the elements that are in the file, of size bytes each, from memory to dst.
+// Pack copies the elements in the file, of size bytes each, from memory to dst.
 func (d *Dof) Pack(dst, memory []byte, size int) {
 	for _, s := range d.spans {
 		dst = dst[copy(dst, memory[s.at*int64(size):(s.at+s.n)*int64(size)]):]
 	}
 }
 
-// Unpack is the reverse of Pack: holes stay as they are.
+// Unpack is the reverse of Pack: holes stay unchanged.
 func (d *Dof) Unpack(memory, src []byte, size int) {
 	for _, s := range d.spans {
 		src = src[copy(memory[s.at*int64(size):(s.at+s.n)*int64(size)], src):]

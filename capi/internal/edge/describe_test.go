@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 )
 
-// small creates a dataset of one variable.
+// small creates a dataset with one variable.
 func small(t *testing.T, path string, force bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -46,7 +46,8 @@ func state(t *testing.T, path string, o *blob.OpenOptions) string {
 	return s
 }
 
-// TestStateOf: the state is the same for all readers of a dataset, and another one once it is replaced; also without a manifest.
+// TestStateOf checks that the state is the same for all readers of a dataset and changes when the dataset is replaced, also
+// without a manifest.
 func TestStateOf(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -78,7 +79,7 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// TestHeader: the header is the beginning of an ordinary netCDF file.
+// TestHeader checks that the header equals the beginning of an ordinary netCDF file.
 func TestHeader(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "a.nc")

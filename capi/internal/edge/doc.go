@@ -1,6 +1,5 @@
-// Package edge is the part of the C library without C: error codes, handles,
-// option strings, decompositions as PIO gives them, slices over foreign memory.
-// It does not use cgo, so that it is built and tested everywhere.
+// Package edge is the part of the C library without C: error codes, handles, option strings, PIO's decompositions, slices over
+// foreign memory. It does not use cgo, so that it can be built and tested everywhere.
 //
-// The numbers of Code and Type are part of the ABI: they are the numbers of blobio.h.
+// The numbers of Code and Type are part of the ABI and equal the numbers in blobio.h.
 package edge

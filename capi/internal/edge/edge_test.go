@@ -53,7 +53,7 @@ func TestCodeOfAnError(t *testing.T) {
 	}
 }
 
-// The header and the Fortran module have the same numbers.
+// The header and the Fortran module must have the same numbers.
 func TestCodesAreThoseOfTheHeader(t *testing.T) {
 	header, err := os.ReadFile("../../blobio.h")
 	if err != nil {
@@ -169,7 +169,7 @@ func FuzzWriteOptions(f *testing.F) {
 	})
 }
 
-// Runs give the place of each element, in the order of memory, and Pack and Unpack agree with them.
+// Runs must give the position of each element in memory order, and Pack and Unpack must agree with them.
 func TestDofAgainstASimpleOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := rapid.Int64Range(0, 5).Draw(t, "row")

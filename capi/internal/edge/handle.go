@@ -7,21 +7,18 @@ import (
 	"sync"
 )
 
-// Table gives out words for values, that a caller in C holds as pointers which
-// nothing ever follows. No word is given out twice, so that one which was
-// dropped is never taken for another. It is safe for concurrent use; the zero value
-// is ready.
+// Table assigns words to values. A caller in C holds the words as pointers that are never dereferenced. Table does not reuse
+// words, so a dropped word is never taken for another. It is safe for concurrent use; the zero value is ready.
 type Table[T any] struct {
 	mu   sync.RWMutex
 	last uintptr
 	vals map[uintptr]T
 }
 
-// step is odd and large: a word looks neither like a small number nor like one that
-// the caller has counted up from another.
+// step is odd and large: a word looks neither like a small number nor like the successor of another word.
 const step = 0x10009
 
-// Add returns the word of a new value.
+// Add returns the word for a new value.
 func (t *Table[T]) Add(v T) uintptr {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,8 +46,7 @@ func (t *Table[T]) Get(h uintptr) (T, error) {
 	return v, nil
 }
 
-// Take is Get, after which the word means nothing any more. Of several that take
-// it at once, one gets the value.
+// Take is Get and also removes the word. If several goroutines take a word at once, only one gets the value.
 func (t *Table[T]) Take(h uintptr) (T, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,7 +65,7 @@ func (t *Table[T]) All() []T {
 	return slices.Collect(maps.Values(t.vals))
 }
 
-// Len returns how many words are in use.
+// Len returns the number of words in use.
 func (t *Table[T]) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

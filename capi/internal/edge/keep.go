@@ -25,14 +25,14 @@ func StoreOptions(s string) (*ffstore.Options, error) {
 	return o, f.end()
 }
 
-// ArrayOptions describe a versioned array, and this use of it.
+// ArrayOptions describe a versioned array, and how it is opened.
 type ArrayOptions struct {
 	versioned.Spec
 	versioned.Options
 	Copies int
 }
 
-// Set reads the options of create and open. The description matters to create only.
+// Set reads the options of create and open. Only create uses the description.
 func (o *ArrayOptions) Set(s string) error {
 	f := parse(s)
 	f.int("keep", &o.Keep.Last)

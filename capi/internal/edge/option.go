@@ -13,7 +13,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// fields of an option string: name=value, separated by commas or white space.
+// fields holds the fields of an option string: name=value, separated by commas or white space.
 type fields struct {
 	set  map[string]string
 	used []string
@@ -39,14 +39,14 @@ func (f *fields) fail(format string, args ...any) {
 	}
 }
 
-// take returns the value of a field.
+// take returns the value of a field and removes the field.
 func (f *fields) take(name string) (string, bool) {
 	f.used = append(f.used, name)
 	v, ok := f.set[name]
 	return v, ok
 }
 
-// end reports fields that nobody took.
+// end reports fields that have not been taken.
 func (f *fields) end() error {
 	if f.err != nil {
 		return f.err
@@ -60,7 +60,7 @@ func (f *fields) end() error {
 	return nil
 }
 
-// one sets *p to the value of a word.
+// one sets *p to the value for a word.
 func one[T any](f *fields, name string, p *T, words string, values ...T) {
 	v, ok := f.take(name)
 	if !ok {
@@ -100,7 +100,7 @@ func (f *fields) int(name string, p *int) {
 	*p = int(n)
 }
 
-// size is a number of bytes, with K, M, G or T for powers of 1024.
+// size reads a number of bytes, with K, M, G or T for powers of 1024.
 func (f *fields) size(name string, p *int64) {
 	v, ok := f.take(name)
 	if !ok {
@@ -183,7 +183,7 @@ func WriteOptions(s string) (*blob.Options, error) {
 	return o, o.Validate()
 }
 
-// Reading is the options of open.
+// Reading holds the options of open.
 type Reading struct {
 	blob.OpenOptions
 	Collective bool // ranks read together

@@ -11,9 +11,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// View returns n elements of type t at address p as a slice of the Go type that
-// matches: []byte for Char. It is the caller's memory, which the garbage
-// collector does not know. 0 elements may be at any address.
+// View returns n elements of type t at address p as a slice of the matching Go type: []byte for Char. The memory is the caller's
+// and unknown to the garbage collector. For 0 elements any address is valid.
 func View(t cdf5.Type, p uintptr, n int64) (any, error) {
 	if !t.Valid() {
 		return nil, Usage("type %d, want 1..11", t)
@@ -27,10 +26,10 @@ func View(t cdf5.Type, p uintptr, n int64) (any, error) {
 	return cdf5.View(t, b), nil
 }
 
-// firstPage is below any address that a process can have data at.
+// firstPage is below any data address that a process can have.
 const firstPage = 4096
 
-// Slice is View for a type known when this is built.
+// Slice is View for a type known at compile time.
 func Slice[T any](p uintptr, n int64) ([]T, error) {
 	var z T
 	b, err := memory(p, n, int64(unsafe.Sizeof(z)), unsafe.Alignof(z))
@@ -57,11 +56,10 @@ func memory(p uintptr, n, size int64, align uintptr) ([]byte, error) {
 	return unsafe.Slice((*byte)(pointer(p)), int(n*size)), nil
 }
 
-// pointer makes a pointer of a foreign address. Foreign memory does not move, and
-// nothing else keeps it alive.
+// pointer makes a pointer from a foreign address. Foreign memory does not move, and the pointer does not keep it alive.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// Store writes v to address p, if p is not NULL.
+// Store writes v to address p unless p is NULL.
 func Store[T any](p uintptr, v T) error {
 	if p == 0 {
 		return nil
@@ -73,10 +71,10 @@ func Store[T any](p uintptr, v T) error {
 	return err
 }
 
-// maxString is the most bytes of a string that a caller gives.
+// maxString is the maximum number of bytes of a caller's string.
 const maxString = 1 << 20
 
-// String returns a copy of the string at address p, which a NUL ends.
+// String returns a copy of the NUL-terminated string at address p.
 func String(what string, p uintptr) (string, error) {
 	if p == 0 {
 		return "", Usage("%s is NULL", what)
@@ -92,7 +90,7 @@ func String(what string, p uintptr) (string, error) {
 	return "", Usage("%s is longer than %d bytes", what, maxString)
 }
 
-// Strings reads the strings of an array of pointers that a NULL ends.
+// Strings reads the strings of a NULL-terminated array of pointers.
 func Strings(what string, p uintptr) (list []string, err error) {
 	for ; p != 0; p += unsafe.Sizeof(p) {
 		at := *(*uintptr)(pointer(p))
@@ -108,8 +106,8 @@ func Strings(what string, p uintptr) (list []string, err error) {
 	return list, nil
 }
 
-// PutString writes s and a NUL to a buffer of size bytes. If it does not fit, its beginning is
-// written, and the error has the needed size. A NULL buffer of 0 bytes gets nothing.
+// PutString writes s and a NUL to a buffer of size bytes. If s does not fit, PutString writes its beginning and returns an error
+// with the required size. It writes nothing to a NULL buffer of 0 bytes.
 func PutString(what string, p uintptr, size int64, s string) error {
 	if p == 0 && size == 0 {
 		return nil
@@ -128,7 +126,7 @@ func PutString(what string, p uintptr, size int64, s string) error {
 	return nil
 }
 
-// Bytes views a slice of numbers, of a type that View returns, as bytes.
+// Bytes returns the bytes of a slice of numbers from View.
 func Bytes(v any) []byte {
 	b, _ := cdf5.Bytes(v)
 	return b
@@ -144,9 +142,8 @@ func Make(t cdf5.Type, n int64) (any, error) {
 	return cdf5.NewSlice(t, int(n)), nil
 }
 
-// Convert copies src to dst, slices of numbers of as many elements; a value that does not
-// fit is an error that names its index. Text, a string or the bytes of a variable of text, goes
-// to bytes only.
+// Convert copies src to dst, two slices of equally many numbers. If a value does not fit, the error names its index. Text (a
+// string, or bytes of a text variable) converts only to bytes.
 func Convert(dst, src any, text bool) error {
 	n, t, ok := cdf5.SliceLen(src)
 	m, _, also := cdf5.SliceLen(dst)
@@ -172,7 +169,7 @@ func Convert(dst, src any, text bool) error {
 	return nil
 }
 
-// Runs makes requests of offsets and lengths.
+// Runs makes requests from offsets and lengths.
 func Runs(offsets, lengths []int64) []decomp.Req {
 	r := make([]decomp.Req, len(offsets))
 	for i := range r {

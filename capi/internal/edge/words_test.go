@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 )
 
-// Whatever field that C can set an error names, C reads the name of an option that there is.
+// For each field that C can set, an error must name an existing option.
 func TestWordsOfOptions(t *testing.T) {
 	there := ""
 	for _, err := range []error{second(WriteOptions("no=1")), second(ReadOptions("no=1")), second(ConvertOptions("no=1")), second(CheckOptions("no=1"))} {
@@ -42,7 +42,7 @@ func TestWordsOfOptions(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Every text that the reading of options makes is in words of C.
+// Every error from reading options must use C names.
 func TestWordsOfBadOptions(t *testing.T) {
 	goName := regexp.MustCompile(`Options|[a-z][AC-Z]|\n`)
 	for _, s := range []string{"buffer=3", "stripe_size=3", "stripe_count=2", "memory=1", "layout=x", "subfiles=9999999999", "workers=-1", "colour=red", "grouping=x", "compress=zstd", "layout=process compress=zip"} {

@@ -8,20 +8,20 @@ import (
 	"blobio/internal/base/manpage"
 )
 
-// family is a part of a header with a title of its own.
+// family is a titled part of a header.
 type family struct {
 	header string
-	title  string // as in the header, "" at the top
+	title  string // title in the header, "" for the top
 	blocks []block
 }
 
-// block is a comment, with the declarations that follow it.
+// block is a comment with the declarations that follow it.
 type block struct{ comment, code string }
 
-// api stands before each function.
+// api matches the macro before each function.
 var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO|SCR|FTI)_API `)
 
-// pageOf has name and line of NAME of each family, by header and title.
+// pageOf holds the name and the NAME line of each family, by header and title.
 var pageOf = map[string][2]string{
 	"blobio.h/":        {"blobio", "parallel I/O in blob layouts, for C and C++"},
 	"blobio.h/errors":  {"blobio_errors", "codes and texts of errors, and versions"},
@@ -56,13 +56,13 @@ var (
 	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#define (?:PIO_API|_PIO_H_|SCR_API|SCR_PRINTF|FTI_API|FTI_INCLUDE_FTI_H_)|#include|#if|#else|#ifdef|extern "C"|}$)`)
 )
 
-// parse cuts a header into its families.
+// parse splits a header into its families.
 func parse(header, text string) ([]*family, error) {
 	at := &family{header: header}
 	all := []*family{at}
 	lines := strings.Split(text, "\n")
 	ended := false // by an empty line
-	indent := ""   // of lines that continue a declaration
+	indent := ""   // indentation of lines that continue a declaration
 	for i := 0; i < len(lines); i++ {
 		l := strings.TrimRight(lines[i], " ")
 		if m := heading.FindStringSubmatch(l); m != nil {
@@ -110,7 +110,7 @@ func parse(header, text string) ([]*family, error) {
 	return all, nil
 }
 
-// uncomment is the text of a comment. Lines that are indented in it stay so.
+// uncomment returns the text of a comment. Indented lines stay indented.
 func uncomment(lines []string) string {
 	for i, l := range lines {
 		l = strings.TrimSuffix(strings.TrimRight(l, " "), "*/")
@@ -127,10 +127,10 @@ func uncomment(lines []string) string {
 
 func (f *family) key() string { return f.header + "/" + f.title }
 
-// name is the page's.
+// name returns the name of the family's page.
 func (f *family) name() string { return pageOf[f.key()][0] }
 
-// functions are those that it declares.
+// functions returns the names of the functions that the family declares.
 func (f *family) functions() (names []string) {
 	for _, b := range f.blocks {
 		for _, m := range function.FindAllStringSubmatch(b.code, -1) {
@@ -140,7 +140,7 @@ func (f *family) functions() (names []string) {
 	return names
 }
 
-// page is the manual page of a family; all are the families of its header.
+// page returns the manual page of a family; all are the families of its header.
 func (f *family) page(all []*family) *manpage.Page {
 	name := pageOf[f.key()]
 	p := manpage.New(name[0], 3, name[1], append([]string{name[0]}, f.functions()...)...)

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// write writes the pages of headers into a directory.
+// write writes the pages of headers to a directory.
 func write(dir string, headers ...string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

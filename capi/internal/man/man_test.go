@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestEveryFunctionHasAPage: each function of the headers is on a page that its name leads to, with its declaration.
+// TestEveryFunctionHasAPage checks that each function's name leads to a page with its declaration.
 func TestEveryFunctionHasAPage(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // pages that are there are replaced
+	for range 2 { // the second run replaces pages
 		if err := write(dir, "../../blobio.h", "../../blobio_mpi.h", "../../pio/pio.h", "../../scr/scr.h", "../../fti/fti.h"); err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ var (
 	colorEnd   = color.RGBA{190, 24, 44, 255}
 )
 
-// owners returns the colours of n owners or files, pale enough for the curve to be seen on them. Many owners need more
-// shades than that leaves.
+// owners returns the colours of n owners or files, pale enough to show the curve on top. Many owners need more shades than that
+// allows.
 func owners(n int) []color.RGBA {
 	if n > chart.Few {
 		return chart.Colors(n, 0.6)

@@ -9,26 +9,26 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// FieldOptions of DrawField.
+// FieldOptions are the options of DrawField.
 type FieldOptions struct {
 	Options           // By, Groups and NoCurve do not apply
-	Label    string   // of the colours
-	Units    string   // of positions, behind the names of the axes
-	Lines    []string // below the title
+	Label    string   // label of the colour bar
+	Units    string   // units of positions, after the names of the axes
+	Lines    []string // lines below the title
 	Edges    bool     // draw the borders of the leaf blocks
 	Dark     bool     // on dark paper
-	Colors   string   // a ramp of package chart; "": one that suits the values
+	Colors   string   // a ramp of package chart; "": chosen by the values
 	Log      bool
-	Min, Max float64 // ends of the colours; both 0: of the values
+	Min, Max float64 // range of the colours; both 0: from the values
 }
 
-// Values are a field in the plane, on cells of one size that fill the domain: the axis to the right fastest, NaN where there is no cell.
+// Values are a field in the plane, on equal cells that fill the domain. The horizontal axis varies fastest; NaN means no cell.
 type Values struct {
 	Wide, Tall int
 	V          []float64
 }
 
-// Pixels is how many pixels a picture of the plane has along its axes, of a mesh of two or three dimensions.
+// Pixels returns the size in pixels of a picture of the plane, for a mesh of two or three dimensions.
 func Pixels(g *amr.Geometry, width, axis int) (wide, tall int) {
 	p := &plane{axes: axesOf(g, axis)}
 	p.wide = (g.Upper[p.axes[0]] - g.Lower[p.axes[0]]) / (g.Upper[p.axes[1]] - g.Lower[p.axes[1]])
@@ -36,7 +36,7 @@ func Pixels(g *amr.Geometry, width, axis int) (wide, tall int) {
 	return int(w) * chart.Scale, int(h) * chart.Scale
 }
 
-// axesOf are the axes to the right and up.
+// axesOf returns the horizontal and vertical axes.
 func axesOf(g *amr.Geometry, normal int) [2]int {
 	if g.Rank < 3 {
 		return [2]int{0, 1}
@@ -44,7 +44,7 @@ func axesOf(g *amr.Geometry, normal int) [2]int {
 	return [3][2]int{{1, 2}, {0, 2}, {0, 1}}[normal]
 }
 
-// areaOf is the size of the domain on paper; wide is its width over its height.
+// areaOf returns the size of the domain on the page; over is its width divided by its height.
 func areaOf(width, over float64) (wide, tall float64) {
 	w := width - 2*margin
 	wide, tall = w-axisLead, (w-axisLead)/over
@@ -54,7 +54,7 @@ func areaOf(width, over float64) (wide, tall float64) {
 	return wide, max(tall, 20)
 }
 
-// DrawField draws a field in a plane, in true proportions. blocks are needed for their edges. Errors are of the class ErrUsage.
+// DrawField draws a field in a plane, in true proportions. It needs blocks to draw their edges. Errors have class ErrUsage.
 func DrawField(g *amr.Geometry, blocks []amr.Index, v *Values, o *FieldOptions) (*chart.Page, error) {
 	width, err := chart.WidthOf(o.Width)
 	if err != nil {
@@ -119,7 +119,7 @@ func DrawField(g *amr.Geometry, blocks []amr.Index, v *Values, o *FieldOptions) 
 	return p.Page, nil
 }
 
-// edges draws the borders of the leaf blocks, thinner where they are small.
+// edges draws the borders of the leaf blocks, with thinner lines where blocks are small.
 func (p *Plot) edges(d *chart.Pen) {
 	of := map[int][]chart.Rect{}
 	for i := range p.plane.cells {

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// drawAxes draws the ends of the domain around it, and returns where they end.
+// drawAxes labels the ends of the domain's axes, and returns the bottom of the labels.
 func (p *Plot) drawAxes(d *chart.Pen) float64 {
 	axis := func(a int) *chart.Axis {
 		return &chart.Axis{Label: string('x'+rune(a)) + p.units, Min: p.geometry.Lower[a], Max: p.geometry.Upper[a]}
@@ -14,7 +14,7 @@ func (p *Plot) drawAxes(d *chart.Pen) float64 {
 	return chart.Axes(d, p.area, axis(p.plane.axes[0]), axis(p.plane.axes[1]), axisLead+margin-8)
 }
 
-// legend says what the colours mean, and returns where it ends.
+// legend explains the colours, and returns its bottom.
 func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 	width := p.Width - 2*margin
 	if len(p.colors) > chart.Few {
@@ -32,7 +32,7 @@ func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 		case len(p.colors) > chart.Few:
 		case !p.byLevel:
 			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("%s %d: %s", p.by, g, chart.Plural(n, "block")), p.colors[g]))
-		case n > 0: // else it is refined everywhere, or not in the plane
+		case n > 0: // otherwise refined everywhere, or not in the plane
 			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("level %s: %s", chart.Count(int64(p.plane.lo+g)), chart.Plural(n, "block")), p.colors[g]))
 		}
 	}

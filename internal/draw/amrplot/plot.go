@@ -11,30 +11,30 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
+// A Plot is a picture of the blocks in a plane, ready to write. It is immutable.
 type Plot struct {
 	*chart.Page
 	title, mesh, seen string
-	units             string     // of positions, behind the names of the axes
-	area              chart.Rect // of the domain
+	units             string     // units of positions, after the names of the axes
+	area              chart.Rect // area of the domain
 	by                string
 	byLevel           bool
 	plane             *plane
 	geometry          amr.Geometry
-	colors            []color.RGBA // of the groups
-	counts            []int        // cells of each group
+	colors            []color.RGBA // colour of each group
+	counts            []int        // number of cells in each group
 	curve             bool
 }
 
-// Places, in points.
+// Layout in points.
 const (
 	margin   = 28.0
-	axisLead = 34.0 // room for labels at the left of the picture
-	maxTall  = 1.25 // height of the picture over its width, at most
+	axisLead = 34.0 // space for labels to the left of the picture
+	maxTall  = 1.25 // maximum height of the picture divided by its width
 )
 
-// Draw makes the picture of the blocks of a mesh, given in curve order: refined ones
-// may be among them, which are not drawn. Errors are of the class ErrUsage.
+// Draw makes the picture of the blocks of a mesh, given in curve order. The blocks may include refined ones, which are not drawn.
+// Errors have class ErrUsage.
 func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 	width, err := chart.WidthOf(o.Width)
 	if err != nil {
@@ -51,11 +51,11 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 	return p, nil
 }
 
-// group chooses the colours and counts the cells of each.
+// group chooses the colours and counts the cells of each group.
 func (p *Plot) group(o *Options) {
 	if p.byLevel {
 		p.colors = chart.Shades(p.plane.hi - p.plane.lo + 1 - p.plane.above)
-		for range p.plane.above { // refined everywhere: no block shows it
+		for range p.plane.above { // refined everywhere, so no block shows the level
 			p.colors = append([]color.RGBA{chart.Dead}, p.colors...)
 		}
 	} else {
@@ -67,7 +67,7 @@ func (p *Plot) group(o *Options) {
 	}
 }
 
-// Blocks returns how many blocks are drawn, and how many leaf blocks there are.
+// Blocks returns the number of drawn blocks and the number of leaf blocks.
 func (p *Plot) Blocks() (drawn, leaves int) { return len(p.plane.cells), p.plane.leaves }
 
 // draw draws everything and returns the height.
@@ -86,7 +86,7 @@ func (p *Plot) draw(d *chart.Pen) float64 {
 	return math.Ceil(y + margin/2)
 }
 
-// onPage returns where a part of the domain is drawn.
+// onPage returns the rectangle for a part of the domain.
 func (p *Plot) onPage(c *cell) chart.Rect {
 	return chart.Box(p.area.X+c.X*p.area.W, p.area.Y+(1-c.Y-c.H)*p.area.H, c.W*p.area.W, c.H*p.area.H)
 }
@@ -117,7 +117,7 @@ func dot(d *chart.Pen, x, y, r float64, c color.Color) {
 	d.Polygon(c, p[:]...)
 }
 
-// drawCurve draws the way through the centres, and where it begins and ends.
+// drawCurve draws the curve through the block centres, with its start and end.
 func (p *Plot) drawCurve(d *chart.Pen) {
 	cells := slices.Clone(p.plane.cells)
 	if len(cells) == 0 {

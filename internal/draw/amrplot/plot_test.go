@@ -16,7 +16,7 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// mesh is a tree refined around a sphere, in Morton order, parents first.
+// mesh returns a tree refined around a sphere, in Morton order, parents first.
 func mesh(g *amr.Geometry, finest int) (out []amr.Index) {
 	var walk func(x amr.Index)
 	walk = func(x amr.Index) {
@@ -32,7 +32,7 @@ func mesh(g *amr.Geometry, finest int) (out []amr.Index) {
 	return out
 }
 
-// crosses reports whether the sphere of radius 0.35 of the domain goes through a block.
+// crosses reports whether the surface of a sphere with radius 0.35 of the domain cuts a block.
 func crosses(g *amr.Geometry, x amr.Index) bool {
 	lo, hi := x.Bounds(g)
 	near, far := 0.0, 0.0
@@ -70,7 +70,7 @@ func mustDraw(t *testing.T, g *amr.Geometry, blocks []amr.Index, o *Options) *Pl
 	return p
 }
 
-// TestColors: every leaf block has the colour of its group at its place.
+// TestColors checks that every leaf block has the colour of its group at its position.
 func TestColors(t *testing.T) {
 	for _, by := range []string{"level", "owner", "file"} {
 		t.Run(by, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestSlice: of a mesh in three dimensions the blocks that hold the plane are drawn, and no others.
+// TestSlice checks that exactly the blocks that contain the plane are drawn from a mesh of three dimensions.
 func TestSlice(t *testing.T) {
 	for axis, name := range []string{"x", "y", "z"} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestSlice(t *testing.T) {
 	}
 }
 
-// TestMany: more owners than the legend has entries for, and many small blocks.
+// TestMany checks pictures with more owners than legend entries, and with many small blocks.
 func TestMany(t *testing.T) {
 	g := geometry(2, 8, -3)
 	blocks := mesh(g, 6)

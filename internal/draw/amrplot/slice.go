@@ -10,22 +10,22 @@ import (
 
 // cell is a leaf block that the plane cuts.
 type cell struct {
-	chart.Rect     // in the domain, 0 to 1, y up
-	pos        int // number among the blocks
-	group      int // what the colour stands for
-	nth        int // number among the leaves, along the curve
+	chart.Rect     // position in the domain, 0 to 1, y up
+	pos        int // index in the blocks
+	group      int // group that determines the colour
+	nth        int // index among the leaves, along the curve
 }
 
-// plane is where a mesh is cut, and what is seen.
+// plane is a cut through a mesh, with the visible cells.
 type plane struct {
-	axes   [2]int // the axes to the right and up
+	axes   [2]int // horizontal and vertical axes
 	normal int    // -1 if the mesh has no third axis
 	at     float64
-	wide   float64 // width over height of the domain
+	wide   float64 // width of the domain divided by its height
 	cells  []cell
-	leaves int // of the whole mesh
-	lo, hi int // levels of all blocks given
-	above  int // coarsest levels that have no leaf block
+	leaves int // leaf blocks in the whole mesh
+	lo, hi int // range of levels of all given blocks
+	above  int // number of coarsest levels without leaf blocks
 }
 
 // cut finds the leaf blocks in the plane.
@@ -81,7 +81,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 	return p, nil
 }
 
-// describe says what the mesh is, and how much of it is seen, in two lines.
+// describe describes the mesh and its visible part in two lines.
 func describe(g *amr.Geometry, blocks int, p *plane) (mesh, seen string) {
 	times := func(v [3]int) string {
 		s := fmt.Sprint(v[0])

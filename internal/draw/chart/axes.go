@@ -5,9 +5,9 @@ import "math"
 // AboveAxes is the height of the label of the Y axis.
 const AboveAxes = 18
 
-// Axes draws two axes around an area whose contents the caller draws, and returns where they end below.
-// Both axes have ends of their own; y may have names. The values of y stand within room points at the left of the area, its label
-// above it, where AboveAxes leaves room for it.
+// Axes draws two axes around an area, whose contents the caller draws, and returns the bottom of the axes. Both axes need
+// explicit ends; y may have names. The Y values have room points to the left of the area. The Y label is above the area and has
+// height AboveAxes.
 func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	d.Frame(Soft, 0.9, area)
 	bottom := area.Y + area.H
@@ -34,8 +34,7 @@ func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	return bottom
 }
 
-// below draws the values and the label of an axis under an area, and returns where they end; with a grid
-// in the area.
+// below draws the values and the label of an axis under an area, optionally with a grid in the area. It returns the bottom.
 func (s *scale) below(d *Pen, area Rect, grid bool) float64 {
 	st := tickStyle
 	st.Align = 0.5
@@ -54,5 +53,5 @@ func (s *scale) below(d *Pen, area Rect, grid bool) float64 {
 	return bottom + axisNames + axisLabel
 }
 
-// upwards are the ticks of an axis from the bottom to the top.
+// upwards returns the ticks of an axis from bottom to top.
 func (s *scale) upwards() []tick { return s.ticks(min(int(math.Abs(s.to-s.from)/26), 8)) }

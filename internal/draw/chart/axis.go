@@ -2,19 +2,19 @@ package chart
 
 import "math"
 
-// An Axis of a plot. Its zero value is linear and goes from 0 to the data.
+// An Axis is an axis of a plot. The zero value is linear, from 0 to the data.
 type Axis struct {
 	Label string
-	// Min and Max are its ends. If not Min < Max, they follow from the data:
-	// a linear axis has 0 in it, a logarithmic one ends at round numbers.
+	// Min and Max are the ends of the axis. Unless Min < Max, they follow from the data: a linear axis includes 0, a logarithmic one
+	// ends at round numbers.
 	Min, Max float64
-	Log      bool                 // it begins above 0
-	Down     bool                 // a Y axis with its least value at the top
-	Text     func(float64) string // writes a value. nil: as a number
-	Names    []string             // of the places 0, 1, 2, ... of a Y axis, instead of values
+	Log      bool                 // logarithmic, above 0
+	Down     bool                 // a Y axis with the minimum at the top
+	Text     func(float64) string // formats a value; nil: as a number
+	Names    []string             // names at 0, 1, 2, ... on a Y axis, instead of values
 }
 
-// ends is where an axis of values begins and ends.
+// ends returns the ends of an axis for values.
 func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
 	if n := len(a.Names); n > 0 {
 		return -0.5, float64(n) - 0.5, true
@@ -52,12 +52,12 @@ func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
 	return lo, hi, true
 }
 
-// drawable reports whether a value has a place on an axis of this kind.
+// drawable reports whether the axis can show a value.
 func (a *Axis) drawable(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!a.Log || v > 0)
 }
 
-// roundBelow is the greatest of 1, 2 and 5 times a power of ten that is not above v > 0.
+// roundBelow returns the largest of 1, 2 and 5 times a power of ten that does not exceed v > 0.
 func roundBelow(v float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{5, 2, 1, 0.5} {
@@ -68,7 +68,7 @@ func roundBelow(v float64) float64 {
 	return v
 }
 
-// roundAbove is the least of them that is not below v.
+// roundAbove returns the smallest such number that is at least v.
 func roundAbove(v float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5, 10} {
@@ -79,7 +79,7 @@ func roundAbove(v float64) float64 {
 	return v
 }
 
-// scale is where values are on paper.
+// scale maps values to positions on the page.
 type scale struct {
 	axis     *Axis
 	lo, hi   float64 // values
@@ -107,7 +107,7 @@ func (s *scale) value(at float64) float64 {
 	return 2 * (s.lo/2 + t*(s.hi/2-s.lo/2))
 }
 
-// tick is a place on paper and the text there.
+// tick is a position on the page with its text.
 type tick struct {
 	at   float64
 	text string
@@ -136,8 +136,7 @@ func (s *scale) ticks(n int) []tick {
 
 var tickStyle = Style{Size: 10, Color: Soft}
 
-// across are the ticks of an axis from left to right whose texts do not touch each
-// other.
+// across returns the ticks of an axis from left to right, with texts that do not touch.
 func (s *scale) across(d *Pen) []tick {
 	const gap = 8
 	clear := func(list []tick) bool {

@@ -5,29 +5,29 @@ import (
 	"math"
 )
 
-// Colours of what is not data.
+// Colours other than data.
 var (
 	Paper = color.RGBA{255, 255, 255, 255}
 	Ink   = color.RGBA{34, 38, 44, 255}    // text, axes
 	Soft  = color.RGBA{104, 110, 120, 255} // secondary text
 	Rule  = color.RGBA{188, 193, 200, 255} // frames
-	Grid  = color.RGBA{228, 230, 234, 255} // lines of a grid, behind the data
-	Empty = color.RGBA{240, 241, 243, 255} // where there are no data
-	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
+	Grid  = color.RGBA{228, 230, 234, 255} // grid lines, behind the data
+	Empty = color.RGBA{240, 241, 243, 255} // no data
+	Dead  = color.RGBA{205, 208, 212, 255} // data without an owner
 )
 
-// Blue is the colour of a line of data.
+// Blue is the colour of a data line.
 var Blue = color.RGBA{40, 120, 190, 255}
 
-// Colours of what is drawn over data.
+// Colours drawn over data.
 var (
 	Faint = color.NRGBA{20, 24, 30, 70}    // thin lines
-	Coast = color.NRGBA{20, 24, 30, 220}   // with a halo, since data have any colour
+	Coast = color.NRGBA{20, 24, 30, 220}   // with a halo, since data may have any colour
 	Halo  = color.NRGBA{255, 255, 255, 90} //
 	Veil  = color.NRGBA{255, 255, 255, 165}
 )
 
-// night are the colours of what is not data on dark paper.
+// night maps colours other than data to their versions on dark paper.
 var night = map[color.Color]color.Color{
 	Paper: color.RGBA{24, 26, 31, 255},
 	Ink:   color.RGBA{228, 231, 236, 255},
@@ -40,7 +40,7 @@ var night = map[color.Color]color.Color{
 	Veil:  color.NRGBA{24, 26, 31, 165},
 }
 
-// Tone is a colour as it is on the paper: colours that stand for no data differ on dark paper.
+// Tone returns the colour as drawn on the paper. Colours other than data differ on dark paper.
 func Tone[C color.Color](c C, dark bool) C {
 	if n, ok := night[c].(C); ok && dark {
 		return n
@@ -48,11 +48,11 @@ func Tone[C color.Color](c C, dark bool) C {
 	return c
 }
 
-// tone is Tone of what the pen draws.
+// tone returns Tone for the pen's paper.
 func (d *Pen) tone(c color.Color) color.Color { return Tone(c, d.dark) }
 
-// OKLCH converts a colour given by lightness (0 to 1), chroma and hue (degrees) of
-// Oklab, in which equal steps look equal, to sRGB, with less chroma where it does not fit.
+// OKLCH converts a colour from Oklab, where equal steps look equal, to sRGB. Lightness is 0 to 1, hue is in degrees. OKLCH
+// reduces chroma if the colour does not fit.
 func OKLCH(l, c, h float64) color.RGBA {
 	sin, cos := math.Sincos(h * math.Pi / 180)
 	for ; ; c *= 0.95 {
@@ -62,8 +62,8 @@ func OKLCH(l, c, h float64) color.RGBA {
 	}
 }
 
-// Oklab converts from Oklab to sRGB (matrices of Björn Ottosson's definition). Components
-// beyond the range of sRGB are cut off.
+// Oklab converts from Oklab to sRGB with the matrices of Björn Ottosson's definition. It clips components outside the range of
+// sRGB.
 func Oklab(l, a, b float64) (rgb color.RGBA, fits bool) {
 	cube := func(x float64) float64 { return x * x * x }
 	p := cube(l + 0.3963377774*a + 0.2158037573*b)
@@ -92,7 +92,7 @@ func gamma(v float64) uint8 {
 	return uint8(math.Round(v * 255))
 }
 
-// Darker returns c at a share of its brightness: the border of an area of that colour.
+// Darker returns c with its brightness multiplied by share, for the border of an area in that colour.
 func Darker(c color.RGBA, share float64) color.RGBA {
 	f := func(v uint8) uint8 { return uint8(float64(v) * share) }
 	return color.RGBA{f(c.R), f(c.G), f(c.B), 255}

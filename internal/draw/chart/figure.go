@@ -5,14 +5,14 @@ import "math"
 // A Figure is a sheet with a heading and a plot.
 type Figure struct {
 	Title string
-	Lines []string // about what is seen, below the title
-	Width float64  // points
+	Lines []string // lines below the title
+	Width float64  // in points
 	Plot  *Plot
 }
 
 const (
 	figureMargin = 24.0
-	rightMargin  = 14.0 // of the plot
+	rightMargin  = 14.0 // margin of the plot
 )
 
 // Page lays the figure out.
@@ -28,7 +28,7 @@ func (f *Figure) draw(d *Pen) float64 {
 	return y + f.Plot.Height + 14
 }
 
-// placed is a plot on paper.
+// placed is a plot with its position on the page.
 type placed struct {
 	area Rect
 	x, y scale

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// drawn are the texts of a figure as SVG.
+// drawn returns the texts of a figure's SVG.
 func drawn(t *testing.T, f *Figure) (texts []string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,13 +52,14 @@ func has(texts []string, s string) int {
 	return n
 }
 
-// of is a figure of a plot.
+// of returns a figure with a plot.
 func of(p *Plot) *Figure {
 	p.Height, p.Line.Width = 200, 2
 	return &Figure{Width: 300, Plot: p}
 }
 
-// TestFigure: each text of a description is in the picture, whatever is in it, and the same description gives the same bytes.
+// TestFigure checks that the picture contains each text of its description, with any characters, and that a description always
+// gives the same bytes.
 func TestFigure(t *testing.T) {
 	const odd = `a <b> & "c" ]]> é µ`
 	f := of(&Plot{Title: "one", X: Axis{Label: odd, Log: true}, Line: Line{Color: Blue, Points: [][2]float64{{1, 1}, {10, 3}}, Dots: true}})
@@ -81,7 +82,7 @@ func TestFigure(t *testing.T) {
 		}
 	}
 	f.Title = "no \x00 text \xff\x1b[31m"
-	drawn(t, f) // is well formed
+	drawn(t, f) // also checks that the SVG is well formed
 }
 
 // pixels counts the pixels of a colour.
@@ -97,7 +98,7 @@ func pixels(f *Figure, c color.RGBA) (n int) {
 	return n
 }
 
-// TestNoNumbers: what cannot be drawn is left out, and the rest is drawn.
+// TestNoNumbers checks that undrawable values are left out and the rest is drawn.
 func TestNoNumbers(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, log := range []bool{false, true} {
@@ -131,7 +132,7 @@ func TestNoNumbers(t *testing.T) {
 	}
 }
 
-// TestCutOff: lines beyond the axes are cut off at them.
+// TestCutOff checks that lines are clipped at the axes.
 func TestCutOff(t *testing.T) {
 	f := of(&Plot{X: Axis{Max: 10}, Y: Axis{Max: 10}, Line: Line{Points: [][2]float64{{-5, -5}, {15, 15}, {20, -100}, {5, 5}}, Color: red}})
 	img := f.Page().Image()

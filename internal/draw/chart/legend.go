@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Key says in a legend what something of a picture is.
+// Key is a legend entry.
 type Key struct {
 	Text   string
-	Sample func(d *Pen, r Rect) // draws it. nil: the text stands alone
-	Wide   float64              // of the sample, in points. 0: it is a square
+	Sample func(d *Pen, r Rect) // draws the sample; nil: only text
+	Wide   float64              // width of the sample, in points; 0: a square
 }
 
-// Area is the key of filled areas, with a border.
+// Area returns the key of filled areas, with a border.
 func Area(text string, c color.RGBA) Key {
 	return Key{Text: text, Sample: func(d *Pen, r Rect) {
 		d.Fill(c, r)
@@ -20,21 +20,21 @@ func Area(text string, c color.RGBA) Key {
 	}}
 }
 
-// Stroke is the key of lines.
+// Stroke returns the key of lines.
 func Stroke(text string, c color.Color, width float64) Key {
 	return Key{Text: text, Wide: 22, Sample: func(d *Pen, r Rect) { d.Line(c, width, r.X, r.Y+r.H/2, r.X+r.W, r.Y+r.H/2) }}
 }
 
-// Spot is the key of dots.
+// Spot returns the key of dots.
 func Spot(text string, c color.Color) Key {
 	return Key{Text: text, Sample: func(d *Pen, r Rect) { d.Dot(c, r.X+r.W/2, r.Y+r.H/2, 4) }}
 }
 
 // A Legend is a list of keys, from left to right and then down.
 type Legend struct {
-	Lead string // a word before them
+	Lead string // a word before the keys
 	Keys []Key
-	Even bool // in columns of one width
+	Even bool // columns have equal widths
 }
 
 var keyStyle = Style{Size: 10, Color: Ink}
@@ -54,7 +54,7 @@ func (k *Key) wide() float64 {
 	return keyBox
 }
 
-// Draw draws the legend below y within a width, and returns where it ends.
+// Draw draws the legend below y within a width, and returns its bottom.
 func (l *Legend) Draw(d *Pen, x, y, width float64) float64 {
 	if len(l.Keys) == 0 {
 		return y
@@ -99,14 +99,13 @@ func (l *Legend) Draw(d *Pen, x, y, width float64) float64 {
 	return y + keyPitch
 }
 
-// A Strip is the legend of colours that follow numbers from 0: a bar of them with
-// some of the numbers below.
+// A Strip is the legend of colours that follow numbers from 0: a bar of the colours with some of the numbers below.
 type Strip struct {
 	Colors []color.RGBA
 	Name   func(i int) string
 }
 
-// Draw draws the strip below y, and returns where it ends.
+// Draw draws the strip below y, and returns its bottom.
 func (s *Strip) Draw(d *Pen, x, y, width float64) float64 {
 	n := min(len(s.Colors), int(width))
 	if n == 0 {
@@ -129,8 +128,7 @@ func (s *Strip) Draw(d *Pen, x, y, width float64) float64 {
 	return y + keyBox + 19
 }
 
-// Heading writes a title and lines about what is seen below y, and returns where it ends.
-// A title that is too wide becomes smaller, a line goes on below.
+// Heading writes a title and lines below y, and returns the bottom. It shrinks a title that is too wide, and wraps lines.
 func (d *Pen) Heading(x, y, width float64, title string, lines ...string) float64 {
 	if title != "" {
 		y += 20
@@ -147,7 +145,7 @@ func (d *Pen) Heading(x, y, width float64, title string, lines ...string) float6
 	return y + 5
 }
 
-// wrap cuts a text into lines between its words.
+// wrap breaks a text into lines between words.
 func (d *Pen) wrap(s string, width float64, st Style) (out []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Long names leave room for the data, and stay on the page.
+// Long names must leave space for the data and stay on the page.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("long name ", 60)
 	f := of(&Plot{Title: long, X: Axis{Label: long}, Y: Axis{Text: func(float64) string { return long }}, Line: Line{Color: red, Points: [][2]float64{{0, 1}, {1, 1}}}})
@@ -25,7 +25,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// Keys that do not fit go on in the next line, and nothing is wider than the page.
+// Keys that do not fit must wrap to the next line, and nothing may be wider than the page.
 func TestLegend(t *testing.T) {
 	d := Measure()
 	var l Legend
@@ -50,7 +50,7 @@ func TestLegend(t *testing.T) {
 	}
 }
 
-// Axes around an area have their ends, names and labels.
+// Axes around an area must have their ends, names and labels.
 func TestAxes(t *testing.T) {
 	var end float64
 	p := &Page{Width: 300, Height: 200, Draw: func(d *Pen) {

@@ -17,13 +17,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Scale is how many pixels of a PNG are a point, each way.
+// Scale is the number of PNG pixels per point, in each direction.
 const Scale = 2
 
-// DefaultWidth is the width of a picture, in points.
+// DefaultWidth is the default width of a picture, in points.
 const DefaultWidth = 720
 
-// WidthOf is the width of a picture that is asked for, in points; of 0 the default.
+// WidthOf checks a requested width, in points; 0 means the default.
 func WidthOf(asked int) (int, error) {
 	const least, most = 240, 4000
 	switch {
@@ -35,15 +35,15 @@ func WidthOf(asked int) (int, error) {
 	return asked, nil
 }
 
-// A Page is a picture on paper, ready to be written.
+// A Page is a picture on paper, ready to write.
 type Page struct {
-	Width, Height float64 // points
+	Width, Height float64 // in points
 	Draw          func(d *Pen)
-	Dark          bool // on dark paper: the colours of what is not data are changed
-	Quick         bool // a PNG is compressed quickly rather than well
+	Dark          bool // dark paper, which changes the colours other than data
+	Quick         bool // compress a PNG fast rather than well
 
-	// Under lies below what Draw draws, if it is not nil, with its upper left corner at
-	// the point At (whole points) and Scale pixels to a point. In an SVG it is an embedded PNG.
+	// Under, unless nil, is an image below everything that Draw draws. Its upper left corner is at At (whole points), with Scale
+	// pixels per point. In an SVG it is an embedded PNG.
 	Under *image.RGBA
 	At    image.Point
 }
@@ -57,7 +57,7 @@ func (p *Page) Image() image.Image {
 	stddraw.Draw(img, img.Bounds(), image.NewUniform(Tone(Paper, p.Dark)), image.Point{}, stddraw.Src)
 	at := image.Rectangle{Max: p.Under.Rect.Size()}.Add(p.At.Mul(Scale))
 	stddraw.Draw(img, at, p.Under, p.Under.Rect.Min, stddraw.Src)
-	// a canvas clears its image, so that what is drawn with it has an own one
+	// a canvas clears its image, so draw on a separate one
 	stddraw.Draw(img, img.Bounds(), p.canvas(color.Transparent).Image(), image.Point{}, stddraw.Over)
 	return img
 }
@@ -70,7 +70,7 @@ func (p *Page) canvas(back color.Color) *vgimg.Canvas {
 	return c
 }
 
-// Size returns the size in points; a PNG has Scale times as many pixels each way.
+// Size returns the size in points. A PNG has Scale times as many pixels in each direction.
 func (p *Page) Size() (width, height float64) { return p.Width, p.Height }
 
 // PNG writes the picture as PNG.
@@ -82,7 +82,7 @@ func (p *Page) PNG(w io.Writer) error {
 	return (&png.Encoder{CompressionLevel: level}).Encode(w, p.Image())
 }
 
-// SVG writes the picture as SVG, all of it vectors but what is Under.
+// SVG writes the picture as SVG. Everything but Under is vectors.
 func (p *Page) SVG(w io.Writer) error {
 	c := vgsvg.New(vg.Length(p.Width), vg.Length(p.Height))
 	d := newPen(c, p.Height)
@@ -99,8 +99,7 @@ func (p *Page) SVG(w io.Writer) error {
 	}
 	out := b.Bytes()
 	if p.Under != nil {
-		// vgsvg calls the embedded PNG a JPEG (as of gonum/plot 0.16), and then
-		// librsvg does not draw it
+		// vgsvg (gonum/plot 0.16) labels the embedded PNG as JPEG, and librsvg then does not draw it
 		out = bytes.Replace(out, []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"), 1)
 	}
 	_, err := w.Write(out)
@@ -113,13 +112,13 @@ type Picture interface {
 	SVG(w io.Writer) error
 }
 
-// Known reports whether the suffix of a file is a form of picture: .png or .svg.
+// Known reports whether a file name ends in a supported suffix: .png or .svg.
 func Known(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".png" || ext == ".svg"
 }
 
-// Write writes a picture in the form of the file's suffix, .svg or else PNG.
+// Write writes a picture as SVG if the file name ends in .svg, otherwise as PNG.
 func Write(w io.Writer, name string, p Picture) error {
 	if strings.EqualFold(filepath.Ext(name), ".svg") {
 		return p.SVG(w)

@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// Few is the number of things up to which Colors gives each a colour that differs
-// much from all others. Of more, the hue follows the number, so that a picture
-// separates high from low ones, and lightness separates neighbours.
+// Few is the maximum number of items for which Colors returns clearly different colours. For more items, hue follows the index,
+// to separate high from low, and lightness separates neighbours.
 const Few = 32
 
-// Colors are n colours of areas that lie side by side; least is about the lightness of the darkest (0 to 1).
+// Colors returns n colours for adjacent areas; least limits the lightness of the darkest colour (0 to 1).
 func Colors(n int, least float64) []color.RGBA {
 	if n <= Few {
 		return distinct(n, least)
@@ -24,7 +23,7 @@ func Colors(n int, least float64) []color.RGBA {
 	return out
 }
 
-// Shades are n colours from pale to strong, of things that have an order.
+// Shades returns n colours from pale to strong, for ordered items.
 func Shades(n int) []color.RGBA {
 	out := make([]color.RGBA, n)
 	for i := range out {
@@ -37,19 +36,18 @@ func Shades(n int) []color.RGBA {
 	return out
 }
 
-// distinct returns n colours, each as far as possible from those before it and from greys, for
-// readers of all kinds of sight.
+// distinct returns n colours. Each is as far as possible from earlier colours and from greys, with any colour vision.
 func distinct(n int, least float64) []color.RGBA {
 	type candidate struct {
 		looks looks
 		c     color.RGBA
-		near  float64 // squared distance to the nearest colour taken
+		near  float64 // squared distance to the nearest chosen colour
 	}
 	var all []candidate
 	for l := least; l < 0.9; l += 0.065 {
 		for _, c := range []float64{0.07, 0.11, 0.15} {
 			if l > 0.8 && c > 0.12 {
-				continue // neon
+				continue // too vivid
 			}
 			for h := 0.0; h < 360; h += 12 {
 				sin, cos := math.Sincos(h * math.Pi / 180)
@@ -64,7 +62,7 @@ func distinct(n int, least float64) []color.RGBA {
 			all[i].near = min(all[i].near, all[i].looks.distance(&c))
 		}
 	}
-	for _, v := range []uint8{46, 200, 245} { // borders, areas of nobody, paper
+	for _, v := range []uint8{46, 200, 245} { // borders, areas without an owner, paper
 		take(look(color.RGBA{v, v, v, 255}))
 	}
 	out := make([]color.RGBA, n)
@@ -81,12 +79,11 @@ func distinct(n int, least float64) []color.RGBA {
 	return out
 }
 
-// looks is a colour in Oklab as it is seen by most readers, by those without cones for
-// red, and by those without cones for green.
+// looks is a colour in Oklab as seen with normal vision, without red cones, and without green cones.
 type looks [3][3]float64
 
-// sights are what these see of linear sRGB (G. M. Machado and others, "A physiologically-based
-// model for simulation of color vision deficiency", 2009).
+// sights are matrices from linear sRGB to the colours seen by each kind of vision (G. M. Machado and others, "A
+// physiologically-based model for simulation of color vision deficiency", 2009).
 var sights = [3][3][3]float64{
 	{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
@@ -109,15 +106,15 @@ func look(c color.RGBA) (out looks) {
 	return out
 }
 
-// distance is the square of how far apart two colours look to the reader who sees the least of it.
-// Fewer colours are left to those who see fewer, so that theirs counts as more.
+// distance returns the squared distance of two colours for the vision that distinguishes them least. Deficient vision
+// distinguishes fewer colours, so its distances count more.
 func (a *looks) distance(b *looks) float64 {
 	least := math.Inf(1)
 	for k := range a {
 		l, x, y := a[k][0]-b[k][0], a[k][1]-b[k][1], a[k][2]-b[k][2]
 		d := l*l + x*x + y*y
 		if k == 0 {
-			d -= 0.5 * l * l // areas of one hue look like one thing
+			d -= 0.5 * l * l // areas of the same hue look alike
 		} else {
 			d *= 4
 		}

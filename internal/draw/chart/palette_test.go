@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// far is how different two colours look to a kind of sight (looks), in Oklab.
+// far returns the Oklab distance of two colours for a kind of vision (looks).
 func far(a, b color.RGBA, sight int) float64 {
 	x, y := look(a)[sight], look(b)[sight]
 	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))
 }
 
-// Colours that are compared differ to readers of all kinds of sight, and on paper.
+// Adjacent colours must differ for all kinds of vision, and from the paper.
 func TestColorsApart(t *testing.T) {
 	check := func(name string, list []color.RGBA, least [3]float64) {
 		t.Helper()
@@ -51,7 +51,7 @@ func TestColorsApart(t *testing.T) {
 	}
 }
 
-// Grey is grey to all, and red and green are less apart for those who do not see them apart.
+// Grey must look grey to all. Red and green must be closer for viewers with red-green deficiency.
 func TestSights(t *testing.T) {
 	for k := range 3 {
 		if g := look(color.RGBA{128, 128, 128, 255})[k]; math.Abs(g[0]-0.5999) > 1e-3 || math.Hypot(g[1], g[2]) > 1e-3 {

@@ -20,7 +20,7 @@ type Pen struct {
 	height float64
 	hand   text.Handler
 	dark   bool
-	placed *placed // the plot that was drawn
+	placed *placed // the last plot drawn
 }
 
 // Measure returns a pen that draws nothing.
@@ -30,17 +30,17 @@ func newPen(c vg.Canvas, height float64) *Pen {
 	return &Pen{c: c, height: height, hand: text.Plain{Fonts: font.NewCache(liberation.Collection())}}
 }
 
-// Rect is an area, X and Y of its upper left corner.
+// Rect is an area; X and Y are its upper left corner.
 type Rect struct{ X, Y, W, H float64 }
 
-// Box returns the area of a corner and a size.
+// Box returns the area with a corner and a size.
 func Box(x, y, w, h float64) Rect { return Rect{x, y, w, h} }
 
 func (d *Pen) point(x, y float64) vg.Point {
 	return vg.Point{X: vg.Length(x), Y: vg.Length(d.height - y)}
 }
 
-// add adds pieces of a line to a path.
+// add adds line segments to a path.
 func (d *Pen) add(q *vg.Path, points [][2]float64) {
 	for i, p := range points {
 		if i == 0 {
@@ -51,7 +51,7 @@ func (d *Pen) add(q *vg.Path, points [][2]float64) {
 	}
 }
 
-// rects is the path along rectangles.
+// rects returns the path around rectangles.
 func (d *Pen) rects(list []Rect) (q vg.Path) {
 	for _, r := range list {
 		d.add(&q, [][2]float64{{r.X, r.Y}, {r.X + r.W, r.Y}, {r.X + r.W, r.Y + r.H}, {r.X, r.Y + r.H}})
@@ -94,7 +94,7 @@ func (d *Pen) Line(c color.Color, width, x0, y0, x1, y1 float64) {
 	d.Lines(c, width, [][2]float64{{x0, y0}, {x1, y1}})
 }
 
-// Lines draws lines through points, all as one path.
+// Lines draws polylines, all as one path.
 func (d *Pen) Lines(c color.Color, width float64, lines ...[][2]float64) {
 	if d.c == nil {
 		return
@@ -106,7 +106,7 @@ func (d *Pen) Lines(c color.Color, width float64, lines ...[][2]float64) {
 	d.stroke(c, width, q)
 }
 
-// Polygon fills what is between points.
+// Polygon fills the polygon between points.
 func (d *Pen) Polygon(c color.Color, points ...[2]float64) {
 	if d.c == nil || len(points) == 0 {
 		return
@@ -129,9 +129,9 @@ func (d *Pen) Dot(c color.Color, x, y, radius float64) {
 	d.fill(c, q)
 }
 
-// Style is how text looks. Align is 0 for left, 0.5 for the middle, 1 for right.
+// Style is a text style. Align is 0 for left, 0.5 for centred, 1 for right.
 type Style struct {
-	Size  float64 // points
+	Size  float64 // in points
 	Bold  bool
 	Color color.Color
 	Align float64
@@ -146,13 +146,13 @@ func (d *Pen) style(st Style) text.Style {
 	return t
 }
 
-// Width is the width of text as Write would draw it.
+// Width returns the width of text as drawn by Write.
 func (d *Pen) Width(s string, st Style) float64 {
 	t := d.style(st)
 	return float64(t.Width(printable(s)))
 }
 
-// printable is text without what an SVG cannot hold: control characters, and bytes that are no text.
+// printable returns text without control characters and invalid bytes, which an SVG cannot hold.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF {
@@ -162,8 +162,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// Write puts text with its base line at y, made smaller if it is wider than most;
-// 0 is no limit.
+// Write writes text with its baseline at y, and shrinks text wider than most; 0 is no limit.
 func (d *Pen) Write(s string, x, y, most float64, st Style) {
 	if d.c == nil {
 		return

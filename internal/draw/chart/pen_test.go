@@ -16,7 +16,7 @@ var red = color.RGBA{200, 0, 0, 255}
 
 func rgba(c color.Color) color.RGBA { return color.RGBAModel.Convert(c).(color.RGBA) }
 
-// at is the pixel in the middle of a point of a picture.
+// at returns the pixel at the centre of a point of a picture.
 func at(img image.Image, x, y int) color.RGBA { return rgba(img.At(x*Scale+1, y*Scale+1)) }
 
 func TestPen(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPen(t *testing.T) {
 	}
 }
 
-// TestText: Align says on which side of the place the text is, and what is too wide is made smaller.
+// TestText checks that Align positions the text, and that wide text is shrunk.
 func TestText(t *testing.T) {
 	const word = "Hamburg"
 	ink := func(draw func(d *Pen)) (from, to int) {
@@ -92,7 +92,7 @@ func TestMeasureDrawsNothing(t *testing.T) {
 	d.Write("text", 0, 0, 0, Style{Size: 10})
 }
 
-// TestUnder: an image lies below what is drawn, at its place, in both forms.
+// TestUnder checks that an image lies below the drawing, at its position, in both formats.
 func TestUnder(t *testing.T) {
 	under := image.NewRGBA(image.Rect(0, 0, 40*Scale, 20*Scale))
 	for i := 0; i < len(under.Pix); i += 4 {
@@ -178,7 +178,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestOklab: known colours of sRGB, by Ottosson's page and by inverting it.
+// TestOklab checks known sRGB colours, from Ottosson's page and by inversion.
 func TestOklab(t *testing.T) {
 	for _, x := range []struct {
 		l, a, b float64
@@ -197,7 +197,7 @@ func TestOklab(t *testing.T) {
 	if got := OKLCH(0.5, 0, 77); got.R != got.G || got.G != got.B {
 		t.Errorf("without chroma: %v", got)
 	}
-	for h := 0.0; h < 360; h += 7 { // all end, and with more chroma than a grey
+	for h := 0.0; h < 360; h += 7 { // OKLCH always terminates, with more chroma than a grey
 		if c := OKLCH(0.7, 0.4, h); c.R == c.G && c.G == c.B {
 			t.Errorf("hue %v is grey: %v", h, c)
 		}

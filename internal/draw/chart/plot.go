@@ -2,25 +2,24 @@ package chart
 
 import "image/color"
 
-// A Plot is a panel with two axes. Without a value that can be drawn it is empty.
+// A Plot is a panel with two axes. Without a drawable value it is empty.
 type Plot struct {
 	Title  string
-	Height float64 // of all of it, in points
+	Height float64 // total height, in points
 	X, Y   Axis
 	Line   Line
-	Empty  string // stands where there is nothing to draw
+	Empty  string // text if there is nothing to draw
 }
 
-// A Line goes through points. It ends before a value that cannot be drawn and begins
-// again behind it; what is beyond the axes is cut off.
+// A Line connects points. It has a gap at each undrawable value and is clipped at the axes.
 type Line struct {
 	Points [][2]float64
 	Color  color.RGBA
-	Width  float64 // points
-	Dots   bool    // at the points
+	Width  float64 // in points
+	Dots   bool    // draw dots at the points
 }
 
-// scales are the axes of a plot without places on paper.
+// scales returns the axes of a plot, without positions on the page.
 func (p *Plot) scales() (x, y scale, ok bool) {
 	var xs, ys []float64
 	for _, v := range p.Line.Points {
@@ -37,11 +36,11 @@ func (p *Plot) scales() (x, y scale, ok bool) {
 
 const (
 	panelTitle = 22.0 // height
-	axisNames  = 20.0 // of the values below the X axis
+	axisNames  = 20.0 // height of the values below the X axis
 	axisLabel  = 18.0
 )
 
-// inside is the height of the area of the data.
+// inside returns the height of the data area.
 func (p *Plot) inside() float64 {
 	h := p.Height - p.top() - axisNames
 	if p.X.Label != "" {
@@ -50,7 +49,7 @@ func (p *Plot) inside() float64 {
 	return max(h, 1)
 }
 
-// top is what is above that area.
+// top returns the height above the data area.
 func (p *Plot) top() float64 {
 	if p.Title != "" {
 		return panelTitle
@@ -58,7 +57,7 @@ func (p *Plot) top() float64 {
 	return 4
 }
 
-// margin is what is left of the area of the data.
+// margin returns the width to the left of the data area.
 func (p *Plot) margin(d *Pen) (left float64) {
 	_, y, ok := p.scales()
 	if !ok {
@@ -100,10 +99,10 @@ func (p *Plot) draw(d *Pen, r Rect, left float64) {
 // draw draws the line.
 func (l *Line) draw(d *Pen, x, y *scale, area Rect) {
 	var pieces [][][2]float64
-	var run [][2]float64 // points that have a place, one after the other
+	var run [][2]float64 // consecutive drawable points
 	end := func() {
 		for _, p := range run {
-			if _, _, ok := clip(p, p, area); ok && (l.Dots || len(run) == 1) { // a point alone is no line
+			if _, _, ok := clip(p, p, area); ok && (l.Dots || len(run) == 1) { // a single point is not a line
 				d.Dot(l.Color, p[0], p[1], 1.4*l.Width)
 			}
 		}
@@ -120,7 +119,7 @@ func (l *Line) draw(d *Pen, x, y *scale, area Rect) {
 	d.Lines(l.Color, l.Width, pieces...)
 }
 
-// Cut returns the pieces of a line that are in an area.
+// Cut returns the pieces of a line inside an area.
 func Cut(line [][2]float64, r Rect) (pieces [][][2]float64) {
 	for i := 1; i < len(line); i++ {
 		from, to, ok := clip(line[i-1], line[i], r)
@@ -135,7 +134,7 @@ func Cut(line [][2]float64, r Rect) (pieces [][][2]float64) {
 	return pieces
 }
 
-// clip returns the part of a line that is in an area.
+// clip returns the part of a segment inside an area.
 func clip(a, b [2]float64, r Rect) (from, to [2]float64, ok bool) {
 	const slack = 1e-6
 	t0, t1 := 0.0, 1.0

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// A Ramp is the colours of values between two ends, in 256 steps that look equal.
+// A Ramp is a sequence of 256 colours, in equal-looking steps, for values between two ends.
 type Ramp struct {
 	Name string
-	// Middle says that the value in the middle has a pale colour of its own: for values of both signs.
+	// Middle means that the middle value has a pale colour, for values of both signs.
 	Middle bool
 	colors [256]color.RGBA
 }
 
-// Ramps are those that there are. Lightness goes one way in each (in those with a middle: away from it), so
-// that they can be read in grey, and by readers of all kinds of sight.
+// Ramps are the available ramps. Lightness is monotonic, or monotonic away from the middle. So ramps work in grey and for all
+// kinds of colour vision.
 var Ramps = []*Ramp{
 	ramp("blue-yellow", false, func(t float64) (l, c, h float64) {
 		return 0.27 + 0.66*t, 0.085 + 0.045*t*t, 295 - 190*t
@@ -44,7 +44,7 @@ func ramp(name string, middle bool, at func(t float64) (l, c, h float64)) *Ramp 
 	return r
 }
 
-// RampOf is the ramp of a name, nil if there is none.
+// RampOf returns the ramp with a name, or nil.
 func RampOf(name string) *Ramp {
 	for _, r := range Ramps {
 		if r.Name == name {
@@ -54,21 +54,21 @@ func RampOf(name string) *Ramp {
 	return nil
 }
 
-// At is the colour of a place between 0 and 1; what is beyond has the colour of the end.
+// At returns the colour for t between 0 and 1. Values outside get the colour of the nearer end.
 func (r *Ramp) At(t float64) color.RGBA {
 	n := len(r.colors)
 	return r.colors[min(max(int(t*float64(n)), 0), n-1)]
 }
 
-// A ColorBar is the legend of a ramp: the axis of the values, with ends.
+// A ColorBar is the legend of a ramp: an axis of the values, with ends.
 type ColorBar struct {
 	Ramp *Ramp
 	Axis Axis
-	// Below and Above say that there are values beyond the ends: pointed ends of the bar.
+	// Below and Above mean that values lie outside the ends; the bar then has pointed ends.
 	Below, Above bool
 }
 
-// Place is where a value lies between the ends, from 0 to 1. ok is false for a value without a place on the axis.
+// Place returns the position of a value between the ends, from 0 to 1. ok is false if the axis cannot show the value.
 func (b *ColorBar) Place(v float64) (t float64, ok bool) {
 	lo, hi, is := b.Axis.ends(nil)
 	if !is || !b.Axis.drawable(v) {
@@ -78,11 +78,11 @@ func (b *ColorBar) Place(v float64) (t float64, ok bool) {
 	return s.at(v), true
 }
 
-// Draw draws the bar below y within a width, and returns where it ends.
+// Draw draws the bar below y within a width, and returns its bottom.
 func (b *ColorBar) Draw(d *Pen, x, y, width float64) float64 {
 	const high, point = 12.0, 9.0
 	area := Box(x+point, y, width-2*point, high)
-	for i, c := range b.Ramp.colors { // each up to the end, so that there are no seams
+	for i, c := range b.Ramp.colors { // extend each rectangle to the end, to avoid seams
 		from := area.W * float64(i) / float64(len(b.Ramp.colors))
 		d.Fill(c, Box(area.X+from, y, area.W-from, high))
 	}

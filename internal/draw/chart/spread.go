@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// Spread is how values spread that colours are to show.
+// Spread describes the values that colours will show.
 type Spread struct {
 	Label    string
 	Ramp     *Ramp // nil: chosen by the values
 	Log      bool
-	Lo, Hi   float64 // of the values; not Lo <= Hi: there are none
-	Positive float64 // the smallest above 0
-	Min, Max float64 // ends that are asked for; both 0: the least and the greatest value
+	Lo, Hi   float64 // range of the values; unless Lo <= Hi there are none
+	Positive float64 // the smallest value above 0
+	Min, Max float64 // requested ends; both 0: the minimum and maximum
 }
 
-// Bar chooses the colours of values, and where they end: values of both signs have a ramp with a middle at 0.
+// Bar chooses the colours of values and the ends. Values of both signs get a ramp with its middle at 0.
 func (s Spread) Bar() *ColorBar {
 	b := &ColorBar{Ramp: s.Ramp, Axis: Axis{Label: s.Label, Log: s.Log}}
 	lo, hi := s.Lo, s.Hi
@@ -49,7 +49,7 @@ func (s Spread) Bar() *ColorBar {
 	return b
 }
 
-// Widened are ends around a single value.
+// Widened returns ends around a single value.
 func Widened(v float64, log bool) (lo, hi float64) {
 	if log {
 		return v / 2, v * 2
@@ -61,7 +61,7 @@ func Widened(v float64, log bool) (lo, hi float64) {
 	return v - d, v + d
 }
 
-// At is the colour of a value. A value beyond the ends, or not above 0 on a logarithmic scale, has the colour of the end.
+// At returns the colour of a value. A value beyond an end, or non-positive on a logarithmic scale, has the colour of the end.
 func (b *ColorBar) At(v float64) color.RGBA {
 	t, ok := b.Place(v)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ticks returns round values from lo to hi in ascending order, some n of them or fewer.
-// Both are finite, lo < hi, and 0 < lo on a logarithmic axis.
+// ticks returns about n round values or fewer from lo to hi, in ascending order. Both ends are finite, with lo < hi, and 0 < lo
+// on a logarithmic axis.
 func ticks(log bool, lo, hi float64, n int) []float64 {
 	if n = min(max(n, 2), 100); log {
 		return decades(lo, hi, n)
@@ -15,9 +15,9 @@ func ticks(log bool, lo, hi float64, n int) []float64 {
 	return linear(lo, hi, n)
 }
 
-// linear steps by 1, 2, 2.5 or 5 times a power of ten.
+// linear returns multiples of 1, 2, 2.5 or 5 times a power of ten.
 func linear(lo, hi float64, n int) (out []float64) {
-	least := (hi/2 - lo/2) / float64(n) * 2 // by halves: the difference may be beyond the greatest number
+	least := (hi/2 - lo/2) / float64(n) * 2 // halved, since the difference may overflow
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	step := 0.0
 	for _, m := range []float64{1, 2, 2.5, 5, 10} {
@@ -28,11 +28,11 @@ func linear(lo, hi float64, n int) (out []float64) {
 	if !(step > 0) || math.IsInf(step, 0) {
 		return []float64{lo, hi}
 	}
-	const slack = 1e-9 // an end that is round is one of them
+	const slack = 1e-9 // include round ends despite rounding errors
 	for i := math.Ceil(lo/step - slack); i <= hi/step+slack; i++ {
 		v := i*step + 0
 		if n := len(out); v < lo-slack*step || v > hi+slack*step || n > 0 && v <= out[n-1] {
-			break // the step is near to what a number of this size can tell
+			break // the step is near the precision of such numbers
 		}
 		out = append(out, v)
 	}
@@ -42,7 +42,7 @@ func linear(lo, hi float64, n int) (out []float64) {
 	return out
 }
 
-// decades are 1, 2 and 5 of each power of ten, powers of ten, or every second, third, ... of them.
+// decades returns 1, 2 and 5 times each power of ten, or only powers of ten, or every second, third, ... power.
 func decades(lo, hi float64, n int) (out []float64) {
 	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
 		for _, m := range []float64{1, 2, 5} {
@@ -60,7 +60,7 @@ func decades(lo, hi float64, n int) (out []float64) {
 	return out
 }
 
-// powers are powers of ten, every second, third, ... of them if they are many.
+// powers returns powers of ten, or every second, third, ... power if there are many.
 func powers(lo, hi float64, n int) (out []float64) {
 	from, to := math.Ceil(math.Log10(lo)-1e-9), math.Floor(math.Log10(hi)+1e-9)
 	if to-from < 1 {
@@ -78,7 +78,7 @@ func powers(lo, hi float64, n int) (out []float64) {
 	return out
 }
 
-// digitsOf is how many digits each value needs to differ from its neighbours.
+// digitsOf returns the number of digits that distinguish each value from its neighbours.
 func digitsOf(values []float64) int {
 	wrong := func(i, digits int) bool {
 		v, gap := values[i], math.Inf(1)
@@ -103,7 +103,7 @@ func digitsOf(values []float64) int {
 	return most
 }
 
-// Text writes a value with at most that number of significant digits, and a typographic minus sign.
+// Text formats a value with at most the given number of significant digits, and a typographic minus sign.
 func Text(v float64, digits int) string {
 	s := strconv.FormatFloat(v, 'g', digits, 64)
 	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e7 {
@@ -115,7 +115,7 @@ func Text(v float64, digits int) string {
 	return strings.ReplaceAll(s, "-", "−")
 }
 
-// Plural writes a number of things with commas, and what they are.
+// Plural formats a count with commas, and its noun.
 func Plural[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -123,7 +123,7 @@ func Plural[N int | int64](n N, noun string) string {
 	return Count(int64(n)) + " " + noun + "s"
 }
 
-// Count writes a number with commas, and a typographic minus sign.
+// Count formats a number with commas and a typographic minus sign.
 func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -40,14 +40,14 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ticks of any ends are few, ascending, within the ends, and have different texts.
+// Ticks must be few, ascending, within the ends, and have different texts, for any ends.
 func TestTicksOfAnyEnds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	any := func() float64 { return math.Float64frombits(rng.Uint64()) }
 	for i := range 6000 {
 		a := Axis{Log: i%2 == 0}
 		lo, hi := any(), any()
-		if i%3 == 0 { // near each other
+		if i%3 == 0 { // close to each other
 			hi = lo * (1 + rng.Float64()*math.Pow(10, -float64(rng.IntN(16))))
 		}
 		if lo > hi {
@@ -111,7 +111,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The lower end is at from, the upper at to, and the middle between, also where the difference of the ends is no number.
+// The lower end must be at from, the upper end at to, and the middle between them, even if the difference of the ends overflows.
 func TestScale(t *testing.T) {
 	for _, c := range []struct {
 		log         bool
@@ -126,7 +126,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// Texts below an axis do not touch each other, however narrow it is.
+// Texts below an axis must not touch, even on a narrow axis.
 func TestTextsApart(t *testing.T) {
 	d := Measure()
 	for _, a := range []Axis{{Max: 1e6}, {Max: 1.15}, {Min: 1e-3, Max: 1e9, Log: true}} {

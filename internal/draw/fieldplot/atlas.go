@@ -13,15 +13,15 @@ import (
 	"blobio/internal/draw/globe"
 )
 
-// An Atlas draws pictures, and keeps them and the grids of their maps. It is safe for concurrent use.
+// An Atlas draws pictures and caches them with the grids of their maps. It is safe for concurrent use.
 type Atlas struct {
 	grids    *cache.Cache[string, *grid]
 	pictures *cache.Cache[string, *Picture]
-	making   chan struct{} // one for each grid that is being made: that takes memory
+	making   chan struct{} // limits concurrent grid construction, which needs memory
 }
 
-// NewAtlas makes one that keeps up to memory bytes, a third of it grids, the rest pictures; one of each in any case. 0: 64 MiB. While
-// a grid is made it takes up to 100 MiB more; one is made at a time.
+// NewAtlas makes an Atlas that caches up to memory bytes: one third for grids, the rest for pictures, but always at least one of
+// each. 0 means 64 MiB. The construction of a grid needs up to 100 MiB more; only one is constructed at a time.
 func NewAtlas(memory int64) *Atlas {
 	if memory == 0 {
 		memory = 64 << 20
@@ -29,8 +29,8 @@ func NewAtlas(memory int64) *Atlas {
 	return &Atlas{cache.New[string](memory/3, (*grid).bytes), cache.New[string](memory-memory/3, (*Picture).bytes), make(chan struct{}, 1)}
 }
 
-// Draw draws a variable of a dataset, or gives the picture that was drawn of the same before. Errors of the class ErrUsage say that
-// the options do not suit the dataset.
+// Draw draws a variable of a dataset, or returns the cached picture. Errors of class ErrUsage mean that the options do not suit
+// the dataset.
 func (a *Atlas) Draw(ctx context.Context, data *Data, o *Options) (*Picture, error) {
 	coords := ""
 	if o.Coords != nil {
@@ -38,7 +38,7 @@ func (a *Atlas) Draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 	}
 	keyed := *o
 	keyed.Coords = nil
-	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // maps print in the order of their keys
+	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // maps print in key order
 	return a.pictures.Make(ctx, key, func() (*Picture, error) { return a.draw(ctx, data, o) })
 }
 
@@ -87,8 +87,8 @@ func (a *Atlas) grid(ctx context.Context, p *plan) (*grid, error) {
 	})
 }
 
-// Value returns the spot at a point of the picture that Draw makes, in points from the upper left corner. The element is read
-// from the dataset, so that it has all its digits. ok is false beside the data.
+// Value returns the spot at a point of the picture from Draw, in points from the upper left corner. It reads the element from the
+// dataset, to get all digits. ok is false outside the data.
 func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64) (s *Spot, ok bool, err error) {
 	pic, err := a.Draw(ctx, data, o)
 	if err != nil {

@@ -21,10 +21,10 @@ type dim struct {
 	name   string
 	n      int64
 	record bool
-	index  int64 // chosen, of those along which the picture does not go
+	index  int64 // chosen index, if the picture does not extend along the dimension
 }
 
-// dimsOf lists the dimensions of a variable, with the elements that are chosen.
+// dimsOf returns the dimensions of a variable, with the chosen indices.
 func dimsOf(r *blob.Reader, v *blob.Variable, o *Options) ([]dim, error) {
 	all := r.Schema().Dims()
 	var out []dim
@@ -51,25 +51,25 @@ func dimsOf(r *blob.Reader, v *blob.Variable, o *Options) ([]dim, error) {
 	return out, nil
 }
 
-// maxAxis bounds the coordinate values of a dimension that are read.
+// maxAxis is the maximum number of coordinate values read for a dimension.
 const maxAxis = 1 << 22
 
-// An axis is what is known of the places along a dimension.
+// An axis describes the positions along a dimension.
 type axis struct {
 	dim
-	name     string        // of the coordinate variable, or of the dimension
+	name     string        // name of the coordinate variable, or of the dimension
 	label    string        // with the unit
 	unit     string        //
-	values   []float64     // on paper, ascending or descending; nil: the indices count
-	texts    []string      // of the places, if the coordinate is text; nil: it is numbers
-	times    *cftime.Units // of the values on paper; nil: they are no times
-	notes    []string      // what the one who looks has to know
-	space    bool          // a Cartesian axis of space, by the attribute axis
-	vertical bool          // levels: they go up or down in a picture
-	down     bool          // the least value is the highest
+	values   []float64     // positions on the page, ascending or descending; nil: the indices
+	texts    []string      // names of the positions if the coordinate is text; nil: numbers
+	times    *cftime.Units // units if the values are times, or nil
+	notes    []string      // remarks for the viewer
+	space    bool          // a Cartesian axis of space, according to the attribute axis
+	vertical bool          // vertical in a picture, such as levels
+	down     bool          // the minimum is at the top
 }
 
-// coordinates of E3SM that do not have the name of their dimension
+// axisNames maps dimensions to E3SM coordinates with other names.
 var axisNames = map[string][]string{
 	"nVertLevels":   {"refZMid", "refBottomDepth"},
 	"nVertLevelsP1": {"refZInterface"},
@@ -117,7 +117,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 		a.name = name
 		a.label = name
 		a.notes = cf.Remarks(s, v)
-		times, _ := cf.TimeOf(s, v) // the notes and the unit have those that are not understood
+		times, _ := cf.TimeOf(s, v) // ignore errors: notes and unit show them
 		if a.unit != "" && times == nil {
 			a.label = fmt.Sprintf("%s (%s)", name, a.unit)
 		}
@@ -138,7 +138,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 	return a, nil
 }
 
-// axis is axisOf for a picture, which gets the notes.
+// axis is axisOf for a picture, and adds the notes to it.
 func (p *plan) axis(ctx context.Context, d dim) (*axis, error) {
 	a, err := axisOf(ctx, p.data, d)
 	if err == nil {
@@ -147,16 +147,16 @@ func (p *plan) axis(ctx context.Context, d dim) (*axis, error) {
 	return a, err
 }
 
-// tidy is text of a fixed length without what fills it up.
+// tidy returns fixed-length text without padding.
 func tidy(s string) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return strings.TrimSpace(s)
 }
 
-// inOrder says that values ascend or descend, and are what a coordinate can be.
+// inOrder reports whether values are monotonic and plausible as coordinates.
 func inOrder(v []float64) bool {
 	for i, x := range v {
-		if math.IsNaN(x) || math.Abs(x) > 1e19 { // such as nanoseconds since 1970
+		if math.IsNaN(x) || math.Abs(x) > 1e19 { // larger than, for example, nanoseconds since 1970
 			return false
 		}
 		if i > 0 && (x == v[i-1] || i > 1 && (x > v[i-1]) != (v[1] > v[0])) {
@@ -166,7 +166,7 @@ func inOrder(v []float64) bool {
 	return len(v) > 0
 }
 
-// value is the coordinate of an index.
+// value returns the coordinate of an index.
 func (a *axis) value(i int64) float64 {
 	if a.values == nil {
 		return float64(i)
@@ -174,7 +174,7 @@ func (a *axis) value(i int64) float64 {
 	return a.values[i]
 }
 
-// nearest is the index whose coordinate is nearest.
+// nearest returns the index with the nearest coordinate.
 func (a *axis) nearest(x float64) int64 {
 	if a.values == nil {
 		return int64(min(max(math.Round(x), 0), float64(a.n-1)))
@@ -192,7 +192,7 @@ func (a *axis) nearest(x float64) int64 {
 	return int64(i)
 }
 
-// ends are the coordinates half a step beyond the first and the last one, in ascending order.
+// ends returns the coordinates half a step beyond the first and last value, in ascending order.
 func (a *axis) ends() (lo, hi float64) {
 	n := a.n
 	if n == 1 {
@@ -202,13 +202,13 @@ func (a *axis) ends() (lo, hi float64) {
 	lo = a.value(0) - (a.value(1)-a.value(0))/2
 	hi = a.value(n-1) + (a.value(n-1)-a.value(n-2))/2
 	lo, hi = min(lo, hi), max(lo, hi)
-	if a.unit == "°N" && lo >= -180 && hi <= 180 { // no cell is beyond a pole
+	if a.unit == "°N" && lo >= -180 && hi <= 180 { // no cell extends beyond a pole
 		lo, hi = max(lo, -90), min(hi, 90)
 	}
 	return lo, hi
 }
 
-// chart is the axis in a picture.
+// chart returns the axis for a chart.
 func (a *axis) chart() chart.Axis {
 	c := chart.Axis{Label: a.label, Down: a.down && a.vertical}
 	if a.values == nil && a.texts == nil {
@@ -221,7 +221,7 @@ func (a *axis) chart() chart.Axis {
 	return c
 }
 
-// short is the text of a place on paper.
+// short returns the text of a position on the page.
 func (a *axis) short(x float64) string {
 	switch {
 	case a.times != nil:
@@ -235,7 +235,7 @@ func (a *axis) short(x float64) string {
 	return chart.Text(x, 6)
 }
 
-// at says in words where an index is.
+// at describes the position of an index in words.
 func (a *axis) at(i int64) string {
 	if a.texts != nil && a.texts[i] != "" {
 		return a.texts[i]
@@ -249,7 +249,7 @@ func (a *axis) at(i int64) string {
 	return withUnit(a.name+" "+number(a.values[i], a.digits(i)), a.unit)
 }
 
-// digits is how many digits a coordinate needs that tell it from its neighbours.
+// digits returns the number of digits that distinguish a coordinate from its neighbours.
 func (a *axis) digits(i int64) int {
 	x, step := a.values[i], math.Inf(1)
 	for _, k := range []int64{i - 1, i + 1} {
@@ -260,7 +260,7 @@ func (a *axis) digits(i int64) int {
 	return digitsOf(math.Abs(x), step, 6)
 }
 
-// digitsOf is how many digits, at least usual, a number has that show a hundredth of a step.
+// digitsOf returns the number of digits, at least usual, that show a hundredth of a step.
 func digitsOf(x, step float64, usual int) int {
 	const most = 15
 	if x == 0 || step == 0 {
@@ -269,7 +269,7 @@ func digitsOf(x, step float64, usual int) int {
 	return int(min(max(math.Ceil(math.Log10(x)-math.Log10(step))+2, float64(usual)), most))
 }
 
-// number writes a number with some digits. A whole one has all of its own, up to 15.
+// number formats a number with some digits. An integer has all its digits, up to 15.
 func number(x float64, digits int) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strings.ReplaceAll(strconv.FormatInt(int64(x), 10), "-", "−")
@@ -277,7 +277,7 @@ func number(x float64, digits int) string {
 	return chart.Text(x, digits)
 }
 
-// date is a time as a date of its calendar. Without units, or far away, it is a number.
+// date formats a time as a date of its calendar. Without units, or far away, it is a number.
 func date(x float64, u *cftime.Units) string {
 	if u != nil {
 		if d, ok := u.Date(x); ok {

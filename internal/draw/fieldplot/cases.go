@@ -5,11 +5,11 @@ import (
 	"blobio/e3smcases"
 )
 
-// maxMade bounds the cells of a mesh that is made because the dataset lacks its coordinates.
+// maxMade is the maximum number of cells of a mesh generated for a dataset without coordinates.
 const maxMade = 200_000
 
-// madeSite is the site of a variable that may be one of an E3SM case, for who asks for it: the columns of a cubed sphere, which follow
-// from their number, or the ocean mesh that blobio makes, if there are as many cells, edges and vertices. nil: it is neither.
+// madeSite generates the site of a variable that may belong to an E3SM case. The columns of a cubed sphere follow from their
+// number. An ocean mesh is generated if the numbers of cells, edges and vertices match. It returns nil if neither applies.
 func madeSite(s *blob.Schema, dims []dim) *site {
 	lens := map[string]int64{}
 	for _, d := range s.Dims() {

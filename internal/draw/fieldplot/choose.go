@@ -12,7 +12,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// Select returns what Options.At wants for selections of one element each, by index or by value of the coordinate.
+// Select returns Options.At for selections of one element each, by index or by coordinate.
 func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[string]int64, error) {
 	p, err := newPlan(data, &Options{Var: name}, true)
 	if err != nil {
@@ -49,8 +49,8 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 	return out, nil
 }
 
-// LevelDim is the dimension of a variable's levels: of the coordinates that go up or down, or the one that is neither record
-// nor place. "" if there is none.
+// LevelDim returns the dimension of a variable's levels: one with a vertical coordinate, or the only one that is neither record
+// nor position. It returns "" if there is none.
 func LevelDim(data *Data, name string) string {
 	p, err := newPlan(data, &Options{Var: name}, true)
 	if err != nil {
@@ -68,13 +68,13 @@ func LevelDim(data *Data, name string) string {
 	return best
 }
 
-// isLevel says that a dimension has the name of levels.
+// isLevel reports whether a dimension is named like levels.
 func isLevel(name string) bool {
 	low := strings.ToLower(name)
 	return strings.HasPrefix(low, "lev") || strings.HasPrefix(low, "ilev") || strings.HasPrefix(low, "nvertlev") || low == "depth" || low == "z"
 }
 
-// RecordDim is the record dimension of a variable, "" if it has none.
+// RecordDim returns the record dimension of a variable, or "".
 func RecordDim(r *blob.Reader, name string) string {
 	s := r.Schema()
 	if id, ok := s.VarID(name); ok && s.Vars()[id].Record {
@@ -83,7 +83,7 @@ func RecordDim(r *blob.Reader, name string) string {
 	return ""
 }
 
-// Drawable lists the variables that a picture can be made of: of numbers, and more than one.
+// Drawable lists the drawable variables: those with several numbers.
 func Drawable(r *blob.Reader) (out []string) {
 	s := r.Schema()
 	for i, v := range s.Vars() {
@@ -98,8 +98,8 @@ func Drawable(r *blob.Reader) (out []string) {
 	return out
 }
 
-// First is the variable that a viewer begins with: the first whose places are known and that has records, or else the first with
-// places, or else with records, or else any. "" if there is none.
+// First returns the variable that a viewer shows first. In order of preference it has positions and records, positions, or
+// records; otherwise it is any variable. "" means that there is none.
 func First(data *Data) string {
 	s := data.Reader.Schema()
 	best, rank := "", 0
@@ -127,7 +127,7 @@ func First(data *Data) string {
 	return best
 }
 
-// Check reports whether options suit a dataset, as far as that shows without reading data.
+// Check reports whether options suit a dataset, as far as possible without reading data.
 func Check(data *Data, o *Options) error {
 	_, err := newPlan(data, o, true)
 	return err

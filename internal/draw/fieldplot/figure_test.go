@@ -15,7 +15,7 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// field is a dataset of records, levels and a grid, in which each value encodes its element.
+// field makes a dataset with records, levels and a grid, in which each value encodes its element.
 func field(t testing.TB) *Data {
 	var v []float64
 	for rec := range 3 {
@@ -37,7 +37,7 @@ func field(t testing.TB) *Data {
 		column{name: "T", dims: []string{"time", "lev", "lat", "lon"}, atts: atts("units", "K"), values: v})
 }
 
-// TestSections: at each point stands the element of the nearest coordinates, whichever dimensions are chosen and in which order.
+// TestSections checks that each point shows the element with the nearest coordinates, for any choice and order of dimensions.
 func TestSections(t *testing.T) {
 	d := field(t)
 	for _, c := range []struct{ x, y, wantX, wantY string }{{"", "", "lat", "lev"}, {"lon", "", "lon", "lev"}, {"time", "lat", "time", "lat"}, {"lat", "lon", "lat", "lon"}, {"lev", "time", "lev", "time"}} {
@@ -69,7 +69,7 @@ func TestSections(t *testing.T) {
 				t.Errorf("%+v: %d elements of %s, want %d", c, len(seen[dim]), dim, n)
 			}
 		}
-		// levels go down, all else up; x goes to the right
+		// levels increase downwards, other y upwards, x to the right
 		at := func(s *Spot, dim string) int64 {
 			return s.Index[slices.IndexFunc(s.Index, func(i Index) bool { return i.Dim == dim })].At
 		}
@@ -79,7 +79,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// TestLines: series and profiles have the elements of their dimension, in order.
+// TestLines checks that series and profiles contain the elements of their dimension, in order.
 func TestLines(t *testing.T) {
 	d := field(t)
 	for dim, f := range map[string]float64{"time": 1000, "lev": 100, "lat": 10, "lon": 1} {
@@ -111,7 +111,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestThinned: a line through many values reaches the least and the greatest.
+// TestThinned checks that a line through many values includes the minimum and maximum.
 func TestThinned(t *testing.T) {
 	const n = 100_000
 	v := make([]float64, n)
@@ -125,7 +125,7 @@ func TestThinned(t *testing.T) {
 	}
 }
 
-// TestHistogram: each element is counted once.
+// TestHistogram checks that each element is counted once.
 func TestHistogram(t *testing.T) {
 	const n = 1000
 	v := make([]float64, n)
@@ -153,7 +153,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestWindows: what is read in windows is all of it, each element once, in order.
+// TestWindows checks that windows read each element once, in order.
 func TestWindows(t *testing.T) {
 	const a, b = 3, window/2 + 7
 	v := make([]float32, a*b)
@@ -192,7 +192,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%v: %d elements in %d windows, %v", over, next, n, err)
 		}
 	}
-	// samples read by hull and by runs are the same
+	// samples read by hull and by runs must be equal
 	xs, ys := picks(b, 300), picks(a, 3)
 	got, err := p.sample(t.Context(), "b", xs, "a", ys)
 	if err != nil {
@@ -211,7 +211,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestRefuses: what cannot be drawn is said.
+// TestRefuses checks the errors for undrawable requests.
 func TestRefuses(t *testing.T) {
 	d := field(t)
 	for want, o := range map[string]Options{
@@ -238,7 +238,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestChoose: what a viewer offers of a variable.
+// TestChoose checks the choices that a viewer offers for a variable.
 func TestChoose(t *testing.T) {
 	d := field(t)
 	if got := Drawable(d.Reader); !slices.Equal(got, []string{"time", "lev", "lat", "lon", "T"}) {
@@ -270,7 +270,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestTrack: cells of axes.
+// TestTrack checks the cells of axes.
 func TestTrack(t *testing.T) {
 	for _, v := range [][]float64{{0, 0}, {1}, {0, 1, 0.5}, {0, 90, 180, 270, 361}} {
 		if _, ok := newTrack(v, true); ok {
@@ -287,12 +287,12 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// TestLabels: the label of an axis is whole and on the paper, whatever its length; one of indices does not name a unit.
+// TestLabels checks that axis labels are complete and on the page, whatever their length. The label of an index axis has no unit.
 func TestLabels(t *testing.T) {
 	const n = 40
 	var z, v []float64
 	for i := range n {
-		z = append(z, []float64{3, 1, 2}[i%3]) // in no order
+		z = append(z, []float64{3, 1, 2}[i%3]) // not monotonic
 		v = append(v, float64(i))
 	}
 	d := dataset(t, 0, []cdf5.Dim{{Name: "k", Len: 5}, {Name: "i", Len: 8}, {Name: "nVertLevels", Len: n}}, column{name: "refZMid", dims: []string{"nVertLevels"}, atts: atts("units", "m"), values: z},

@@ -10,25 +10,26 @@ import (
 	"blobio/internal/draw/globe"
 )
 
-// errNowhere says that coordinates are not positions on the globe.
+// errNowhere means that coordinates are not positions on the globe.
 var errNowhere = errors.New("not positions on the globe")
 
-// maxPoints bounds the points of a tree: each takes 37 bytes while the raster is made.
+// maxPoints is the maximum number of points of a tree. Each needs 37 bytes during construction of the raster.
 const maxPoints = 1 << 21
 
-// A grid is what all maps of the same places and size share.
+// A grid is shared by all maps with the same positions and size.
 type grid struct {
 	view   *globe.View
 	raster *globe.Raster
-	order  []int32 // pixels that show an element, by the number of the element
+	order  []int32 // pixels that show an element, ordered by element
 	places int64
-	cells  bool // of axes: each point has the colour of its cell, otherwise of the nearest element
+	cells  bool // from axes: each pixel shows its cell, otherwise the nearest element
 }
 
-// bytes is the memory that a grid takes.
+// bytes returns the memory size of a grid.
 func (g *grid) bytes() int64 { return int64(4*len(g.raster.Pix) + 4*len(g.order)) }
 
-// newGrid reads the coordinates and makes the raster, wide pixels wide. Coordinates that are no places are errNowhere.
+// newGrid reads the coordinates and makes a raster of the given width in pixels. It returns errNowhere for coordinates that are
+// not positions.
 func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, error) {
 	g := &grid{places: s.size()}
 	if g.places > math.MaxInt32 {
@@ -52,12 +53,12 @@ func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, 
 	return g, nil
 }
 
-// height is the height of the raster of a view, in pixels.
+// height returns the height of a view's raster, in pixels.
 func height(v *globe.View, wide, scale int) int {
 	return scale * max(1, int(math.Round(float64(wide/scale)/v.Wide)))
 }
 
-// ofAxes is the grid of two axes.
+// ofAxes makes the grid of two axes.
 func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int) error {
 	values, err := s.axisValues(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 	g.cells = true
 	g.view = globe.NewView(lon.spread(), lat.spread(), plate)
 	nlon := int32(len(values[1]))
-	byLat, byLon := nlon, int32(1) // how far neighbours are apart in the variable
+	byLat, byLon := nlon, int32(1) // strides of the two axes in the variable
 	if s.dims[0] != s.data.axisDim(s.lat) {
 		byLat, byLon = 1, int32(len(values[0]))
 	}
@@ -94,7 +95,7 @@ func (g *grid) ofAxes(ctx context.Context, s *site, plate bool, wide, scale int)
 	return err
 }
 
-// axisValues are the latitudes and the longitudes of two axes, in degrees.
+// axisValues returns the latitudes and longitudes of two axes, in degrees.
 func (s *site) axisValues(ctx context.Context) (values [2][]float64, err error) {
 	for i, name := range []string{s.lat, s.lon} {
 		n := s.lens[slices.Index(s.dims, s.data.axisDim(name))]
@@ -117,7 +118,7 @@ func (s *site) axisValues(ctx context.Context) (values [2][]float64, err error) 
 	return values, nil
 }
 
-// ofPoints is the grid of points with coordinates of their own.
+// ofPoints makes the grid of points with individual coordinates.
 func (g *grid) ofPoints(ctx context.Context, s *site, plate bool, wide, scale int) error {
 	pts, err := s.points(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// column is a variable of a test's file with all its values.
+// column is a variable of a test file with all its values.
 type column struct {
 	name   string
 	dims   []string
@@ -21,7 +21,7 @@ type column struct {
 	t      cdf5.Type
 }
 
-// atts are attributes of text.
+// atts makes text attributes.
 func atts(pairs ...string) (out []cdf5.Att) {
 	for i := 0; i < len(pairs); i += 2 {
 		out = append(out, cdf5.Att{Name: pairs[i], Type: cdf5.Char, Value: pairs[i+1]})
@@ -29,7 +29,7 @@ func atts(pairs ...string) (out []cdf5.Att) {
 	return out
 }
 
-// dataset is an ordinary netCDF file of variables. A dimension of length 0 is the record dimension.
+// dataset makes an ordinary netCDF file with the given variables. A dimension of length 0 is the record dimension.
 func dataset(t testing.TB, records int64, dims []cdf5.Dim, vars ...column) *Data {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: records, Dims: dims}
@@ -57,7 +57,7 @@ func dataset(t testing.TB, records int64, dims []cdf5.Dim, vars ...column) *Data
 	return &Data{Reader: r, ID: name}
 }
 
-// draw draws a picture that must come to be.
+// draw draws a picture, which must succeed.
 func draw(t testing.TB, d *Data, o Options) *Picture {
 	t.Helper()
 	if o.Width == 0 {
@@ -70,7 +70,7 @@ func draw(t testing.TB, d *Data, o Options) *Picture {
 	return p
 }
 
-// spots calls f with what the picture shows on a lattice of points; what is beside the data is left out.
+// spots calls f with the spots of the picture on a lattice of points, except outside the data.
 func spots(p *Picture, f func(x, y float64, s *Spot)) {
 	w, h := p.Size()
 	for y := 1.0; y < h; y += 7 {
@@ -82,7 +82,7 @@ func spots(p *Picture, f func(x, y float64, s *Spot)) {
 	}
 }
 
-// sphere are n points spread evenly over the globe, in degrees.
+// sphere returns n points spread evenly over the globe, in degrees.
 func sphere(n int) (lon, lat []float64) {
 	golden := math.Pi * (3 - math.Sqrt(5))
 	for i := range n {
@@ -92,14 +92,14 @@ func sphere(n int) (lon, lat []float64) {
 	return lon, lat
 }
 
-// distance is the angle between two places in degrees.
+// distance returns the angle between two positions in degrees.
 func distance(lon0, lat0, lon1, lat1 float64) float64 {
 	r := math.Pi / 180
 	h := math.Pow(math.Sin((lat1-lat0)*r/2), 2) + math.Cos(lat0*r)*math.Cos(lat1*r)*math.Pow(math.Sin((lon1-lon0)*r/2), 2)
 	return 2 * math.Asin(math.Min(1, math.Sqrt(h))) / r
 }
 
-// placeOf reads the place of a spot of a map.
+// placeOf parses the position of a spot on a map.
 func placeOf(t testing.TB, s *Spot) (lon, lat float64) {
 	t.Helper()
 	var ns, ew string

@@ -11,7 +11,7 @@ import (
 
 const bins = 60
 
-// drawHistogram counts values: of a variable whose elements lie nobody knows where.
+// drawHistogram counts the values of a variable, usually one without known positions.
 func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	st := newStats()
 	if err := p.each(ctx, p.over, func(_ int64, values []float64) error { st.add(values); return ctx.Err() }); err != nil {
@@ -22,7 +22,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := p.bar(&st) // for its ends: a map would have the same
+	b := p.bar(&st) // only for its ends: as on a map
 	if !p.o.ranged() && !p.log && st.lo < st.hi {
 		b.Axis.Min, b.Axis.Max = st.lo, st.hi
 	}
@@ -32,7 +32,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	err = p.each(ctx, p.over, func(_ int64, values []float64) error {
 		for _, v := range values {
 			switch t, ok := b.Place(v); {
-			case !ok: // other lines tell how many
+			case !ok: // other lines give the number
 			case t >= 0 && t <= 1:
 				counts[min(int(t*bins), bins-1)]++
 			default:

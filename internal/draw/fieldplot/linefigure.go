@@ -7,10 +7,10 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// maxLine bounds the points of a line: of more elements the least and the greatest of neighbours are drawn.
+// maxLine is the maximum number of points of a line. For more elements the line shows the minimum and maximum of neighbours.
 const maxLine = 4096
 
-// drawLine draws one dimension: levels upwards, anything else to the right.
+// drawLine draws one dimension: levels vertically, any other horizontally.
 func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	d := *p.dim(p.x)
 	a, err := p.axis(ctx, d)
@@ -77,7 +77,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	return out, nil
 }
 
-// thinned are the numbers of the values that a line goes through.
+// thinned returns the indices of the values that the line connects.
 func thinned(values []float64) (out []int) {
 	n := len(values)
 	if n <= maxLine {
@@ -103,7 +103,7 @@ func thinned(values []float64) (out []int) {
 	return out
 }
 
-// valueAxis is the axis of the values.
+// valueAxis returns the axis of the values.
 func (s *scale) valueAxis(st *stats) chart.Axis {
 	a := chart.Axis{Label: withUnit(s.of.v.Name, paren(unit(s.of.v))), Log: s.log}
 	if s.times != nil && s.times.Even() {

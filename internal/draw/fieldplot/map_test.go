@@ -22,7 +22,7 @@ func scan(where string, lat *float64, ns *string, lon *float64, ew *string) (int
 	return fmt.Sscanf(strings.NewReplacer("°", " ", ",", " ").Replace(where), "%f %s %f %s", lat, ns, lon, ew)
 }
 
-// columns is a dataset of n columns, two levels and two records; the value encodes record, level and column.
+// columns makes a dataset of n columns, two levels and two records. Each value encodes record, level and column.
 func columns(t testing.TB, n int, latAtts, lonAtts []cdf5.Att, factor float64, names ...string) *Data {
 	lon, lat := sphere(n)
 	x, y := slices.Clone(lon), slices.Clone(lat)
@@ -44,7 +44,7 @@ func columns(t testing.TB, n int, latAtts, lonAtts []cdf5.Att, factor float64, n
 		column{name: "T", dims: []string{"time", "lev", "ncells"}, atts: atts("units", "K", "long_name", "temperature"), values: v})
 }
 
-// TestColumns: at each point of a map stands the nearest column, of the record and level that were asked for.
+// TestColumns checks that each point of a map shows the nearest column, for the selected record and level.
 func TestColumns(t *testing.T) {
 	const n = 500
 	lon, lat := sphere(n)
@@ -87,7 +87,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestLevelsFastest: with levels behind cells, as MPAS has them, the same is seen.
+// TestLevelsFastest checks that the map is the same if levels vary fastest, as in MPAS.
 func TestLevelsFastest(t *testing.T) {
 	const n, levels = 400, 3
 	lon, lat := sphere(n)
@@ -109,7 +109,7 @@ func TestLevelsFastest(t *testing.T) {
 	})
 }
 
-// TestCurvilinear: two-dimensional coordinates, some without a place.
+// TestCurvilinear checks two-dimensional coordinates, some without a position.
 func TestCurvilinear(t *testing.T) {
 	const rows, cols = 30, 40
 	var lat, lon, v []float64
@@ -137,7 +137,7 @@ func TestCurvilinear(t *testing.T) {
 	})
 }
 
-// TestPairs: of several coordinates the variable has those that its attribute names.
+// TestPairs checks that the attribute "coordinates" selects among several coordinates.
 func TestPairs(t *testing.T) {
 	const n = 60
 	lon, lat := sphere(n)
@@ -157,7 +157,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestNoValue: fill values of any attribute and NaN are grey and no value; the ends of the colours follow from the others.
+// TestNoValue checks that fill values from any attribute, and NaN, are grey and without a value. The other values determine the
+// colour range.
 func TestNoValue(t *testing.T) {
 	const n = 50
 	lon, lat := sphere(n)
@@ -190,7 +191,7 @@ func TestNoValue(t *testing.T) {
 	if st.lo != 5 || st.hi != 9 || st.n != n || st.fill != 17 || st.nan != 8 {
 		t.Errorf("%+v", st)
 	}
-	// the element itself is asked for its value
+	// the element itself must be read for its value
 	a := NewAtlas(0)
 	s, ok, err := a.Value(t.Context(), d, &Options{Var: "v", Width: 300}, 150, 110)
 	if err != nil || !ok || s.Index == nil {
@@ -198,7 +199,7 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
-// TestRegion: points of a part of the globe are drawn as a box, over the meridian of Greenwich too.
+// TestRegion checks that points in a part of the globe are drawn as a box, also across the Greenwich meridian.
 func TestRegion(t *testing.T) {
 	var lon, lat, v []float64
 	for j := range 20 {
@@ -225,7 +226,7 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestNowhere: coordinates that are no places, and none at all, are said.
+// TestNowhere checks the errors for invalid or missing coordinates.
 func TestNowhere(t *testing.T) {
 	const n = 500
 	v := make([]float64, n)
@@ -254,7 +255,7 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// TestForms: both forms are whole, on dark paper as well, and the same each time.
+// TestForms checks that both formats are complete and reproducible, also on dark paper.
 func TestForms(t *testing.T) {
 	d := columns(t, 80, atts("units", "degrees_north"), atts("units", "degrees_east"), 1, "lat", "lon")
 	for _, o := range crashtest.Some(t, 3, []Options{{Var: "T"}, {Var: "T", Dark: true}, {Var: "T", Kind: Section}, {Var: "T", Kind: Line, X: "lev", Dark: true}, {Var: "T", Kind: Histogram}, {Var: "T", Log: true, Colors: "grey"}}) {
@@ -284,7 +285,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestCancelled: nothing is drawn for one who has gone, and nothing wrong is kept.
+// TestCancelled checks that a cancelled call draws nothing and caches nothing wrong.
 func TestCancelled(t *testing.T) {
 	d := columns(t, 80, atts("units", "degrees_north"), atts("units", "degrees_east"), 1, "lat", "lon")
 	ctx, stop := context.WithCancel(t.Context())
@@ -298,12 +299,12 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestCentre: one field is drawn alike on axes, whichever way they go and whichever is the slower dimension, on two-dimensional coordinates and on
-// columns, from whichever longitude they begin: Greenwich is in the middle, west is left, north is up.
+// TestCentre checks that one field gives the same map on axes, on two-dimensional coordinates and on columns. Axes may have any
+// direction, order and first longitude. Greenwich is in the middle, west is left, north is up.
 func TestCentre(t *testing.T) {
 	const rows, cols = 18, 36
 	north, east := atts("units", "degrees_north"), atts("units", "degrees_east")
-	value := func(lat, lon float64) float64 { return 1000*lat + math.Mod(lon+540, 360) } // encodes its place
+	value := func(lat, lon float64) float64 { return 1000*lat + math.Mod(lon+540, 360) } // encodes the position
 	for west, top := range map[float64]float64{0: 85, -180: -85, -90: 85, 90: -85} {
 		var lats, lons, y, x, v, turned []float64
 		for j := range rows {
@@ -340,7 +341,7 @@ func TestCentre(t *testing.T) {
 				}
 				for i := range cols {
 					lon := -175 + 10*float64(i)
-					for _, lat := range []float64{5, -5} { // near the equator both projections are alike
+					for _, lat := range []float64{5, -5} { // near the equator both projections agree
 						s, ok := p.Spot(36+(lon+180)/360*300, up+75-0.4*lat)
 						if !ok || s.Value != value(lat, lon) {
 							t.Fatalf("%s from %v, plate %v: at %v, %v stands %+v, want %v", name, west, plate, lat, lon, s, value(lat, lon))
@@ -352,7 +353,7 @@ func TestCentre(t *testing.T) {
 	}
 }
 
-// TestGenerated: coordinates are generated for those who ask, for the sizes of the grids alone.
+// TestGenerated checks that coordinates are generated on request, by the lengths of the grid dimensions alone.
 func TestGenerated(t *testing.T) {
 	v := make([]float64, 56)
 	d := dataset(t, 0, []cdf5.Dim{{Name: "ncol", Len: 56}, {Name: "n", Len: 5}}, column{name: "v", dims: []string{"ncol"}, values: v}, column{name: "w", dims: []string{"n"}, values: v[:5]})

@@ -16,10 +16,10 @@ type sheet struct {
 	title string
 	lines []string
 	width float64
-	over  func(d *chart.Pen, area chart.Rect) float64 // what is drawn over the area, and where it ends below
-	left  float64                                     // of the area, beyond the margin
-	above float64                                     // of the area, below the heading
-	wide  int                                         // of the area, points
+	over  func(d *chart.Pen, area chart.Rect) float64 // draws over the area and returns its bottom
+	left  float64                                     // space to the left of the area, inside the margin
+	above float64                                     // space above the area, below the heading
+	wide  int                                         // width of the area, in points
 	high  int
 	notes []string
 	bar   *chart.ColorBar
@@ -28,7 +28,7 @@ type sheet struct {
 	dark  bool
 }
 
-// top is where the area begins, in whole points.
+// top returns the top of the area, in whole points.
 func (s *sheet) top(d *chart.Pen) int {
 	return int(math.Ceil(d.Heading(margin, margin-10, s.width-2*margin, s.title, s.lines...)+s.above)) + 4
 }
@@ -37,7 +37,7 @@ func (s *sheet) area(d *chart.Pen) chart.Rect {
 	return chart.Box(margin+s.left, float64(s.top(d)), float64(s.wide), float64(s.high))
 }
 
-// draw draws all but the image, and returns where it ends.
+// draw draws everything except the image, and returns its bottom.
 func (s *sheet) draw(d *chart.Pen) float64 {
 	area := s.area(d)
 	y := s.over(d, area) + 4
@@ -53,9 +53,9 @@ func (s *sheet) draw(d *chart.Pen) float64 {
 	return y
 }
 
-// ends are the ends of the colour range.
+// ends returns the ends of the colour range.
 func (s *sheet) ends() *[2]float64 {
-	if s.bar == nil { // there is no value
+	if s.bar == nil { // there are no values
 		return nil
 	}
 	return &[2]float64{s.bar.Axis.Min, s.bar.Axis.Max}
@@ -67,11 +67,11 @@ func (s *sheet) page() *chart.Page {
 		Draw: func(d *chart.Pen) { s.draw(d) }, Under: s.img, At: image.Pt(int(area.X), int(area.Y))}
 }
 
-// drawMap draws the elements of one record and level on their places.
+// drawMap draws the elements of one record and level at their positions.
 func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 	st := newStats()
 	r := g.raster
-	shown := make([]float32, len(g.order)) // values of the pixels of g.order
+	shown := make([]float32, len(g.order)) // values of the pixels in g.order
 	next := 0
 	err := p.each(ctx, p.site.dims, func(first int64, values []float64) error {
 		st.add(values)
@@ -154,10 +154,10 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 	return out, nil
 }
 
-// none32 is none of a pixel.
+// none32 marks a pixel without a value.
 var none32 = math.Float32frombits(0x7fc0_0f11)
 
-// widen is the value of a pixel, of as many digits as it has.
+// widen returns the value of a pixel with its digits in float32.
 func widen(x float32) float64 {
 	if math.Float32bits(x) == math.Float32bits(none32) {
 		return cf.None
@@ -165,7 +165,7 @@ func widen(x float32) float64 {
 	return float64(x)
 }
 
-// keys are the keys of pixels without a value.
+// keys returns the legend keys for pixels without a value.
 func keys(missing, bare bool) (out []chart.Key) {
 	if missing {
 		out = append(out, chart.Area("no value (fill value or NaN)", chart.Dead))
@@ -176,7 +176,7 @@ func keys(missing, bare bool) (out []chart.Key) {
 	return out
 }
 
-// position is a place on the globe in words.
+// position describes a position on the globe in words.
 func position(lon, lat float64) string {
 	lon = math.Mod(math.Mod(lon, 360)+540, 360) - 180
 	ns, ew := "N", "E"

@@ -11,7 +11,7 @@ import (
 	"blobio/cdf5"
 )
 
-// numbers are attributes of one number each.
+// numbers makes attributes with one number each.
 func numbers(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		out = append(out, cdf5.Att{Name: list[i].(string), Type: cdf5.Double, Value: []float64{list[i+1].(float64)}})
@@ -19,7 +19,7 @@ func numbers(list ...any) (out []cdf5.Att) {
 	return out
 }
 
-// svg is what a picture says.
+// svg returns the SVG of a picture.
 func svg(t *testing.T, p *Picture) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -29,7 +29,8 @@ func svg(t *testing.T, p *Picture) string {
 	return b.String()
 }
 
-// TestPacked: each kind of picture shows values and coordinates unpacked, with units; numbers whose packing makes no sense have none.
+// TestPacked checks that each kind of picture shows unpacked values and coordinates, with units. With invalid packing attributes,
+// stored numbers have no units.
 func TestPacked(t *testing.T) {
 	const n = 8
 	var stored, bare []int16
@@ -88,7 +89,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestLogarithm: a logarithmic scale is not made of values that it does not have, and of none at all there is no scale.
+// TestLogarithm checks that a logarithmic scale covers only existing values, and that there is no scale without values.
 func TestLogarithm(t *testing.T) {
 	lon, lat := sphere(40)
 	values := func(f func(i int) float64) (v []float64) {
@@ -120,7 +121,7 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// TestGreatIntegers: integers that are the same as doubles are not the fill value.
+// TestGreatIntegers checks that large integers equal to the fill value only as doubles are not fill values.
 func TestGreatIntegers(t *testing.T) {
 	d := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: 4}},
 		column{name: "i", dims: []string{"n"}, t: cdf5.Int64, values: []int64{math.MinInt64, math.MinInt64 + 2, math.MinInt64 + 500, 1}},
@@ -134,7 +135,7 @@ func TestGreatIntegers(t *testing.T) {
 	}
 }
 
-// TestTimesOnPaper: dates stand where their values are, and no index is taken for one.
+// TestTimesOnPaper checks that dates are at their values, and that indices are not shown as dates.
 func TestTimesOnPaper(t *testing.T) {
 	units := atts("units", "days since 2000-01-01")
 	d := dataset(t, 0, []cdf5.Dim{{Name: "twice", Len: 4}, {Name: "digits", Len: 4}, {Name: "micro", Len: 4}},
@@ -149,7 +150,7 @@ func TestTimesOnPaper(t *testing.T) {
 	}
 	for name, want := range map[string][]string{"D": {"2000-01-30", "2000-01-31", "2000-02-01", "2000-02-02"}, "M": {"2023-11-14 22:13:20", "2023-11-14 22:13:21", "2023-11-14 22:13:22", "2023-11-14 22:13:23"}} {
 		p := draw(t, d, Options{Var: name, Kind: Line, Width: 700})
-		first := map[int64]float64{} // where an element begins on paper
+		first := map[int64]float64{} // first position of each element on the page
 		spots(p, func(x, _ float64, s *Spot) {
 			k := s.Index[0].At
 			if s.Where != want[k] {
@@ -165,7 +166,7 @@ func TestTimesOnPaper(t *testing.T) {
 	}
 }
 
-// TestWideLogarithm: a logarithmic histogram counts each value above 0, however far apart they are.
+// TestWideLogarithm checks that a logarithmic histogram counts each value above 0, over any range.
 func TestWideLogarithm(t *testing.T) {
 	d := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: 4}}, column{name: "x", dims: []string{"n"}, values: []float64{-1, 1e-300, 1, 1e300}})
 	p := draw(t, d, Options{Var: "x", Kind: Histogram, Log: true, Width: 1400})

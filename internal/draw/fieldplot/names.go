@@ -8,13 +8,13 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// att is an attribute of text, trimmed.
+// att returns a text attribute, trimmed.
 func att(v *blob.Variable, name string) string { return strings.TrimSpace(cf.Text(v.Atts, name)) }
 
-// unit is the unit of a variable as people write it: none for pure numbers.
+// unit returns the unit of a variable in readable form, or "" for pure numbers.
 func unit(v *blob.Variable) string {
 	if cf.MeaningOf(v).Err != nil {
-		return "" // of stored numbers nobody knows it
+		return "" // unknown for stored numbers
 	}
 	switch u := att(v, "units"); strings.ToLower(u) {
 	case "1", "unitless", "none", "-", "fraction", "dimensionless":
@@ -32,7 +32,7 @@ func unit(v *blob.Variable) string {
 	}
 }
 
-// withUnit is a text with a unit behind it.
+// withUnit appends a unit to a text.
 func withUnit(s, unit string) string {
 	switch {
 	case unit == "":
@@ -43,7 +43,7 @@ func withUnit(s, unit string) string {
 	return s + " " + unit
 }
 
-// isLat and isLon report whether a variable holds latitudes or longitudes: by its standard name, unit, or name.
+// isLat and isLon report whether a variable holds latitudes or longitudes, by its standard name, unit, or name.
 func isLat(v *blob.Variable) bool { return tells(v, "latitude", "lat", cf.IsLatitude) }
 func isLon(v *blob.Variable) bool { return tells(v, "longitude", "lon", cf.IsLongitude) }
 
@@ -68,7 +68,7 @@ func tells(v *blob.Variable, standard, short string, is func(unit string) bool) 
 	return false
 }
 
-// partner is the name of the longitudes that belong to latitudes of a name.
+// partner returns the name of the longitudes that match the name of latitudes.
 func partner(lat string) string {
 	if i := strings.LastIndex(strings.ToLower(lat), "lat"); i >= 0 {
 		o := "lon"
@@ -83,7 +83,7 @@ func partner(lat string) string {
 	return ""
 }
 
-// inRadians says that a variable of angles is in radians: by its unit, or as MPAS has it without one.
+// inRadians reports whether angles are in radians: by the unit, or because MPAS omits the unit.
 func inRadians(v *blob.Variable) bool {
 	u := strings.ToLower(att(v, "units"))
 	if strings.HasPrefix(u, "rad") {

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// A Kind of picture.
+// A Kind is a kind of picture.
 type Kind string
 
 const (
@@ -19,45 +19,45 @@ const (
 	Histogram Kind = "histogram"
 )
 
-// Kinds are the words for kinds.
+// Kinds are all kinds.
 var Kinds = []Kind{Map, Section, Line, Histogram}
 
-// Options of a picture.
+// Options are the options of a picture.
 type Options struct {
-	// Var is the name of the variable, which holds numbers.
+	// Var is the name of a numeric variable.
 	Var string
-	// At chooses one element along dimensions by their names, the record dimension among them. Default: the first.
+	// At selects one element along named dimensions, including the record dimension. Default: the first.
 	At map[string]int64
-	// Kind of picture. Default: a map if the coordinates are known, otherwise a kind that fits the dimensions.
+	// Kind is the kind of picture. Default: a map if the coordinates are known, otherwise a kind that fits the dimensions.
 	Kind Kind
-	// X and Y are the dimensions of a section or, X alone, of a line. Default: what suits.
+	// X and Y are the dimensions of a section; X alone is the dimension of a line. Default: chosen by the coordinates.
 	X, Y string
-	// Width of the picture in points of 1/72 inch; a PNG has twice as many pixels. Default 720, range 240 to 4000.
+	// Width is the width of the picture in points of 1/72 inch; a PNG has twice as many pixels. Default 720, range 240 to 4000.
 	Width int
-	// Min and Max are the ends of the colours or of the axis of values. If not Min < Max they follow from the data.
+	// Min and Max are the range of the colours or the value axis. Unless Min < Max, the range follows from the data.
 	Min, Max float64
-	// Log makes colours or the axis of values logarithmic.
+	// Log makes colours or the value axis logarithmic.
 	Log bool
-	// Colors is the name of a ramp of package chart. Default: one that suits the values.
+	// Colors is the name of a ramp of package chart. Default: chosen by the values.
 	Colors string
-	// Plate draws longitude and latitude at right angles instead of the globe. Points of a part of the globe are always drawn so.
+	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn so.
 	Plate bool
 	// Dark draws on dark paper.
 	Dark bool
-	// Coords is another dataset that has the coordinates, of dimensions with the same names and lengths.
+	// Coords is another dataset with the coordinates, on dimensions with the same names and lengths.
 	Coords *Data
-	// Generated draws the map of an E3SM grid that blobio generates, whatever coordinates the dataset has.
+	// Generated draws a map on a grid that blobio generates for E3SM, regardless of the dataset's coordinates.
 	Generated bool
 }
 
-// Data is an open dataset. ID is another one whenever what the reader reads may be different, so that pictures of one state are
-// not taken for places of another.
+// Data is an open dataset. ID must change whenever the reader's data may change, so that cached pictures of one state are not
+// used for another.
 type Data struct {
 	Reader *blob.Reader
 	ID     string
 }
 
-// Validate reports what is wrong with o, apart from the dataset.
+// Validate returns an error for options that are invalid for any dataset.
 func (o *Options) Validate() error {
 	switch {
 	case o.Var == "":
@@ -78,10 +78,10 @@ func (o *Options) Validate() error {
 	return err
 }
 
-// ranged says that the ends of values are given.
+// ranged reports whether Min and Max are set.
 func (o *Options) ranged() bool { return o.Min < o.Max }
 
 func (o *Options) width() int {
-	wide, _ := chart.WidthOf(o.Width) // Validate saw it
+	wide, _ := chart.WidthOf(o.Width) // already checked by Validate
 	return wide
 }

@@ -6,42 +6,42 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// A Picture is ready to be written. It is immutable.
+// A Picture is ready to write. It is immutable.
 type Picture struct {
 	*chart.Page
 	Kind  Kind
 	Title string
-	Notes []string    // what the one who looks has to know
-	Range *[2]float64 // of the colours
+	Notes []string    // remarks for the viewer
+	Range *[2]float64 // range of the colours
 	spot  func(x, y float64) (*Spot, bool)
 	held  int64
 }
 
-// A Spot is what a picture shows at a point.
+// A Spot is the content of a picture at a point.
 type Spot struct {
 	State State
-	Value float64  // if the state is Good, or NaN
-	Whole string   // the value with all digits, of integers in Atlas.Value
-	Text  string   // the value with its unit, or what stands there instead
-	Where string   // the place in words
-	Notes []string // what one has to know before believing it
-	Index []Index  // of the element, by the dimensions of the variable; none: there is no element
+	Value float64  // if State is Good or NaN
+	Whole string   // the value with all digits; for integers set by Atlas.Value
+	Text  string   // the value with its unit, or the text for a missing value
+	Where string   // the position in words
+	Notes []string // remarks about the value
+	Index []Index  // index of the element, by the dimensions of the variable; empty: no element
 }
 
-// Index is one of an element along a dimension.
+// Index is the index of an element along a dimension.
 type Index struct {
 	Dim string `json:"dim"`
 	At  int64  `json:"index"`
 }
 
-const margin = 24 // points
+const margin = 24 // in points
 
-// Spot returns what is at a point of the picture, in points from the upper left corner. ok is false beside the data.
+// Spot returns the spot at a point of the picture, in points from the upper left corner. ok is false outside the data.
 func (p *Picture) Spot(x, y float64) (s *Spot, ok bool) { return p.spot(x, y) }
 
 func (p *Picture) bytes() int64 { return p.held + 4096 }
 
-// value is the text of a value with its unit, or of what stands for none.
+// value returns the text of a value with its unit, or the text for a missing value.
 func (s *scale) value(x float64) (State, string) {
 	switch {
 	case cf.IsNone(x):
@@ -52,7 +52,7 @@ func (s *scale) value(x float64) (State, string) {
 	return Good, s.text(x, 7, true)
 }
 
-// text is a value: a date, or else a number, which has a unit if it is asked for. Integers, and whole numbers in double precision, have all digits.
+// text formats a value as a date or a number, optionally with its unit. Integers, also in double precision, have all digits.
 func (s *scale) text(x float64, digits int, withIts bool) string {
 	if s.times != nil {
 		if d, ok := s.times.Date(x); ok {
@@ -69,7 +69,7 @@ func (s *scale) text(x float64, digits int, withIts bool) string {
 	return out
 }
 
-// index is where an element is, by the numbers along some dimensions; the others are fixed.
+// index returns the full index of an element from its indices along some dimensions; the others are fixed.
 func (a *array) index(at map[string]int64) (out []Index) {
 	for _, d := range a.dims {
 		i, ok := at[d.name]

@@ -11,12 +11,12 @@ import (
 	"blobio/internal/view/cftime"
 )
 
-// A plan is the choice of a picture: its kind, the dimensions it goes along, and one element of each other dimension.
+// A plan determines a picture: its kind, its dimensions, and one element of each other dimension.
 type plan struct {
 	array
 	scale
 	kind Kind
-	site *site    // of a map
+	site *site    // for a map
 	x, y string   // dimensions of a section or a line
 	over []string // dimensions of a histogram
 }
@@ -26,20 +26,20 @@ type array struct {
 	data *Data
 	v    *blob.Variable
 	dims []dim
-	mean *cf.Meaning // of the stored numbers
+	mean *cf.Meaning // meaning of the stored numbers
 }
 
-// scale is how the values of an array are shown: as text, as colours, along an axis.
+// scale determines how the values of an array appear: as text, as colours, along an axis.
 type scale struct {
 	of    *array
 	o     *Options
 	log   bool          // logarithmic
-	times *cftime.Units // of the values; nil: they are no times
-	note  string        // about places
-	notes []string      // about values
+	times *cftime.Units // units of times; nil: not times
+	note  string        // remark about positions
+	notes []string      // remarks about values
 }
 
-// newPlan looks at the variable and chooses the kind. Without places a map is no choice.
+// newPlan examines the variable and chooses the kind. places allows a map.
 func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	return p, err
 }
 
-// dim is the dimension of a name.
+// dim returns the dimension with a name.
 func (a *array) dim(name string) *dim {
 	for i := range a.dims {
 		if a.dims[i].name == name {
@@ -116,7 +116,7 @@ func (a *array) dim(name string) *dim {
 	return nil
 }
 
-// long lists the dimensions of several elements.
+// long returns the dimensions with several elements.
 func (a *array) long() (out []dim) {
 	for _, d := range a.dims {
 		if d.n > 1 {
@@ -126,7 +126,7 @@ func (a *array) long() (out []dim) {
 	return out
 }
 
-// ordered lists the long dimensions along which neighbours are related; if there are none, all long ones.
+// ordered returns the long dimensions whose neighbours are related, or all long ones if there are none.
 func (p *plan) ordered() (out []dim) {
 	const few = 400
 	s := p.data.Reader.Schema()
@@ -145,7 +145,7 @@ func (p *plan) ordered() (out []dim) {
 	return out
 }
 
-// longest is the name of the longest of dimensions, the record dimension before others.
+// longest returns the name of the longest dimension, but prefers the record dimension.
 func longest(list []dim) string {
 	best := list[0]
 	for _, d := range list[1:] {
@@ -156,7 +156,7 @@ func longest(list []dim) string {
 	return best.name
 }
 
-// suits is the kind of picture for a variable.
+// suits returns the kind of picture for a variable.
 func (p *plan) suits() Kind {
 	switch {
 	case p.o.X != "" && p.o.Y != "":
@@ -172,7 +172,7 @@ func (p *plan) suits() Kind {
 			return Histogram
 		}
 	}
-	const least = 4 // of a side of a section
+	const least = 4 // minimum side of a section
 	if len(long) > 1 && long[len(long)-1].n >= least && long[len(long)-2].n >= least {
 		return Section
 	}
@@ -192,7 +192,7 @@ func (p *plan) section() error {
 		return fault.Usage("a section of %s needs two dimensions of several elements", p.o.Var)
 	}
 	p.x, p.y = p.o.X, p.o.Y
-	if p.y == "" { // levels, or else what is no place, or else the slower one
+	if p.y == "" { // levels, else a dimension without positions, else the slower one
 		var rest []dim
 		for _, d := range long {
 			if d.name != p.x {
@@ -205,7 +205,7 @@ func (p *plan) section() error {
 		}
 		p.y = rest[max(i, 0)].name
 	}
-	if p.x == "" { // latitudes, or else columns, or else the fastest one
+	if p.x == "" { // latitudes, else columns, else the fastest one
 		for _, d := range long {
 			if d.name != p.y && (p.x == "" || !slices.Contains(p.placeDims(), p.x)) {
 				p.x = d.name
@@ -225,7 +225,7 @@ func (p *plan) placeDims() []string {
 	return p.site.dims
 }
 
-// histogram chooses the dimensions over which values are counted: places, or else the longest one.
+// histogram chooses the dimensions over which values are counted: positions, or else the longest one.
 func (p *plan) histogram() {
 	switch {
 	case p.o.X != "":
@@ -243,7 +243,7 @@ func (p *plan) histogram() {
 	}
 }
 
-// fixed says that the picture stands at one element of a dimension.
+// fixed reports whether the picture shows only one element of a dimension.
 func (p *plan) fixed(d dim) bool {
 	switch p.kind {
 	case Map:

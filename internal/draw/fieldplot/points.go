@@ -9,13 +9,13 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// points are places in degrees; id are their numbers if some are left out.
+// points are positions in degrees; id holds their indices if some are left out.
 type points struct {
 	lon, lat []float32
 	id       []int32
 }
 
-// points reads the coordinates of a site. Of more than maxPoints one of each small cell is kept.
+// points reads the coordinates of a site. If they exceed maxPoints, it keeps one in each small cell.
 func (s *site) points(ctx context.Context) (*points, error) {
 	if s.makes != nil {
 		lon, lat, err := s.makes()
@@ -67,14 +67,14 @@ func (s *site) points(ctx context.Context) (*points, error) {
 	return p, nil
 }
 
-// meaning returns the meaning of a variable, which must be there.
+// meaning returns the meaning of a variable, which must exist.
 func (d *Data) meaning(name string) *cf.Meaning {
 	s := d.Reader.Schema()
 	id, _ := s.VarID(name)
 	return cf.MeaningOf(&s.Vars()[id])
 }
 
-// coordinate reads elements of a variable without records; run nil: all of them.
+// coordinate reads elements of a fixed variable; a nil run means all.
 func (d *Data) coordinate(ctx context.Context, name string, run []decomp.Req, dst []float64) error {
 	m := d.meaning(name)
 	if m.Err != nil {
@@ -88,7 +88,7 @@ func (d *Data) coordinate(ctx context.Context, name string, run []decomp.Req, ds
 	})
 }
 
-// degrees is a place in degrees; false for a fill value: there is no such place.
+// degrees converts a position to degrees. It returns false for fill values.
 func (s *site) degrees(lon, lat float64) (x, y float32, ok bool) {
 	if s.radians {
 		lon, lat = lon*(180/math.Pi), lat*(180/math.Pi)
@@ -96,7 +96,7 @@ func (s *site) degrees(lon, lat float64) (x, y float32, ok bool) {
 	return float32(lon), float32(lat), math.Abs(lon) <= 720 && math.Abs(lat) <= 90.01
 }
 
-// same says that all points are one: coordinates that nobody wrote.
+// same reports whether all points are equal, as in unwritten coordinates.
 func same(lon, lat []float32) bool {
 	for i := range lon {
 		if lon[i] != lon[0] || lat[i] != lat[0] {

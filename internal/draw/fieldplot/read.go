@@ -7,14 +7,14 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// window is how many elements are read at once.
+// window is the number of elements read at once.
 const window = 1 << 20
 
-// each reads all elements along the dimensions over, window after window in their order, the others fixed. f gets the number of the first one.
-// Values are what the stored numbers mean, here and below.
+// each reads all elements along the dimensions over, in windows in that order, with the other dimensions fixed. f gets the index
+// of the first element. Here and below, values are the meanings of the stored numbers.
 func (a *array) each(ctx context.Context, over []string, f func(first int64, values []float64) error) error {
 	start, count := make([]int64, len(a.dims)), make([]int64, len(a.dims))
-	var along []int // dimensions of over
+	var along []int // indices of the dimensions over
 	for i, d := range a.dims {
 		start[i], count[i] = d.index, 1
 		for _, name := range over {
@@ -37,7 +37,7 @@ func (a *array) each(ctx context.Context, over []string, f func(first int64, val
 		return f(first-n, buf[:n])
 	}
 	var walk func(k int) error
-	walk = func(k int) error { // along[k] and those behind it
+	walk = func(k int) error { // walks along[k] and later dimensions
 		rest := int64(1)
 		for _, i := range along[k+1:] {
 			rest *= a.dims[i].n
@@ -62,7 +62,7 @@ func (a *array) each(ctx context.Context, over []string, f func(first int64, val
 	return walk(0)
 }
 
-// picks are n or fewer indices of a dimension, spread evenly over it.
+// picks returns at most n indices of a dimension, spread evenly.
 func picks(of, n int64) []int64 {
 	if n >= of {
 		n = of
@@ -74,7 +74,8 @@ func picks(of, n int64) []int64 {
 	return out
 }
 
-// sample reads the elements at chosen indices along two dimensions, or one if y is empty, the others fixed: by rows of y.
+// sample reads the elements at chosen indices along two dimensions, or one if y is empty, with the others fixed. The result is in
+// rows of y.
 func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys []int64) ([]float64, error) {
 	take := make([]slab.Index, len(a.dims))
 	shape := make([]int64, len(a.dims))
@@ -102,7 +103,7 @@ func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys [
 	if err != nil || y == "" {
 		return out, err
 	}
-	for _, d := range a.dims { // in the order of the variable, so far
+	for _, d := range a.dims { // so far in the order of the variable
 		if d.name == y {
 			return out, nil
 		}
@@ -119,7 +120,7 @@ func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys [
 	return turned, nil
 }
 
-// sampleHull reads all between the first and the last index of each dimension, and picks.
+// sampleHull reads everything between the first and last index of each dimension, and selects elements.
 func (a *array) sampleHull(ctx context.Context, list [][]int64, hull int64, out []float64) error {
 	start, count := make([]int64, len(list)), make([]int64, len(list))
 	for i, l := range list {
@@ -145,7 +146,7 @@ func (a *array) sampleHull(ctx context.Context, list [][]int64, hull int64, out 
 	return nil
 }
 
-// sampleRuns reads the chosen elements one by one, record by record.
+// sampleRuns reads the chosen elements individually, record by record.
 func (a *array) sampleRuns(ctx context.Context, shape []int64, take []slab.Index, out []float64) error {
 	records := slab.Index{{First: 0, Count: 1, Stride: 1}}
 	if a.dims[0].record {
@@ -169,7 +170,7 @@ func (a *array) sampleRuns(ctx context.Context, shape []int64, take []slab.Index
 	return nil
 }
 
-// spans are indices in ascending order as a slab has them.
+// spans converts ascending indices to a slab index.
 func spans(list []int64) (out slab.Index) {
 	for _, i := range list {
 		if n := len(out); n > 0 && out[n-1].First+out[n-1].Count == i {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// bar chooses the colours of values, and where they end.
+// bar chooses the colours of values and the ends of the range.
 func (s *scale) bar(st *stats) *chart.ColorBar {
 	o := chart.Spread{Label: withUnit(s.of.v.Name, paren(unit(s.of.v))), Ramp: chart.RampOf(s.o.Colors), Log: s.log, Lo: st.lo, Hi: st.hi, Positive: st.positive}
 	if s.o.ranged() {
@@ -22,7 +22,7 @@ func (s *scale) bar(st *stats) *chart.ColorBar {
 	return o.Bar()
 }
 
-// settle finds out whether the values suit a logarithmic scale.
+// settle decides whether the values suit a logarithmic scale.
 func (s *scale) settle(st *stats) {
 	switch {
 	case !s.o.Log:
@@ -34,7 +34,7 @@ func (s *scale) settle(st *stats) {
 	}
 }
 
-// shown is the bar of the colours, nil if there are no values that could tell its ends.
+// shown returns the colour bar, or nil if no values determine its ends.
 func (s *scale) shown(b *chart.ColorBar, st *stats) *chart.ColorBar {
 	if st.finite() == 0 && !s.o.ranged() {
 		return nil
@@ -42,7 +42,7 @@ func (s *scale) shown(b *chart.ColorBar, st *stats) *chart.ColorBar {
 	return b
 }
 
-// remark adds what the one who looks has to know.
+// remark adds remarks for the viewer.
 func (s *scale) remark(notes []string) {
 	for _, n := range notes {
 		if !slices.Contains(s.notes, n) {
@@ -51,7 +51,7 @@ func (s *scale) remark(notes []string) {
 	}
 }
 
-// remarks are what the one who looks has to know.
+// remarks returns the remarks for the viewer.
 func (s *scale) remarks() (out []string) {
 	if s.note != "" {
 		out = append(out, s.note)
@@ -66,7 +66,7 @@ func paren(s string) string {
 	return "(" + s + ")"
 }
 
-// color is the colour of a value. A value beyond the ends, or not above 0 on a logarithmic scale, has the colour of the end.
+// color returns the colour of a value. A value beyond an end, or non-positive on a logarithmic scale, has the colour of the end.
 func (s *scale) color(b *chart.ColorBar, v float64) color.RGBA {
 	if v != v {
 		return chart.Tone(chart.Dead, s.o.Dark)
@@ -74,28 +74,28 @@ func (s *scale) color(b *chart.ColorBar, v float64) color.RGBA {
 	return b.At(v)
 }
 
-// A State says what an element holds.
+// A State is the state of an element.
 type State string
 
 const (
 	Good    State = "value"
-	Fill    State = "fill" // what stands for no value, or what nobody wrote
+	Fill    State = "fill" // a fill value, or never written
 	NaN     State = "NaN"
-	Nothing State = "none" // no element is there
+	Nothing State = "none" // no element at this point
 )
 
-// stats are what is known of values.
+// stats are statistics of values.
 type stats struct {
 	n, fill, nan int64
 	inf          int64
-	below        int64   // not above 0
-	lo, hi       float64 // of the finite ones; lo > hi: there are none
-	positive     float64 // the least one above 0, infinite if there is none
+	below        int64   // number of non-positive values
+	lo, hi       float64 // range of finite values; lo > hi: none
+	positive     float64 // smallest value above 0, infinite if none
 }
 
 func newStats() stats { return stats{lo: math.Inf(1), hi: math.Inf(-1), positive: math.Inf(1)} }
 
-// add looks at values.
+// add adds values to the statistics.
 func (s *stats) add(values []float64) {
 	for _, x := range values {
 		s.n++
@@ -120,10 +120,10 @@ func (s *stats) add(values []float64) {
 	}
 }
 
-// finite is the number of values that have a place between the ends.
+// finite returns the number of finite values.
 func (s *stats) finite() int64 { return s.n - s.fill - s.nan - s.inf }
 
-// title is what stands above the picture: what the variable is.
+// title returns the title of the picture, which describes the variable.
 func (s *scale) title() string {
 	name := att(s.of.v, "long_name")
 	if name == "" {
@@ -139,7 +139,7 @@ func (s *scale) title() string {
 	return s.of.v.Name + ": " + name
 }
 
-// heading is the title with the lines below it. A title that is too wide for the picture has its second half there.
+// heading returns the title and the lines below it. If the title is too wide, its second half moves to a line.
 func (s *scale) heading(lines ...string) (title string, below []string) {
 	title = s.title()
 	if chart.Measure().Width(title, chart.Style{Size: 15, Bold: true}) > float64(s.o.width()-2*margin) {
@@ -149,7 +149,7 @@ func (s *scale) heading(lines ...string) (title string, below []string) {
 	return title, lines
 }
 
-// place says where the picture stands: the dataset, and the elements of the dimensions that are fixed.
+// place describes the position of the picture: the dataset, and the elements of the fixed dimensions.
 func (p *plan) place(ctx context.Context) (string, error) {
 	parts := []string{filepath.Base(p.data.Reader.Base())}
 	for _, d := range p.dims {
@@ -174,13 +174,13 @@ func (p *plan) place(ctx context.Context) (string, error) {
 	return strings.Join(parts, " · "), nil
 }
 
-// summary says how many values there are, and from where to where they go.
+// summary describes the number and range of the values.
 func (s *scale) summary(st *stats) string {
 	if st.fill == st.n {
 		return fmt.Sprintf("none of %s has a value", chart.Plural(st.n, "element"))
 	}
 	digits := 5
-	if st.lo < st.hi { // enough to tell them apart
+	if st.lo < st.hi { // enough digits to distinguish them
 		digits = digitsOf(max(math.Abs(st.lo), math.Abs(st.hi)), st.hi/2-st.lo/2, digits)
 	}
 	lo, hi := s.text(st.lo, digits, false), s.text(st.hi, digits, true)

@@ -13,7 +13,7 @@ const (
 	sectionHigh = 0.55
 )
 
-// drawSection draws two dimensions. Of more elements than pixels some are shown, spread evenly.
+// drawSection draws two dimensions. If elements outnumber pixels, it draws an even selection.
 func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	x, err := p.axis(ctx, *p.dim(p.x))
 	if err != nil {
@@ -77,7 +77,8 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 		}}, nil
 }
 
-// proportion is the height of a section over its width: true to scale for two axes of space in one unit, unless that is too long.
+// proportion returns the height of a section divided by its width. It is true to scale for two axes of space with the same unit,
+// unless that is too long.
 func proportion(x, y *axis) float64 {
 	if !x.space || !y.space || x.unit != y.unit || x.values == nil || y.values == nil {
 		return sectionHigh
@@ -91,7 +92,7 @@ func proportion(x, y *axis) float64 {
 	return sectionHigh
 }
 
-// cells says for each pixel along an axis which of the picks it shows; from the high end if up.
+// cells returns the pick that each pixel along an axis shows; up starts at the high end.
 func cells(a *axis, list []int64, n int, up bool) []int {
 	lo, hi := a.ends()
 	out := make([]int, n)

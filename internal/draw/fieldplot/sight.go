@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// A Sight is what can be seen of a variable: the kind of picture that options ask for, the other kinds, and the dimensions along
-// which the picture stands at one element.
+// A Sight describes how a variable can be shown: the kind of picture for the options, other possible kinds, and the dimensions
+// with a choice of one element.
 type Sight struct {
 	Kind   Kind     `json:"kind"`
 	Kinds  []Kind   `json:"kinds"`
 	X      string   `json:"x,omitempty"` // dimensions of a section or line
 	Y      string   `json:"y,omitempty"`
-	Long   []string `json:"long"` // dimensions of several elements
+	Long   []string `json:"long"` // dimensions with several elements
 	Fixed  []Choice `json:"fixed"`
-	Places []string `json:"places"` // dimensions of places on the globe
+	Places []string `json:"places"` // dimensions of positions on the globe
 }
 
 // A Choice is a dimension along which one element is chosen.
@@ -23,15 +23,15 @@ type Choice struct {
 	Len    int64    `json:"length"`
 	At     int64    `json:"index"`
 	Record bool     `json:"record"`
-	Text   string   `json:"text"`            // where it stands, in words
-	Texts  []string `json:"texts,omitempty"` // of all elements, unless they are too many
+	Text   string   `json:"text"`            // the chosen position, in words
+	Texts  []string `json:"texts,omitempty"` // all positions, unless there are too many
 }
 
-// maxTexts bounds the elements of a dimension that are all listed in words.
+// maxTexts is the maximum number of elements of a dimension that are listed in words.
 const maxTexts = 2000
 
-// See looks at a variable without reading its data. It does not check whether the coordinates are valid positions on the globe;
-// that is checked only when the variable is drawn.
+// See examines a variable without reading its data. It does not check that coordinates are valid positions on the globe; only
+// drawing does.
 func See(ctx context.Context, data *Data, o *Options) (*Sight, error) {
 	p, err := newPlan(data, o, true)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"blobio/blob"
 )
 
-// A site says where the elements of a variable lie: which of its dimensions are places, and which variables tell the coordinates.
+// A site locates the elements of a variable: its dimensions of positions, and the variables with the coordinates.
 type site struct {
-	data     *Data // that has the coordinates; nil if they are made
+	data     *Data // dataset with the coordinates; nil if generated
 	lat, lon string
-	dims     []string // of the places, in the order of the variable
+	dims     []string // dimensions of positions, in the order of the variable
 	lens     []int64
-	axes     bool // lat and lon are the axes of two dimensions
+	axes     bool // lat and lon are axes along two dimensions
 	radians  bool
-	made     string // what made the coordinates that the dataset lacks
+	made     string // source of generated coordinates
 	makes    func() (lon, lat []float32, err error)
 }
 
-// noPositions says of coordinates that they are not what they would have to be.
+// noPositions returns an error text for coordinates that are not valid positions.
 func (s *site) noPositions() string {
 	if s.made != "" {
 		return "it has other dimensions than " + s.made
@@ -34,7 +34,7 @@ func (s *site) noPositions() string {
 	return s.lat + " and " + s.lon + " are not positions on the globe"
 }
 
-// size is the number of places.
+// size returns the number of positions.
 func (s *site) size() int64 {
 	n := int64(1)
 	for _, l := range s.lens {
@@ -43,7 +43,7 @@ func (s *site) size() int64 {
 	return n
 }
 
-// key identifies the places among the places of all datasets.
+// key identifies the positions among those of all datasets.
 func (s *site) key() string {
 	id := "made " + s.made
 	if s.data != nil {
@@ -52,7 +52,7 @@ func (s *site) key() string {
 	return strings.Join(append([]string{id, s.lat, s.lon}, s.dims...), "\x00")
 }
 
-// findSite looks for coordinates of a variable in a dataset. nil: there are none.
+// findSite finds coordinates of a variable in a dataset, or returns nil.
 func findSite(from *Data, dims []dim, v *blob.Variable) *site {
 	s := from.Reader.Schema()
 	named := strings.Fields(att(v, "coordinates"))
@@ -88,7 +88,7 @@ func findSite(from *Data, dims []dim, v *blob.Variable) *site {
 	return best
 }
 
-// pair is the site of two variables, nil if they do not tell of the dimensions.
+// pair returns the site of two variables, or nil if they do not match the dimensions.
 func pair(from *Data, s *blob.Schema, dims []dim, lat, lon *blob.Variable) *site {
 	x := &site{data: from, lat: lat.Name, lon: lon.Name, radians: inRadians(lat)}
 	want := lat.Dims
@@ -111,7 +111,7 @@ func pair(from *Data, s *blob.Schema, dims []dim, lat, lon *blob.Variable) *site
 		}
 	}
 	if !x.axes && !slices.IsSorted(at) {
-		return nil // rows and columns the other way round
+		return nil // rows and columns are swapped
 	}
 	slices.Sort(at)
 	for _, i := range at {
@@ -123,8 +123,8 @@ func pair(from *Data, s *blob.Schema, dims []dim, lat, lon *blob.Variable) *site
 	return x
 }
 
-// Positions returns where the elements of an array of these dimensions lie, by the coordinates of the dataset, in degrees: one for each place in
-// the order of the array, however many levels there are beside. ok is false if the dataset has no coordinates, or more than maxPoints.
+// Positions returns the positions of an array's elements in degrees, from the dataset's coordinates: one for each horizontal
+// position in array order, whatever the number of levels. ok is false if the dataset has no coordinates, or more than maxPoints.
 func Positions(ctx context.Context, r *blob.Reader, ids []blob.DimID) (lon, lat []float32, ok bool, err error) {
 	all := r.Schema().Dims()
 	var dims []dim
@@ -136,13 +136,13 @@ func Positions(ctx context.Context, r *blob.Reader, ids []blob.DimID) (lon, lat 
 		return nil, nil, false, nil
 	}
 	lon, lat, err = s.all(ctx)
-	if errors.Is(err, errNowhere) { // some have no place
+	if errors.Is(err, errNowhere) { // some elements have no position
 		return nil, nil, false, nil
 	}
 	return lon, lat, err == nil, err
 }
 
-// all are the places of all elements.
+// all returns the positions of all elements.
 func (s *site) all(ctx context.Context) (lon, lat []float32, err error) {
 	if !s.axes {
 		p, err := s.points(ctx)
@@ -158,7 +158,7 @@ func (s *site) all(ctx context.Context) (lon, lat []float32, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	slow := s.dims[0] == s.data.axisDim(s.lat) // latitudes are the slower ones
+	slow := s.dims[0] == s.data.axisDim(s.lat) // latitude varies more slowly
 	for i := range s.lens[0] {
 		for k := range s.lens[1] {
 			x, y := i, k

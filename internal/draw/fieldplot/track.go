@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A track finds the cell of a coordinate along an axis of cells, whose borders lie in the middle between coordinates.
+// A track finds the cell of a coordinate along an axis of cells. Cell borders are halfway between coordinates.
 type track struct {
-	edges []float64 // ascending, one more than cells
-	down  bool      // the cells are numbered downwards
-	turn  bool      // coordinates a whole turn apart are the same
+	edges []float64 // ascending, one more than there are cells
+	down  bool      // cells are numbered downwards
+	turn  bool      // coordinates are periodic with one turn
 }
 
-// newTrack is of coordinates in degrees that ascend or descend; longitudes may pass from 359 to 0, or 180 to -180. ok is
-// false if they do neither.
+// newTrack makes a track from monotonic coordinates in degrees. Longitudes may wrap from 359 to 0, or 180 to -180. ok is false
+// for other coordinates.
 func newTrack(v []float64, turn bool) (t *track, ok bool) {
 	v = slices.Clone(v)
 	if len(v) < 2 {
@@ -41,18 +41,18 @@ func newTrack(v []float64, turn bool) (t *track, ok bool) {
 	}
 	t.edges = append(t.edges, v[n-1]+(v[n-1]-v[n-2])/2)
 	switch {
-	case !turn: // no latitude is beyond a pole, and the cells at the poles reach to them
+	case !turn: // latitudes end at the poles, and cells near a pole extend to it
 		t.edges[0], t.edges[n] = max(t.edges[0], -90), min(t.edges[n], 90)
 	case v[n-1]-v[0] > 360:
 		return nil, false
-	case t.edges[n]-t.edges[0] > 360: // all around, and the ends meet
+	case t.edges[n]-t.edges[0] > 360: // all around, so the ends meet
 		over := (t.edges[n] - t.edges[0] - 360) / 2
 		t.edges[0], t.edges[n] = t.edges[0]+over, t.edges[n]-over
 	}
 	return t, true
 }
 
-// spread are places all along the cells, a degree apart or less.
+// spread returns positions throughout the cells, at most a degree apart.
 func (t *track) spread() (out []float32) {
 	last := t.edges[len(t.edges)-1]
 	for x := t.edges[0]; x < last; x++ {
@@ -61,7 +61,7 @@ func (t *track) spread() (out []float32) {
 	return append(out, float32(last))
 }
 
-// find is the cell of a coordinate in degrees, -1 if it is in none.
+// find returns the cell of a coordinate in degrees, or -1.
 func (t *track) find(x float64) int {
 	n := len(t.edges) - 1
 	if t.turn {

@@ -9,13 +9,14 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// coastData are the coasts of Natural Earth 4.1.0 at 1:110 million (docs/dependencies.md): for each line the number of its points as a uvarint,
-// and for each point how far longitude and latitude are from the point before, as varints in 1/50 degree.
+// coastData are the coasts of Natural Earth 4.1.0 at 1:110 million (docs/dependencies.md). Each line has its number of points as
+// a uvarint. Each point has the differences of longitude and latitude from the previous point, as varints in 1/50 degree.
 //
 //go:embed coast.bin
 var coastData []byte
 
-// coasts are lines of longitudes and latitudes in radians. A line may go over the date line; it begins between -180 and 180 degrees.
+// coasts are lines of longitudes and latitudes in radians. A line begins between -180 and 180 degrees and may cross the date
+// line.
 var coasts = sync.OnceValue(func() (lines [][][2]float64) {
 	b, x, y := coastData, int64(0), int64(0)
 	next := func() int64 {
@@ -39,7 +40,7 @@ var coasts = sync.OnceValue(func() (lines [][][2]float64) {
 	return lines
 })
 
-// coast is what of the coasts the view shows, on paper.
+// coast returns the visible coasts, in page coordinates.
 func (v *View) coast(at func(lon, lat float64) [2]float64) (out [][][2]float64) {
 	shown := chart.Rect{X: v.west, Y: v.south, W: v.east - v.west, H: v.north - v.south}
 	for _, line := range coasts() {

@@ -7,12 +7,12 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// Room is what degrees take at each side of a map, in points.
+// Room is the space for degrees on each side of a map, in points.
 const Room = 12
 
 const degree = math.Pi / 180
 
-// Draw draws coasts, meridians and parallels over the map in an area, their degrees, and the outline. It returns where that ends below.
+// Draw draws coasts, meridians and parallels over the map in an area, with their degrees and the outline. It returns the bottom.
 func (v *View) Draw(d *chart.Pen, area chart.Rect) float64 {
 	at := v.at(area)
 	const pieces = 72
@@ -34,7 +34,7 @@ func (v *View) Draw(d *chart.Pen, area chart.Rect) float64 {
 	st := chart.Style{Size: 9, Color: chart.Soft, Align: 1}
 	for lat := range multiples(v.south, v.north, step) {
 		d.Lines(chart.Faint, 0.4, along(v.west, lat*degree, v.east, lat*degree))
-		out := 0.0 // the outline bends away at the poles
+		out := 0.0 // the outline curves away at the poles
 		if !v.flat {
 			out = 8 * math.Pow(lat/90, 2)
 		}
@@ -62,7 +62,7 @@ func (v *View) Draw(d *chart.Pen, area chart.Rect) float64 {
 	return area.Y + area.H
 }
 
-// at is where a position is on a map in an area.
+// at returns a function from positions to page coordinates of a map in an area.
 func (v *View) at(area chart.Rect) func(lon, lat float64) [2]float64 {
 	return func(lon, lat float64) [2]float64 {
 		x, y := v.Forward(lon, lat)
@@ -70,9 +70,9 @@ func (v *View) at(area chart.Rect) func(lon, lat float64) [2]float64 {
 	}
 }
 
-// step is how far lines are apart on a map of this width, in degrees: a round number.
+// step returns the distance of lines on a map of this width, in degrees: a round number.
 func (v *View) step(wide float64) float64 {
-	const apart = 45 // points, at least
+	const apart = 45 // minimum distance, in points
 	for _, s := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30} {
 		if s*degree/(v.east-v.west)*wide >= apart {
 			return s
@@ -93,10 +93,10 @@ func multiples(lo, hi, step float64) func(yield func(float64) bool) {
 	}
 }
 
-// meridian is the text of a longitude, from any turn.
+// meridian formats a longitude, which may exceed one turn.
 func meridian(lon float64) string { return degrees(lon-360*math.Ceil((lon-180)/360), "E", "W") }
 
-// degrees is the text of an angle with its side: none at 0, nor at the date line.
+// degrees formats an angle with its direction, except at 0 and at the date line.
 func degrees(x float64, positive, negative string) string {
 	x = math.Round(x*1e4) / 1e4
 	switch {

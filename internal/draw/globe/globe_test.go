@@ -52,7 +52,7 @@ func TestProjections(t *testing.T) {
 	}
 }
 
-// TestThinner: what is kept lies everywhere where points are, with the numbers they had.
+// TestThinner checks that the kept points cover all regions with points, and keep their indices.
 func TestThinner(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	th := NewThinner(2000)
@@ -82,7 +82,7 @@ func TestThinner(t *testing.T) {
 	}
 }
 
-// TestRegion: the box of points of a part of the globe, over any meridian; points all around have no box.
+// TestRegion checks the box of points in a part of the globe, across any meridian. Points all around the globe have no box.
 func TestRegion(t *testing.T) {
 	for name, c := range map[string]struct {
 		lon      []float32
@@ -108,7 +108,7 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestCoasts: known capes are on a coast, and lines over the date line do not go across the map.
+// TestCoasts checks that known capes are on a coast, and that lines across the date line do not cross the map.
 func TestCoasts(t *testing.T) {
 	for name, p := range map[string][2]float64{"Cape Agulhas": {20, -34.8}, "Cape Horn": {-67.3, -55.9}, "Tarifa": {-5.6, 36}, "Cape York": {142.5, -10.7}, "Cape Dezhnev": {-169.7, 66.1}, "Iceland": {-22.7, 63.8}, "Ross Island": {168, -77.5}} {
 		best := math.Inf(1)
@@ -139,7 +139,7 @@ func TestCoasts(t *testing.T) {
 	}
 }
 
-// TestDegrees: lines are at round degrees with their sides, on a region over the date line too.
+// TestDegrees checks that lines are at round degrees with their directions, also in a region across the date line.
 func TestDegrees(t *testing.T) {
 	const wide = 624
 	for want, v := range map[string]*View{

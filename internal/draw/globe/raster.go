@@ -6,23 +6,23 @@ import (
 	"blobio/internal/base/par"
 )
 
-// A pixel of a Raster that shows no point is one of these.
+// A pixel of a Raster that shows no point has one of these values.
 const (
-	Outside int32 = -1 // it is not part of the map
+	Outside int32 = -1 // outside the map
 	None    int32 = -2 // no point is near
 )
 
-// A Raster says which point each pixel of a map shows, row by row: its number, or Outside or None.
+// A Raster maps each pixel, row by row, to the index of its point, or to Outside or None.
 type Raster struct {
 	W, H int
 	Pix  []int32
 }
 
-// strip is how many rows one goroutine draws at a time.
+// strip is the number of rows that one goroutine draws at a time.
 const strip = 16
 
-// Each fills a raster: of gives what the pixel at a position in radians shows. Rows are given to several goroutines;
-// begin makes the function of each strip of them, so that it may keep something between pixels.
+// Each fills a raster. begin returns a function that maps a position in radians to the pixel's point. Several goroutines draw
+// strips of rows. begin is called for each strip, so that the function may keep state between pixels.
 func (v *View) Each(ctx context.Context, w, h int, begin func() func(lon, lat float64) int32) (*Raster, error) {
 	r := &Raster{w, h, make([]int32, w*h)}
 	err := par.Each(ctx, par.Workers(0), (h+strip-1)/strip, func(_ context.Context, k int) error {
@@ -42,7 +42,8 @@ func (v *View) Each(ctx context.Context, w, h int, begin func() func(lon, lat fl
 	return r, err
 }
 
-// Nearest is a raster in which each pixel shows the nearest point, if that is near for how far the points around it are apart.
+// Nearest returns a raster in which each pixel shows the nearest point, if it is near compared with the distances between the
+// points around it.
 func (v *View) Nearest(ctx context.Context, w, h int, t *Tree) (*Raster, error) {
 	return v.Each(ctx, w, h, func() func(lon, lat float64) int32 {
 		guess, of, reach := 0, -1, 0.0

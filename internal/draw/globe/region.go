@@ -2,11 +2,11 @@ package globe
 
 import "math"
 
-// box holds points: longitudes from west to east, latitudes from south to north, in degrees.
+// box bounds points: longitudes from west to east, latitudes from south to north, in degrees.
 type box struct{ west, east, south, north float64 }
 
-// region is the box of points in a part of the globe, with a west from -180 to below 180. It begins in the east of the widest gap between the
-// longitudes. ok is false for points around the globe.
+// region returns the box of points in a part of the globe, with west from -180 to below 180. The box begins east of the widest
+// gap between longitudes. ok is false for points around the globe.
 func region(lon, lat []float32) (b box, ok bool) {
 	b = box{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
 	for _, y := range lat {
@@ -16,7 +16,7 @@ func region(lon, lat []float32) (b box, ok bool) {
 	for _, x := range lon {
 		seen[int(turn(float64(x)))%360] = true
 	}
-	gap, end := 0, 0 // degrees without points, and the first behind them
+	gap, end := 0, 0 // widest gap in degrees, and the first longitude after it
 	for i, run := 0, 0; i < 2*len(seen); i++ {
 		if seen[i%360] {
 			run = 0
@@ -26,7 +26,7 @@ func region(lon, lat []float32) (b box, ok bool) {
 			gap, end = run, (i+1)%360
 		}
 	}
-	const wide = 150 // degrees; a map of less is not the globe's
+	const wide = 150 // degrees; a narrower map is not the whole globe
 	if gap < wide && (b.north-b.south >= 60 || gap < 60) {
 		return b, false
 	}
@@ -40,12 +40,12 @@ func region(lon, lat []float32) (b box, ok bool) {
 	return b, b.west < b.east && b.south < b.north
 }
 
-// turn is an angle in degrees from 0 to below 360.
+// turn returns an angle in degrees from 0 to below 360.
 func turn(x float64) float64 {
 	if x = math.Mod(x, 360); x < 0 {
 		x += 360
 	}
-	if x >= 360 { // a very small negative angle
+	if x >= 360 { // rounding of a tiny negative angle
 		return 0
 	}
 	return x

@@ -2,20 +2,20 @@ package globe
 
 import "math"
 
-// A Thinner keeps one of the points in each of many small cells of about equal sides, the one nearest to the middle, so
-// that a tree of the rest is not larger than a picture can show.
+// A Thinner keeps one point in each of many small cells with nearly equal sides: the point nearest to the centre. So a tree of
+// the kept points is not larger than a picture can show.
 type Thinner struct {
-	first []int // cell of each row of latitudes, from the south, and one more
+	first []int // first cell of each row of latitudes, from the south; one extra entry
 	cells []kept
 }
 
 type kept struct {
 	lon, lat float32
-	id       int32 // + 1; 0: none
+	id       int32 // id + 1; 0: none
 	off      float32
 }
 
-// NewThinner returns a thinner with about that number of cells.
+// NewThinner returns a thinner with about the given number of cells.
 func NewThinner(cells int) *Thinner {
 	rows := max(1, int(math.Sqrt(float64(cells)*math.Pi)/2))
 	t := &Thinner{first: []int{0}}
@@ -27,7 +27,7 @@ func NewThinner(cells int) *Thinner {
 	return t
 }
 
-// Add takes a point with a number, in degrees.
+// Add adds a point with an index, in degrees.
 func (t *Thinner) Add(id int32, lon, lat float32) {
 	rows := len(t.first) - 1
 	y := (float64(lat) + 90) / 180 * float64(rows)
@@ -41,7 +41,7 @@ func (t *Thinner) Add(id int32, lon, lat float32) {
 	}
 }
 
-// Points are those that were kept, with their numbers.
+// Points returns the kept points with their indices.
 func (t *Thinner) Points() (lon, lat []float32, id []int32) {
 	for _, c := range t.cells {
 		if c.id != 0 {

@@ -18,20 +18,19 @@ func dist2(a, b vec) float64 {
 	return x*x + y*y + z*z
 }
 
-// A Tree is a k-d tree of points on the sphere, in place: the middle of a part
-// of the list divides it along its widest axis. It takes 29 bytes for each point.
+// A Tree is a k-d tree of points on the sphere, stored in place. The middle of each sublist divides it along its widest axis. The
+// tree takes 29 bytes per point.
 type Tree struct {
 	at   []vec
 	id   []int32
 	axis []uint8
-	even float64 // squared distance between neighbours, as wide as if the points were spread evenly
+	even float64 // squared distance between neighbours if the points were spread evenly
 }
 
-// neighbours is how many near points tell how far apart points are.
+// neighbours is the number of near points that determine the local distance between points.
 const neighbours = 5
 
-// NewTree makes a tree of at least one point, at longitudes and latitudes in degrees. Its error comes from
-// the context.
+// NewTree makes a tree of at least one point, at longitudes and latitudes in degrees. It fails only if ctx is done.
 func NewTree(ctx context.Context, lon, lat []float32) (*Tree, error) {
 	n := len(lon)
 	t := &Tree{at: make([]vec, n), id: make([]int32, n), axis: make([]uint8, n), even: 1.3 * 4 * math.Pi / float64(n)}
@@ -42,9 +41,9 @@ func NewTree(ctx context.Context, lon, lat []float32) (*Tree, error) {
 	return t, t.build(ctx, 0, n)
 }
 
-// reach is the squared distance up to which a pixel belongs to point i of the tree: within the polygon around
-// it, and not far out where its side is open. Near the poles of a longitude-latitude grid the neighbours on a
-// row are much nearer than the next row, so that it is never less than between points that are spread evenly.
+// reach returns the squared distance up to which a pixel belongs to point i: within the polygon around the point, and not far out
+// on an open side. Near the poles of a longitude-latitude grid, neighbours in a row are much nearer than the next row. So reach
+// is at least the distance between evenly spread points.
 func (t *Tree) reach(i int) float64 {
 	var best [neighbours + 1]float64
 	for k := range best {
@@ -82,7 +81,7 @@ func (t *Tree) build(ctx context.Context, lo, hi int) error {
 	return nil
 }
 
-// split moves the points so that the one at mid is where it is in sorted order.
+// split partitions the points so that the one at mid is in its sorted position.
 func (t *Tree) split(lo, hi, mid, axis int) {
 	for hi-lo > 1 {
 		pivot := t.at[(lo+hi)/2][axis]
@@ -112,8 +111,7 @@ func (t *Tree) split(lo, hi, mid, axis int) {
 	}
 }
 
-// nearest returns the index of the nearest point (in the tree) to p; guess is
-// one that may be near.
+// nearest returns the tree index of the point nearest to p; guess is a point that may be near.
 func (t *Tree) nearest(p vec, guess int) (int, float64) {
 	best, d := guess, dist2(p, t.at[guess])
 	t.search(0, len(t.at), p, &best, &d)
@@ -140,7 +138,7 @@ func (t *Tree) search(lo, hi int, p vec, best *int, d *float64) {
 	}
 }
 
-// nearestFew fills best, ascending, with the smallest squared distances to p.
+// nearestFew fills best with the smallest squared distances to p, in ascending order.
 func (t *Tree) nearestFew(lo, hi int, p vec, best []float64) {
 	for lo < hi {
 		mid := (lo + hi) / 2

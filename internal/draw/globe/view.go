@@ -4,19 +4,20 @@ import "math"
 
 // A View is a projection into the unit square: x to the right, y down.
 type View struct {
-	// Wide is the width over the height.
+	// Wide is the width divided by the height.
 	Wide float64
-	// Inverse returns the position of a point, in radians; ok is false outside of the map.
+	// Inverse returns the position at a point, in radians; ok is false outside the map.
 	Inverse func(x, y float64) (lon, lat float64, ok bool)
 	// Forward is the reverse.
 	Forward func(lon, lat float64) (x, y float64)
 	// extent, in radians
 	west, east, south, north float64
-	flat                     bool // longitude is to the right and latitude up
+	flat                     bool // longitude is horizontal and latitude vertical
 }
 
-// NewView chooses the view for points in degrees: the globe in an equal-area projection or, if plate, with longitude and latitude at right
-// angles, and the meridian of Greenwich in the middle in any case. A part of the globe is always drawn at right angles.
+// NewView chooses the view for points in degrees. The whole globe is drawn in an equal-area projection or, if plate, with
+// longitude and latitude at right angles. Greenwich is in the middle in both cases. A part of the globe is always drawn at right
+// angles.
 func NewView(lon, lat []float32, plate bool) *View {
 	b, ok := region(lon, lat)
 	switch {
@@ -37,12 +38,12 @@ func NewView(lon, lat []float32, plate bool) *View {
 	return flat((b.west-pad)*rad, (b.east+pad)*rad, max(b.south-pad, -90)*rad, min(b.north+pad, 90)*rad)
 }
 
-// mollweide returns the view of the whole globe, areas to scale.
+// mollweide returns an equal-area view of the whole globe.
 func mollweide() *View {
 	return &View{
 		Wide: 2, west: -math.Pi, east: math.Pi, south: -math.Pi / 2, north: math.Pi / 2,
 		Inverse: func(x, y float64) (float64, float64, bool) {
-			s := 1 - 2*y // sin of the auxiliary angle
+			s := 1 - 2*y // sine of the auxiliary angle
 			if s < -1 || s > 1 {
 				return 0, 0, false
 			}
@@ -76,7 +77,7 @@ func mollweide() *View {
 	}
 }
 
-// flat returns a view of a box, to the same scale both ways.
+// flat returns a view of a box, with the same scale in both directions.
 func flat(west, east, south, north float64) *View {
 	w, h := east-west, north-south
 	return &View{

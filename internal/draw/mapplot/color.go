@@ -14,5 +14,5 @@ var (
 // palette returns the colours of ranks.
 func palette(ranks int) []color.RGBA { return chart.Colors(ranks, 0.5) }
 
-// border is the colour of a border between areas.
+// border returns the colour of a border between areas.
 func border(c color.RGBA) color.RGBA { return chart.Darker(c, 0.62) }

@@ -7,12 +7,12 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// heading writes what is above the map, and returns where it ends, in whole points.
+// heading writes the lines above the map, and returns their bottom, in whole points.
 func (p *Plot) heading(d *chart.Pen) int {
 	return int(math.Ceil(d.Heading(margin, margin-10, p.Width-2*margin, p.title, p.subtitle))) + 3
 }
 
-// decorate draws all but the map, and returns where it ends: heading, frame, graticule, legend.
+// decorate draws everything except the map: heading, frame, graticule, legend. It returns the bottom.
 func (p *Plot) decorate(d *chart.Pen) float64 {
 	p.heading(d)
 	bottom, w := p.area.Y+p.area.H, p.area.W
@@ -25,7 +25,7 @@ func (p *Plot) decorate(d *chart.Pen) float64 {
 	return p.legend(d, bottom+26, w)
 }
 
-// legend says below y which colour is which rank, and returns where it ends.
+// legend draws the colours of the ranks below y, and returns the bottom.
 func (p *Plot) legend(d *chart.Pen, y, w float64) float64 {
 	if p.ranks <= chart.Few {
 		l := chart.Legend{Lead: "rank", Even: true}

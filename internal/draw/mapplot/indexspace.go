@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// grid is how a plane of the index space is laid out: rows of columns.
+// grid is the layout of a plane of the index space in rows and columns.
 type grid struct {
 	rows, cols int64
-	n          int64 // elements, less than rows*cols if the last row is not full
-	base       int64 // of the plane
+	n          int64 // elements, fewer than rows*cols if the last row is not full
+	base       int64 // first element of the plane
 	folded     bool  // one dimension
 	planes     int64
 }
 
-// newGrid chooses the layout. wide is the width of the picture over its height, for the folded one.
+// newGrid chooses the layout. wide is the width of the picture divided by its height, for the folded layout.
 func newGrid(dims []int64, plane int64, wide float64) (grid, error) {
 	g := grid{rows: 1, cols: 1, planes: 1}
 	switch d := len(dims); {
@@ -41,7 +41,7 @@ func newGrid(dims []int64, plane int64, wide float64) (grid, error) {
 	return g, nil
 }
 
-// draw fills a raster; each pixel shows the element in its middle.
+// draw fills a raster; each pixel shows the element at its centre.
 func (g *grid) draw(r *raster, o *owners) {
 	for y := range r.h {
 		row := (2*int64(y) + 1) * g.rows / (2 * int64(r.h))

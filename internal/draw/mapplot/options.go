@@ -2,24 +2,23 @@ package mapplot
 
 import "blobio/internal/base/fault"
 
-// Options of Draw. nil means the defaults.
+// Options are the options of Draw. nil means the defaults.
 type Options struct {
-	// Title stands above the picture. Default: none.
+	// Title is drawn above the picture. Default: none.
 	Title string
-	// Width of the picture, in points of 1/72 inch; a PNG has twice as
-	// many pixels. Default 720, range 240 to 4000.
+	// Width is the width of the picture in points of 1/72 inch; a PNG has twice as many pixels. Default 720, range 240 to 4000.
 	Width int
-	// Plane is the plane that is drawn if there is more than one, from 0: of
-	// the index space, or of the elements that Lon and Lat locate. Default 0.
+	// Plane is the index of the plane to draw, if there are several: of the index space, or of the elements located by Lon and Lat.
+	// Default 0.
 	Plane int64
-	// Lon and Lat are the positions of the elements of a plane, in degrees
-	// (any range of longitudes). Both nil: the index space is drawn.
+	// Lon and Lat are the positions of the elements of a plane, in degrees (any range of longitudes). If both are nil, the index
+	// space is drawn.
 	Lon, Lat []float32
 	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn so.
 	Plate bool
 }
 
-// Validate reports what is wrong with o, apart from the map.
+// Validate returns an error for options that are invalid for any map.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:

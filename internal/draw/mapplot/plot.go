@@ -13,20 +13,20 @@ import (
 	"blobio/internal/draw/globe"
 )
 
-// A Plot is a picture of a map, ready to be written. It is immutable.
+// A Plot is a picture of a map, ready to write. It is immutable.
 type Plot struct {
 	*chart.Page
 	title, subtitle, note string
-	area                  chart.Rect // of the map
+	area                  chart.Rect // area of the map
 	colors                []color.RGBA
 	ranks                 int
 	view                  *globe.View // nil for the index space
-	keys                  []chart.Key // of what is not a rank
+	keys                  []chart.Key // keys other than ranks
 }
 
-const margin = 24 // points
+const margin = 24 // in points
 
-// Draw makes a picture of the owners of a map. Errors are of the class ErrUsage.
+// Draw draws the owners of a map. Errors have class ErrUsage.
 func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 
 func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 
-// locate finds the owners of the n elements of one plane. The positions span
-// either the slowest dimensions (all levels of a position are adjacent) or the fastest ones.
+// locate finds the owners of the n elements of one plane. The positions span either the slowest dimensions (all levels of a
+// position are adjacent) or the fastest ones.
 func locate(m *decomp.Map, ix *decomp.Index, n, plane int64) (*owners, int64, error) {
 	if n == 0 || m.Elems() == 0 || m.Elems()%n != 0 {
 		return nil, 0, fault.Usage("%d positions for %d elements %v", n, m.Elems(), m.Dims())
@@ -117,7 +117,7 @@ func locate(m *decomp.Map, ix *decomp.Index, n, plane int64) (*owners, int64, er
 	lead, trail := int64(1), m.Elems()
 	for _, d := range m.Dims() {
 		if trail == n {
-			return newOwners(ix, plane*n, n), planes, nil // positions are the fastest dimensions
+			return newOwners(ix, plane*n, n), planes, nil // positions span the fastest dimensions
 		}
 		lead, trail = lead*d, trail/d
 		if lead == n && trail != n {
@@ -176,7 +176,7 @@ func (p *Plot) addKeys(m *decomp.Map, c *decomp.Coverage, r *raster) {
 	}
 }
 
-// describe says what a map is in a line.
+// describe describes a map in a line.
 func describe(m *decomp.Map) string {
 	s := m.Stats()
 	dims := ""

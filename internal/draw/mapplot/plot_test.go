@@ -33,14 +33,14 @@ func mapOf(t testing.TB, dims []int64, reqs ...[]decomp.Req) *decomp.Map {
 	return m
 }
 
-// colorAt returns the colour in the middle of a cell of an index space plot.
+// colorAt returns the colour at the centre of a cell of an index space plot.
 func colorAt(p *Plot, rows, cols, row, col int) color.RGBA {
 	b := p.Under.Bounds()
 	return p.Under.RGBAAt((2*col+1)*b.Dx()/(2*cols), (2*row+1)*b.Dy()/(2*rows))
 }
 
 func TestIndexSpace(t *testing.T) {
-	// 2 planes of 2 x 3: rank 0 has the first row of plane 1, rank 1 an element of the second
+	// 2 planes of 2 x 3: rank 0 has the first row of plane 1, rank 1 an element of the second row
 	m := mapOf(t, []int64{2, 2, 3}, []decomp.Req{{Offset: 6, Length: 3}}, []decomp.Req{{Offset: 10, Length: 1}})
 	p, err := Draw(m, &Options{Width: 240, Plane: 1, Title: "A map"})
 	if err != nil {
@@ -73,13 +73,13 @@ func TestFolded(t *testing.T) {
 			t.Errorf("element %d: %v, want %v", i, got, c[i/2])
 		}
 	}
-	// what is behind the last element is paper
+	// paper must show after the last element
 	if got := colorAt(p, int(g.rows), int(g.cols), int(g.rows)-1, int(g.cols)-1); g.rows*g.cols > 10 && got != chart.Paper {
 		t.Errorf("behind the end: %v", got)
 	}
 }
 
-// grid of a few longitudes and latitudes
+// lonLat returns a grid of a few longitudes and latitudes.
 func lonLat(nlon, nlat int) (lon, lat []float32) {
 	for j := range nlat {
 		for i := range nlon {
@@ -170,7 +170,7 @@ func TestDrawRefuses(t *testing.T) {
 	} else if w, h := p.Size(); h > 5*w {
 		t.Errorf("%v x %v", w, h)
 	}
-	// points that are all the same are odd, not wrong
+	// equal points are odd, but allowed
 	if _, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: make([]float32, 6)}); err != nil {
 		t.Error(err)
 	}
@@ -194,7 +194,7 @@ func TestPNGAndSVG(t *testing.T) {
 		if img.Bounds() != image.Rect(0, 0, int(w)*chart.Scale, int(h)*chart.Scale) {
 			t.Errorf("%v, want %v x %v points", img.Bounds(), w, h)
 		}
-		// the map is in its place, below the frame
+		// the map is at its position, below the frame
 		at := p.At.Mul(chart.Scale).Add(image.Pt(40, 40))
 		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != p.Under.RGBAAt(40, 40) {
 			t.Errorf("%d ranks: %v at %v, want %v", ranks, got, at, p.Under.RGBAAt(40, 40))

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/draw/globe"
 )
 
-// A pixel of a raster is a rank, or one of these.
+// A pixel of a raster is a rank or one of these values.
 const (
 	pixOutside         = globe.Outside
 	pixNone            = globe.None
@@ -51,7 +51,7 @@ func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 	if !borders || p == pixOutside || p == pixNone {
 		return c
 	}
-	// one pixel on one side of each border
+	// draw one pixel on one side of each border
 	if x+1 < r.w && differ(p, r.pix[y*r.w+x+1]) || y+1 < r.h && differ(p, r.pix[(y+1)*r.w+x]) {
 		return border(c)
 	}
@@ -60,8 +60,7 @@ func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 
 func differ(a, b int32) bool { return a != b && b != pixOutside }
 
-// calm reports whether areas are large enough for borders: whether few pixels
-// have another neighbour.
+// calm reports whether areas are large enough for borders: few pixels have a different neighbour.
 func (r *raster) calm() bool {
 	n, edges := 0, 0
 	for y := range r.h - 1 {
@@ -79,10 +78,10 @@ func (r *raster) calm() bool {
 	return edges*6 < n
 }
 
-// maxOwners is the number of elements of a plane up to which the owners of all are listed.
+// maxOwners is the maximum number of elements of a plane whose owners are all listed.
 const maxOwners = 1 << 24
 
-// owners finds the rank of elements of a plane.
+// owners finds the ranks of elements in a plane.
 type owners struct {
 	ix   *decomp.Index
 	base int64

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// Result of one command line.
+// Result is the result of one command line.
 type Result struct {
 	Code     int
 	Out, Err string
@@ -33,7 +33,7 @@ func BlobioCtx(ctx context.Context, args ...string) Result {
 	return Result{Code: code, Out: out.String(), Err: errs.String()}
 }
 
-// Good runs a command that must succeed, and returns what it prints.
+// Good runs a command that must succeed, and returns its output.
 func Good(t *testing.T, args ...string) string {
 	t.Helper()
 	r := Blobio(t, args...)
@@ -43,13 +43,13 @@ func Good(t *testing.T, args ...string) string {
 	return r.Out
 }
 
-// Shows runs a command that must succeed and print the words.
+// Shows runs a command that must succeed and print words.
 func Shows(t *testing.T, words string, args ...string) {
 	t.Helper()
 	Holds(t, Good(t, args...), words)
 }
 
-// Holds wants all the words in a text.
+// Holds checks that a text contains all the words.
 func Holds(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -59,7 +59,7 @@ func Holds(t *testing.T, text string, words ...string) {
 	}
 }
 
-// Bad runs a command that must end with the code and print the words: a failure in one line on stderr.
+// Bad runs a command that must exit with code and print words. A failure is one line on stderr.
 func Bad(t *testing.T, code int, words string, args ...string) {
 	t.Helper()
 	r := Blobio(t, args...)
@@ -85,7 +85,7 @@ func Check(t *testing.T, err error) {
 	}
 }
 
-// Read returns what is in a file.
+// Read returns the content of a file.
 func Read(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -93,7 +93,7 @@ func Read(t *testing.T, name string) []byte {
 	return b
 }
 
-// Glob lists the files of a pattern.
+// Glob returns the files that match a pattern.
 func Glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -152,7 +152,7 @@ func Toys(t *testing.T) (dir, canon, variable, process string) {
 	return dir, canon, variable, process
 }
 
-// Names lists a directory.
+// Names returns the names in a directory.
 func Names(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -164,7 +164,7 @@ func Names(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-// StopCtx is cancelled after its error was asked for a number of times.
+// StopCtx is a context that is cancelled after a number of calls of Err.
 type StopCtx struct {
 	context.Context
 	Left  atomic.Int64
@@ -185,7 +185,7 @@ func (c *StopCtx) Err() error {
 func (c *StopCtx) Done() <-chan struct{}       { return c.Ended }
 func (c *StopCtx) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// There says that a file or directory of this name is there.
+// There reports whether a file or directory exists.
 func There(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

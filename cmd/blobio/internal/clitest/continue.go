@@ -11,8 +11,8 @@ import (
 	"blobio/decomp"
 )
 
-// Continue appends a record to a toy in blobs, by as many ranks, of values that follow from its number. define, unless it is nil, adds variables, which stay
-// fill values.
+// Continue appends a record to a toy in blobs, with the given number of ranks. The values follow from the record number. define,
+// unless nil, adds variables, which keep their fill values.
 func Continue(t *testing.T, name string, ranks, subfiles int, define func(s *blob.Schema)) {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

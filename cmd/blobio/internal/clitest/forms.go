@@ -18,7 +18,7 @@ import (
 	"blobio/versioned"
 )
 
-// Mesh makes a checkpoint directory, and the netCDF file of it.
+// Mesh makes a checkpoint directory and its netCDF file.
 func Mesh(t *testing.T, args ...string) (dir, check, native string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -54,11 +54,11 @@ func FFStore(t *testing.T) string {
 	return dir
 }
 
-// ScrMade is the time of all datasets that ScrSets makes.
+// ScrMade is the time of all datasets from ScrSets.
 var ScrMade = time.Date(2026, 11, 21, 6, 30, 0, 0, time.Local)
 
-// ScrSets makes a prefix directory with datasets 1 ... n of two ranks, the last one current. Rank 0 has a plain file and a
-// compressed one, rank 1 a plain one that is named like the dataset and one that lies in two containers.
+// ScrSets makes a prefix directory with datasets 1 ... n of two ranks, the last one current. Rank 0 has a plain and a compressed
+// file. Rank 1 has a plain file with the dataset's name, and a file split into two containers.
 func ScrSets(t *testing.T, n int) string {
 	t.Helper()
 	d := prefixdir.Open(nil, t.TempDir())
@@ -88,7 +88,7 @@ func ScrSets(t *testing.T, n int) string {
 			return [][]prefixdir.File{{fa, fb}, {fc, fs}}[rank], nil
 		}))
 		Check(t, d.Datasets.WriteSummary(ds, true))
-		Check(t, os.Chtimes(filepath.Join(d.Datasets.Dir(id), "summary.scr"), ScrMade, ScrMade)) // what a rebuilt index takes for FLUSHED
+		Check(t, os.Chtimes(filepath.Join(d.Datasets.Dir(id), "summary.scr"), ScrMade, ScrMade)) // a rebuilt index uses this time as FLUSHED
 		Check(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error {
 			if err := x.Add(ds, true); err != nil {
 				return err
@@ -182,7 +182,7 @@ func VersionStore(t *testing.T) (dir, key string) {
 	return dir, key
 }
 
-// FlipByte changes a byte of a file; from the end for negative at.
+// FlipByte changes one byte of a file. A negative at counts from the end.
 func FlipByte(t *testing.T, name string, at int) {
 	t.Helper()
 	b, err := os.ReadFile(name)

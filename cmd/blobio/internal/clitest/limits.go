@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limited lets a command have at most that many files open.
+// Limited limits the number of open files of a command.
 func Limited(t *testing.T, cmd *exec.Cmd, files int) *exec.Cmd {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -20,7 +20,7 @@ func Limited(t *testing.T, cmd *exec.Cmd, files int) *exec.Cmd {
 	return cmd
 }
 
-// Many writes a dataset of that many subfiles, and returns the ordinary file that it was made of.
+// Many writes a dataset with the given number of subfiles, and returns its ordinary source file.
 func Many(t *testing.T, layout string, subfiles int, name string) (canon string) {
 	t.Helper()
 	canon = Toy(t, t.TempDir())
@@ -29,7 +29,7 @@ func Many(t *testing.T, layout string, subfiles int, name string) (canon string)
 	return canon
 }
 
-// Deaf is a pipe that is full, and that nobody reads.
+// Deaf returns a full pipe that nobody reads.
 func Deaf(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -73,7 +73,7 @@ break-even point of null does not exist.`,
 	return cmd
 }
 
-// Costs of cadences, as JSON has them.
+// The JSON output types for the costs of cadences.
 type (
 	costRow struct {
 		Cadence  []int          `json:"cadence"`
@@ -86,7 +86,7 @@ type (
 		Expected []costExpected `json:"expected"`
 
 		planner *recovery.Planner
-		mean    recovery.Cost // of one error at a random step, without the versions
+		mean    recovery.Cost // cost of one error at a random step, without the cost of saving versions
 	}
 	costExpected struct {
 		Errors   float64 `json:"errors"`
@@ -147,7 +147,7 @@ func (f *costFlags) run(e *cli.Env) error {
 	return nil
 }
 
-// rows are the costs of the cadences.
+// rows returns the costs of the cadences.
 func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error) {
 	sub := m.Subcycling()
 	list := []versioned.Cadence{make(versioned.Cadence, sub.Levels), slices.Repeat(versioned.Cadence{1}, sub.Levels)}
@@ -180,7 +180,7 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 	for _, c := range list {
 		p := &recovery.Planner{Subcycling: sub, Cadence: c}
 		n := int64(sub.Steps(last.Level))
-		found := n - 1 + int64(math.Ceil(min(m.Latency, float64(n)))) // later than that is as late
+		found := n - 1 + int64(math.Ceil(min(m.Latency, float64(n)))) // a longer latency makes no difference
 		plan, err := p.Late(recovery.Moment{Coarse: found / n, Step: versioned.Step{Level: last.Level, Index: int(found % n)}}, recovery.Moment{Step: last})
 		if err != nil {
 			return nil, err
@@ -205,7 +205,7 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 	return rows, nil
 }
 
-// breakEvens compares each cadence with the first.
+// breakEvens compares each cadence with the first one.
 func breakEvens(m *recovery.Model, rows []*costRow) ([]costEven, error) {
 	out := []costEven{}
 	for _, r := range rows[1:] {
@@ -233,7 +233,7 @@ func cadenceText(c []int) string {
 	return strings.Join(s, ",")
 }
 
-// secText writes seconds to about four digits.
+// secText formats seconds with about four digits.
 func secText(x float64) string {
 	if x >= 1 || x == 0 {
 		return strconv.FormatFloat(x, 'f', 2, 64)

@@ -1,2 +1,2 @@
-// Package cost holds the verb of what keeping versions costs.
+// Package cost has the verb that estimates the cost of keeping versions.
 package cost

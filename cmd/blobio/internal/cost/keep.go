@@ -9,17 +9,17 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// costKeep is what must stay for errors that are found late.
+// costKeep is the number of versions to keep for errors found late.
 type costKeep struct {
 	Cadence   []int `json:"cadence"`
 	Levels    []int `json:"levels"`
 	Snapshots int   `json:"snapshots"`
 }
 
-// maxLatency bounds the latency for which versions are counted, in fine steps.
+// maxLatency limits the latency, in fine steps, for which versions are counted.
 const maxLatency = 1 << 40
 
-// retentions says what must stay for errors that are found late; nothing without a latency.
+// retentions returns the versions to keep for errors found late; none without a latency.
 func retentions(m *recovery.Model, rows []*costRow) ([]costKeep, error) {
 	keeps := []costKeep{}
 	if m.Latency == 0 {

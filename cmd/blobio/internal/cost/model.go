@@ -13,11 +13,11 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// paperCost are the times of the paper on recovery of Chombo with GVR, 512 cores.
+// paperCost holds the times from the paper on recovery of Chombo with GVR, on 512 cores.
 var paperCost = costModel{Levels: 4, Ratio: 2, Alloc: 0.61, Put: []float64{1.37, 1.37, 1.37, 1.37}, Box: 0.0081,
 	Step: []float64{1.82, 2.86, 3.03, 3.16}, Reconfig: 1.58}
 
-// costModel is the model as a file of JSON has it; seconds.
+// costModel is the model in a JSON file. Times are in seconds.
 type costModel struct {
 	Levels   int       `json:"levels"`
 	Ratio    int       `json:"ratio"`
@@ -26,7 +26,7 @@ type costModel struct {
 	Step     []float64 `json:"step"`
 	Box      float64   `json:"box"`
 	Reconfig float64   `json:"reconfig"`
-	Latency  float64   `json:"latency"` // fine steps
+	Latency  float64   `json:"latency"` // in fine steps
 	Commit   float64   `json:"commit"`
 	Anywhere bool      `json:"anywhere"`
 }
@@ -35,7 +35,7 @@ func (m *costModel) model() *recovery.Model {
 	return &recovery.Model{Ratio: m.Ratio, Alloc: m.Alloc, Put: m.Put, Box: m.Box, Step: m.Step, Reconfig: m.Reconfig, Latency: m.Latency, Commit: m.Commit, Anywhere: m.Anywhere}
 }
 
-// forAll repeats a single time for each level, unless there are more levels than any model takes.
+// forAll repeats a single time for each level, unless levels exceeds every model's limit.
 func forAll(x []float64, levels int) []float64 {
 	if len(x) != 1 || levels < 1 || levels > 64 {
 		return x
@@ -43,7 +43,7 @@ func forAll(x []float64, levels int) []float64 {
 	return slices.Repeat(x, levels)
 }
 
-// readCostModel reads the model of a file; without a name it returns the paper's.
+// readCostModel reads the model from a file; without a name it returns the paper's.
 func readCostModel(name string) (m costModel, err error) {
 	if name == "" {
 		return paperCost, nil

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// jsonText is text without the NULs at its end. JSON has strings of Unicode only: text that is not valid UTF-8 is an object {"latin1": s}, where each
-// character of s, U+0000 to U+00FF, is a byte.
+// jsonText is text without trailing NULs. JSON strings are Unicode only. So text that is not valid UTF-8 becomes an object
+// {"latin1": s}, where each character of s, U+0000 to U+00FF, is a byte.
 type jsonText string
 
 // MarshalJSON implements json.Marshaler.
@@ -31,8 +31,8 @@ func (t jsonText) MarshalJSON() ([]byte, error) {
 	}{string(runes)})
 }
 
-// jsonAtts are attributes as a JSON object, in file order: text as jsonText,
-// numbers as arrays. Values that JSON has no number for are "NaN", "Infinity", "-Infinity".
+// jsonAtts are attributes as a JSON object, in file order: text as jsonText, numbers as arrays. Values that JSON cannot represent
+// as numbers are "NaN", "Infinity", "-Infinity".
 type jsonAtts []cdf5.Att
 
 // MarshalJSON implements json.Marshaler.
@@ -70,7 +70,7 @@ func (l jsonAtts) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// appendJSONValue writes element i of data, exactly; null for the fill value.
+// appendJSONValue appends element i of data exactly, or null for the fill value.
 func appendJSONValue(b []byte, data any, i int, fill any) []byte {
 	if isFill(data, i, fill) {
 		return append(b, "null"...)

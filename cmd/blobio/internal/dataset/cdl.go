@@ -17,16 +17,16 @@ import (
 	"blobio/internal/view/cftime"
 )
 
-// cdlWriter prints CDL as ncdump does, so that ncgen reads it.
+// cdlWriter prints CDL in the format of ncdump, so that ncgen can read it.
 type cdlWriter struct {
 	e      *cli.Env
 	float  int // significant digits of float values
 	double int
 	dates  bool            // print times as dates
-	noted  map[string]bool // variables with units of time that are not known
+	noted  map[string]bool // variables with unknown units of time, already reported
 }
 
-// cdlName escapes what a name may hold but CDL gives a meaning.
+// cdlName escapes characters of a name that have a meaning in CDL.
 func cdlName(s string) string {
 	var b strings.Builder
 	for i, c := range s {
@@ -38,13 +38,13 @@ func cdlName(s string) string {
 	return b.String()
 }
 
-// cdlTitle is the name of a dataset: its file name up to the last dot.
+// cdlTitle returns the name of a dataset: its file name up to the last dot.
 func cdlTitle(path string) string {
 	s := filepath.Base(path)
 	if i := strings.LastIndexByte(s, '.'); i > 0 {
 		s = s[:i]
 	}
-	return cdlName(strings.Map(func(r rune) rune { // CDL has no way to write them
+	return cdlName(strings.Map(func(r rune) rune { // CDL cannot represent them
 		if !cli.Printable(r) {
 			return '_'
 		}
@@ -52,7 +52,7 @@ func cdlTitle(path string) string {
 	}, s))
 }
 
-// header prints everything before the data. times returns the time units of a variable; nil: none are dates.
+// header prints everything before the data. times returns the time units of a variable, or nil if its numbers are not dates.
 func (w *cdlWriter) header(title string, h *cdf5.Header, times func(v int) *cftime.Units) {
 	out := w.e.Out
 	fmt.Fprintf(out, "netcdf %s {\n", title)
@@ -98,7 +98,7 @@ func (w *cdlWriter) header(title string, h *cdf5.Header, times func(v int) *cfti
 	}
 }
 
-// att prints an attribute; u are the units of the times that its numbers are.
+// att prints an attribute. u are the units if its numbers are times.
 func (w *cdlWriter) att(owner string, a *cdf5.Att, u *cftime.Units) {
 	b := []byte("\t\t" + owner + ":" + cdlName(a.Name) + " = ")
 	if s, ok := a.Value.(string); ok {
@@ -129,7 +129,7 @@ func (w *cdlWriter) att(owner string, a *cdf5.Att, u *cftime.Units) {
 	w.e.Out.Write(append(b, '\n'))
 }
 
-// appendAttValue writes a number so that its type shows.
+// appendAttValue appends a number in a form that shows its type.
 func (w *cdlWriter) appendAttValue(b []byte, x any) []byte {
 	switch x := x.(type) {
 	case int8:
@@ -156,7 +156,7 @@ func (w *cdlWriter) appendAttValue(b []byte, x any) []byte {
 	return fmt.Append(b, x)
 }
 
-// appendDate writes the date of a time, in quotes; false for a number that is none.
+// appendDate appends the date of a time, in quotes. It returns false if the number is not a valid time.
 func appendDate(b []byte, u *cftime.Units, x float64) ([]byte, bool) {
 	d, ok := u.Date(x)
 	if !ok {
@@ -165,7 +165,7 @@ func appendDate(b []byte, u *cftime.Units, x float64) ([]byte, bool) {
 	return append(append(append(b, '"'), d.Text(" ")...), '"'), true
 }
 
-// floats are the numbers of a slice.
+// floats converts a slice of numbers to float64.
 func floats(data any) []float64 {
 	_, raw, _ := elem.Of(data)
 	n, _, _ := cdf5.SliceLen(data)
@@ -173,11 +173,11 @@ func floats(data any) []float64 {
 		return nil
 	}
 	out := make([]float64, n)
-	elem.Store(elem.Bytes(out), elem.HostBig, elem.Float64, data) // each fits
+	elem.Store(elem.Bytes(out), elem.HostBig, elem.Float64, data) // every value fits
 	return out
 }
 
-// appendPoint writes a number with a decimal point in any case.
+// appendPoint appends a number, always with a decimal point.
 func appendPoint(b []byte, x float64, digits int) []byte {
 	n := len(b)
 	b = cli.AppendFloat(b, x, digits)
@@ -192,8 +192,7 @@ func appendPoint(b []byte, x float64, digits int) []byte {
 	return append(b, '.')
 }
 
-// appendText writes a string of CDL; a line feed ends a piece, the next one
-// follows after a comma and newline.
+// appendText appends a CDL string. It starts a new piece after each line feed; a comma and newline separate the pieces.
 func appendText(b []byte, s, newline string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {

@@ -14,18 +14,17 @@ import (
 	"blobio/internal/view/cftime"
 )
 
-// A source is a dataset, or a part of one, that is printed.
+// A source is a dataset, or a part of one, to print.
 type source interface {
 	cf.Source
 	ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error
 }
 
-// dumpWindow is how many elements of a variable are in memory at once.
+// dumpWindow is the number of elements of a variable in memory at once.
 const dumpWindow = 1 << 20
 
-// elements calls f with the elements of a variable in canonical order, window
-// after window. A window is a whole number of rows of row elements if the row is
-// not longer than a window; text always comes in whole rows.
+// elements calls f with the elements of a variable in canonical order, window by window. A window holds whole rows of row
+// elements, unless a row is longer than a window. Text always comes in whole rows.
 func elements(ctx context.Context, r source, v int, row int64, f func(data any) error) error {
 	sv := &r.Schema().Vars()[v]
 	n := r.Schema().Elems(blob.VarID(v))
@@ -37,7 +36,7 @@ func elements(ctx context.Context, r source, v int, row int64, f func(data any) 
 	if row = max(row, 1); row < step || sv.Type == cdf5.Char {
 		step = max(1, step/row) * row
 	}
-	if sv.Record && len(sv.Dims) == 1 { // its only row goes through the records
+	if sv.Record && len(sv.Dims) == 1 { // its only row runs along the records
 		if sv.Type == cdf5.Char {
 			step = max(1, recs)
 		}
@@ -66,7 +65,7 @@ func elements(ctx context.Context, r source, v int, row int64, f func(data any) 
 	return nil
 }
 
-// lineWidth is how long ncdump's lines are at most.
+// lineWidth is the maximum length of ncdump's lines.
 const lineWidth = 78
 
 // data prints the values of one variable.
@@ -110,7 +109,7 @@ func (w *cdlWriter) data(ctx context.Context, r source, v int, progress func(n i
 		}
 		var dates []float64
 		if times != nil {
-			dates = make([]float64, n) // of what is stored, which itself is printed
+			dates = make([]float64, n) // decoded from the stored values, which are printed too
 			mean.Decode(dates, data)
 		}
 		for i := range n {
@@ -145,7 +144,7 @@ func (w *cdlWriter) data(ctx context.Context, r source, v int, progress func(n i
 	return err
 }
 
-// rowOf is how many elements the last dimension of a variable has.
+// rowOf returns the length of a variable's last dimension.
 func rowOf(r source, sv *blob.Variable) int64 {
 	k := len(sv.Dims)
 	if k == 0 {
@@ -157,7 +156,7 @@ func rowOf(r source, sv *blob.Variable) int64 {
 	return r.Records()
 }
 
-// times are the units of a variable's times if they are printed as dates.
+// times returns the time units of a variable if dates are to be printed, or nil.
 func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
 	if !w.dates {
 		return nil
@@ -170,7 +169,7 @@ func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
 	return u
 }
 
-// appendTime is appendValue of what is a time if u is not nil; dates has the same as data.
+// appendTime appends element i as appendValue does or, if u is not nil, as a date. dates holds the decoded times of data.
 func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Units, dates []float64) []byte {
 	if u != nil && !isFill(data, i, fill) {
 		if b, ok := appendDate(b, u, dates[i]); ok {
@@ -180,7 +179,7 @@ func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Un
 	return w.appendValue(b, data, i, fill)
 }
 
-// appendRow writes one row of text.
+// appendRow appends one row of text.
 func (w *cdlWriter) appendRow(b, text []byte) []byte {
 	for len(text) > 0 && text[len(text)-1] == 0 {
 		text = text[:len(text)-1]
@@ -188,8 +187,8 @@ func (w *cdlWriter) appendRow(b, text []byte) []byte {
 	return appendText(b, string(text), "\n    ")
 }
 
-// fillOf returns the value that prints as _, in a slice of one; nil if none
-// does: bytes have no fill value unless an attribute gives them one.
+// fillOf returns the value that prints as _, in a slice of one element, or nil. Bytes have no such value unless an attribute
+// defines it.
 func fillOf(v *blob.Variable) any {
 	if a := cdf5.FindAtt(v.Atts, "_FillValue"); a != nil && a.Type == v.Type && a.Len() == 1 {
 		return a.Value
@@ -207,13 +206,13 @@ func fillOf(v *blob.Variable) any {
 	return one
 }
 
-// same is true if x[i] is the fill value; two NaNs are the same.
+// same reports whether x[i] is the fill value. Two NaNs are the same.
 func same[T float32 | float64](x []T, i int, fill any) bool {
 	f, ok := fill.([]T)
 	return ok && (f[0] == x[i] || f[0] != f[0] && x[i] != x[i])
 }
 
-// appendValue writes element i of data, _ for the fill value.
+// appendValue appends element i of data, or _ for the fill value.
 func (w *cdlWriter) appendValue(b []byte, data any, i int, fill any) []byte {
 	if isFill(data, i, fill) {
 		return append(b, '_')
@@ -230,7 +229,7 @@ func (w *cdlWriter) appendValue(b []byte, data any, i int, fill any) []byte {
 	return appendInteger(b, data, i)
 }
 
-// isFill is true if element i of data is the fill value.
+// isFill reports whether element i of data is the fill value.
 func isFill(data any, i int, fill any) bool {
 	switch x := data.(type) {
 	case []float32:
@@ -243,7 +242,7 @@ func isFill(data any, i int, fill any) bool {
 	return t == of && bytes.Equal(value, want)
 }
 
-// element is an element of a slice, as the host stores it.
+// element returns the bytes of an element in host byte order.
 func element(data any, i int) (elem.Type, []byte) {
 	t, b, _ := elem.Of(data)
 	n := t.Size()

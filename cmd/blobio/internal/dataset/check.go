@@ -46,7 +46,7 @@ ls".`,
 	return cmd
 }
 
-// checked is what was found in one dataset.
+// checked holds the findings in one dataset.
 type checked struct {
 	Path   string       `json:"path"`
 	Status *blob.Status `json:"status,omitempty"`
@@ -81,7 +81,7 @@ func check(ctx context.Context, e *cli.Env, f *cli.CheckFlags, path string) (*ch
 	return c, ctx.Err()
 }
 
-// statusOf is what is known of the writer; nil if it cannot be read, which is a finding of its own.
+// statusOf returns the status of the writer, or nil if it cannot be read, which is a separate finding.
 func statusOf(fsys vfs.FS, base string) *blob.Status {
 	s, err := blob.NewWatch(fsys, base).Look()
 	if err != nil {
@@ -90,9 +90,9 @@ func statusOf(fsys vfs.FS, base string) *blob.Status {
 	return s
 }
 
-// leftOf finds what an unfinished writer or conversion left of an output that is not there.
+// leftOf returns findings about the remains of an unfinished writer or conversion if the output does not exist.
 func leftOf(ctx context.Context, path string) (left []blob.Finding) {
-	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // that the output is not there is the error to tell
+	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // the missing output is the error to report
 	for _, s := range steps {
 		left = append(left, blob.Finding{Severity: blob.Error, File: s.File, Offset: -1, Field: "commit",
 			Msg: "the output is unfinished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})

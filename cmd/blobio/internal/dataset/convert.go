@@ -119,7 +119,7 @@ If subfiles are missing, JSON has the keys missing and lost.`,
 	return cmd
 }
 
-// options are what the flags say alone, without a look at the dataset.
+// options returns the options given by the flags alone.
 func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error) {
 	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers}
@@ -149,7 +149,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	case f.zarr.chunk > cmp.Or(f.source.memory, defaultMemory)/8:
 		return nil, cli.Usagef("--chunk %s is too large, want at most an eighth of --memory", cli.HumanBytes(f.zarr.chunk))
 	}
-	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // netcdf4 has none
+	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // the map has no netcdf4
 	if f.noSync {
 		o.Durability = blob.DurableNone
 	}
@@ -233,7 +233,7 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
 }
 
-// written is what a conversion has made.
+// written describes the output of a conversion.
 type written struct {
 	In      string  `json:"in"`
 	Out     string  `json:"out"`
@@ -259,7 +259,7 @@ func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w 
 	return e.Tell(f.asJSON, w, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s", w.Out, summary, cli.Plural(w.Vars, "variable"), w.Bytes, w.Seconds, w.Rate)
 }
 
-// parseRecords reads --records, of n; nil is all.
+// parseRecords parses --records for n records; nil means all.
 func parseRecords(s string, n int64) (*blob.Range, error) {
 	first, end, err := cli.Range("records", s, n, "record")
 	if s == "" || err != nil {
@@ -268,7 +268,7 @@ func parseRecords(s string, n int64) (*blob.Range, error) {
 	return &blob.Range{First: first, End: end}, nil
 }
 
-// setMaps gives the options the maps of the flags, if there are some. Without, the dataset has its own, or needs none.
+// setMaps sets the maps of the options from the flags. Without such flags the dataset has its own maps or needs none.
 func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
 	part, err := r.View(o.Vars, o.Subset)
 	if err != nil {
@@ -293,7 +293,7 @@ func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
 	return err
 }
 
-// generated makes the maps of the case for the sizes of a dataset.
+// generated makes the maps of the case for the dimension lengths of a dataset.
 func (f *convertFlags) generated(s *blob.Schema) ([]*decomp.Map, error) {
 	c, err := e3smcases.Load(f.caseName)
 	if err != nil {
@@ -312,10 +312,9 @@ func (f *convertFlags) generated(s *blob.Schema) ([]*decomp.Map, error) {
 	return maps, err
 }
 
-// mapOf returns the choice of maps that a case makes, and the maps that the
-// output needs: those that one of its variables uses.
+// mapOf returns a function that chooses the map of a variable by the case, and the maps that some variable of the output uses.
 func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable) int, []*decomp.Map, error) {
-	byName := map[string]int{} // variable → map, from 1
+	byName := map[string]int{} // map number, from 1, by variable name
 	if name != "" {
 		c, err := e3smcases.Load(name)
 		if err != nil {

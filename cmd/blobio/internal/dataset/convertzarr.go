@@ -17,10 +17,10 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// zarrSuffix makes an output a Zarr directory, as --zarr does.
+// zarrSuffix in an output's name means a Zarr directory, like --zarr.
 const zarrSuffix = ".zarr"
 
-// zarrFlags are the flags for an output that is a Zarr directory.
+// zarrFlags are the flags for Zarr output.
 type zarrFlags struct {
 	on    bool
 	chunk int64
@@ -34,14 +34,14 @@ func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&z.sums, "crc32c", false, "zarr: append a checksum to each chunk")
 }
 
-// zarrOnly are flags that have a meaning for Zarr outputs only, zarrToo those that have one for these, too. Others are refused: none
-// may be passed over.
+// zarrOnly are flags for Zarr output only; zarrToo are other flags that apply to Zarr output. All other flags are errors with
+// Zarr output, never ignored.
 var (
 	zarrOnly = []string{"zarr", "crc32c"}
 	zarrToo  = []string{"compress", "chunk", "vars", "dimension", "no-coords", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
 )
 
-// wantsZarr reports whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
+// wantsZarr reports whether the output is a Zarr directory. It returns an error for flags that do not match the kind of output.
 func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, err error) {
 	wants = f.zarr.on || strings.HasSuffix(filepath.Clean(out), zarrSuffix)
 	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {

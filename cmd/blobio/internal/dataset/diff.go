@@ -111,7 +111,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	}
 	p.End()
 	equal := len(found) == 0
-	if len(f.vars) == 0 && len(a.LeftOut())+len(b.LeftOut()) > 0 { // stderr has a line for each
+	if len(f.vars) == 0 && len(a.LeftOut())+len(b.LeftOut()) > 0 { // stderr has a line for each item left out
 		e.Judge(cli.Failed)
 	}
 	return f.Report(e, equal, map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": equal, "differences": found}, func() {
@@ -137,8 +137,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	})
 }
 
-// concerns reports whether a difference in metadata is about what --vars asks
-// for: dimensions and global attributes are not.
+// concerns reports whether a metadata difference is about the variables of --vars. Dimensions and global attributes are not.
 func (f *diffFlags) concerns(msg string) bool {
 	if len(f.vars) == 0 {
 		return true
@@ -151,7 +150,7 @@ func (f *diffFlags) concerns(msg string) bool {
 	return false
 }
 
-// findingError makes an error of a finding again.
+// findingError converts a finding back to an error.
 func findingError(x blob.Finding) error {
 	if x.File == "" && x.Field == "" {
 		return x.Err

@@ -81,7 +81,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 		ValidArgsFunction: nil,
 	}
 	fl := cmd.Flags()
-	fl.Bool("help", false, "help for dump") // -h is taken, as in ncdump
+	fl.Bool("help", false, "help for dump") // -h already has another meaning, as in ncdump
 	fl.BoolVarP(&f.header, "header", "h", false, "header only")
 	fl.BoolVarP(&f.coords, "coords", "c", false, "header and the values of coordinate variables")
 	f.partFlags.add(cmd, "print the values of only these variables, such as T,PS")
@@ -116,7 +116,7 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 	defer r.Close()
 	switch {
-	case f.layout: // there the maps have names, too
+	case f.layout: // with --layout, maps have names too
 		return f.dumpLayout(ctx, e, r)
 	case f.stored:
 		return f.dumpStored(ctx, w, r, path)
@@ -138,7 +138,7 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	return f.dumpCDL(ctx, w, part)
 }
 
-// part is what is printed: everything, or with -d and -C what is chosen.
+// part returns what to print: everything, or the selection of -d and -C.
 func (f *dumpFlags) part(ctx context.Context, r *blob.Reader) (*blob.View, error) {
 	vars, sub, err := f.choose(ctx, r)
 	if err != nil {
@@ -150,10 +150,10 @@ func (f *dumpFlags) part(ctx context.Context, r *blob.Reader) (*blob.View, error
 	return r.View(vars, sub)
 }
 
-// conflicts says which flags do not go together.
+// conflicts returns an error for flags that conflict.
 func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
-	// Of what is printed instead of CDL one at most, and with it these flags only.
+	// At most one of these forms can replace CDL, and each allows only the flags listed with it.
 	forms := map[string][]string{"layout": {"vars", "records", "blob", "json"}, "raw": {"vars", "records", "blob", "json", "precision"}, "stored": {"header", "json", "precision"},
 		"xml": {"vars", "dimension", "no-coords", "header", "precision"}, "binary": {"vars", "dimension", "output", "force", "json"}}
 	form := ""
@@ -203,7 +203,7 @@ func parsePrecision(s string) (float, double int, err error) {
 	return float, double, nil
 }
 
-// chosen lists the variables whose values are printed.
+// chosen returns the variables whose values are printed.
 func (f *dumpFlags) chosen(r *blob.View) (list []int) {
 	s := r.Schema()
 	if f.header {
@@ -234,7 +234,7 @@ func (f *dumpFlags) dumpCDL(ctx context.Context, w *cdlWriter, r *blob.View) err
 	return err
 }
 
-// dumpJSON streams what dumpCDL prints.
+// dumpJSON streams the content of dumpCDL as JSON.
 func (f *dumpFlags) dumpJSON(ctx context.Context, w *cdlWriter, r *blob.View) error {
 	d, out := describeVars(r), w.e.Out
 	part := func(v any) ([]byte, error) { return json.Marshal(v) }

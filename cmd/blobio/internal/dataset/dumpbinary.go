@@ -11,9 +11,9 @@ import (
 	"blobio/internal/cli"
 )
 
-// binaryFlags are the flags of dump that write values without text.
+// binaryFlags are the flags of dump for binary values.
 type binaryFlags struct {
-	order  string // of bytes; "": not asked for
+	order  string // byte order; "": no binary output
 	output string
 	force  bool
 }
@@ -25,7 +25,7 @@ func (f *binaryFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.force, "force", false, "--binary: replace an existing file")
 }
 
-// binaryWindow is how many bytes of values are in memory at once.
+// binaryWindow is the number of bytes of values in memory at once.
 const binaryWindow = 8 << 20
 
 // dumpBinary writes the values of one variable.
@@ -56,7 +56,7 @@ func (f *dumpFlags) dumpBinary(ctx context.Context, e *cli.Env, r *blob.View) er
 		"%s: %s %s%v, %s endian, %d bytes", f.output, name, sv.Type, shape, f.byteOrder(), n)
 }
 
-// byteOrder is big or little.
+// byteOrder returns big or little.
 func (f *binaryFlags) byteOrder() string {
 	if f.order == "big" || f.order == "native" && elem.HostBig {
 		return "big"
@@ -64,7 +64,7 @@ func (f *binaryFlags) byteOrder() string {
 	return "little"
 }
 
-// writeValues writes all values, some of a record's rows at a time.
+// writeValues writes all values, some rows of a record at a time.
 func (f *dumpFlags) writeValues(ctx context.Context, e *cli.Env, r *blob.View, sv *blob.Variable, shape []int64, w io.Writer) (written int64, err error) {
 	size := int64(sv.Type.Size())
 	total := size
@@ -75,7 +75,8 @@ func (f *dumpFlags) writeValues(ctx context.Context, e *cli.Env, r *blob.View, s
 	defer p.End()
 	buf := make([]byte, 0, min(binaryWindow, total))
 	start, count := make([]int64, len(shape)), append([]int64{}, shape...)
-	// Whole slabs of the trailing dimensions, as many of the one before as the window holds, and of those before one.
+	// A piece has whole slabs of the trailing dimensions: as many indices of the dimension before them as fit in the window, and one
+	// index of each earlier dimension.
 	k, row := len(shape), size
 	for k > 0 && row*shape[k-1] <= binaryWindow {
 		k--

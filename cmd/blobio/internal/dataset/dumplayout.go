@@ -22,14 +22,14 @@ type extent struct {
 	Name    string `json:"name"`
 	Rank    int    `json:"rank"`
 	Record  int64  `json:"record"`
-	Records int64  `json:"records,omitempty"` // if it holds several
+	Records int64  `json:"records,omitempty"` // number of records in the extent, if several
 	Offset  int64  `json:"offset"`
 	Bytes   int64  `json:"bytes"`
-	Content int64  `json:"content,omitempty"` // of what is compressed
+	Content int64  `json:"content,omitempty"` // size of the content, if compressed
 	Codec   string `json:"codec,omitempty"`
 }
 
-// layoutBatch is how many rows of a table are aligned together: there may be millions.
+// layoutBatch is the number of table rows aligned together. There may be millions of rows.
 const layoutBatch = 2000
 
 func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) error {
@@ -119,7 +119,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 	return nil
 }
 
-// dumpRaw prints the blobs of one variable's record.
+// dumpRaw prints the blobs of one record of a variable.
 func (f *dumpFlags) dumpRaw(ctx context.Context, w *cdlWriter, r *blob.Reader) error {
 	name := f.vars[0]
 	id, _ := r.Schema().VarID(name)
@@ -187,7 +187,7 @@ func (f *dumpFlags) dumpRaw(ctx context.Context, w *cdlWriter, r *blob.Reader) e
 	return nil
 }
 
-// rawBlob prints one blob: a line per request, with where it belongs.
+// rawBlob prints one blob: a line per request, with the position in the array.
 func (w *cdlWriter) rawBlob(b blob.Blob) error {
 	n, _, _ := cdf5.SliceLen(b.Data)
 	fmt.Fprintf(w.e.Out, "blob %d, subfile %d: %s in %s\n", b.Rank, b.Subfile, cli.Plural(n, "element"), cli.Plural(len(b.Runs), "request"))

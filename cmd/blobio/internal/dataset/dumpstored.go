@@ -10,7 +10,7 @@ import (
 	"blobio/decomp"
 )
 
-// dumpStored prints the header of a file of the dataset as it is stored, and the values of the maps, which no other reader shows.
+// dumpStored prints the stored header of a file of the dataset, and the values of the maps, which no other reader shows.
 func (f *dumpFlags) dumpStored(ctx context.Context, w *cdlWriter, r *blob.Reader, path string) error {
 	file, err := storedFile(r, path)
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *dumpFlags) dumpStored(ctx context.Context, w *cdlWriter, r *blob.Reader
 	return err
 }
 
-// maxStoredJSON is how many elements of a map variable are made into JSON. A file that holds few requests may say that its rows are long.
+// maxStoredJSON is the maximum number of elements of a map variable in JSON. A file with few requests may declare long rows.
 const maxStoredJSON = 1 << 26
 
 func tooLong(file, name string, n int64) error {
@@ -60,19 +60,19 @@ func tooLong(file, name string, n int64) error {
 		file, name, n, maxStoredJSON, blob.ErrTooLarge)
 }
 
-// storedMaps are the map variables of a file of blobs, as a source to print. The lists of one map are in memory at a time.
+// storedMaps presents the map variables of a blob file as a source to print. Only the lists of one map are in memory at a time.
 type storedMaps struct {
 	*blob.Reader
 	file blob.File
 	s    *blob.Schema
-	of   []mapVar // by variable of s
+	of   []mapVar // by index of the variable in s
 
-	now          blob.DecompID // whose lists these are
+	now          blob.DecompID // the map whose lists are in memory
 	start, count []int64
 	lists        [][]decomp.Req
 }
 
-// mapVar is a variable of a map, with the map.
+// mapVar is a variable of a map.
 type mapVar struct {
 	d    blob.DecompID
 	kind string
@@ -100,10 +100,10 @@ func newStoredMaps(r *blob.Reader, file blob.File, h *cdf5.Header) *storedMaps {
 	return m
 }
 
-// Schema returns the schema of the map variables alone.
+// Schema returns a schema of the map variables only.
 func (m *storedMaps) Schema() *blob.Schema { return m.s }
 
-// ReadRuns reads elements of a map variable. Rows of lists are as long as the longest list, and shorter lists have zeros behind them.
+// ReadRuns reads elements of a map variable. Every row has the length of the longest list; shorter lists are padded with zeros.
 func (m *storedMaps) ReadRuns(ctx context.Context, name string, _ int64, runs []decomp.Req, dst any) error {
 	id, _ := m.s.VarID(name)
 	of := m.of[id]
@@ -151,7 +151,7 @@ func (m *storedMaps) ReadRuns(ctx context.Context, name string, _ int64, runs []
 	return nil
 }
 
-// storedFile is the file of the dataset that has the path, or the first that is there.
+// storedFile returns the file of the dataset with the given path, or the first existing one.
 func storedFile(r *blob.Reader, path string) (blob.File, error) {
 	files := r.Inspect().Files()
 	for _, f := range files {
@@ -167,7 +167,7 @@ func storedFile(r *blob.Reader, path string) (blob.File, error) {
 	return blob.File{}, fmt.Errorf("%s: all subfiles are missing: %w", r.Base(), blob.ErrMissing)
 }
 
-// describeHeader is a header as JSON has it, with the values of variables that data has.
+// describeHeader returns a header for JSON output, with the values of the variables in data.
 func describeHeader(path string, h *cdf5.Header, data map[string]any) any {
 	type variable struct {
 		Name  string   `json:"name"`

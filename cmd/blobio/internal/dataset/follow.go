@@ -20,7 +20,7 @@ import (
 	"blobio/internal/view/stats"
 )
 
-// followHelp is of ls --follow.
+// followHelp is the help of ls --follow.
 const followHelp = `
 --follow prints each record as a model commits it: minimum, maximum and mean of each
 variable, and the counts. It resembles "tail -f". Incomplete records are never shown. The
@@ -44,7 +44,7 @@ func (f *follower) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.wait, "wait", false, "--follow: wait until the dataset exists")
 }
 
-// check says which flags do not go together.
+// check returns an error for flags that conflict.
 func (f *follower) check(cmd *cobra.Command, paths []string) error {
 	switch {
 	case !f.on:
@@ -64,7 +64,7 @@ type follower struct {
 	exec       string
 	wait, json bool
 	hopeless   func(*blob.Watch, *blob.Status) bool
-	head       bool // the names of the columns are printed
+	head       bool // the column names have been printed
 }
 
 func (f *follower) run(ctx context.Context, path string) error {
@@ -99,10 +99,10 @@ func (f *follower) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return f.end(r.Base(), s, false) // of the next writer, if one has begun
+	return f.end(r.Base(), s, false) // reports the next writer if one has begun
 }
 
-// open opens the dataset as soon as there is something to read; nil if its writer died before.
+// open waits until the dataset can be opened. It returns nil if the writer died before that.
 func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*blob.Reader, error) {
 	for {
 		r, err := blob.Open(ctx, path, nil)
@@ -116,7 +116,7 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 		s, serr := watch.Look()
 		switch {
 		case serr != nil && !(errors.Is(serr, fs.ErrNotExist) && f.wait):
-			return nil, err // the first error says more
+			return nil, err // the first error is more useful
 		case serr == nil && !f.wait && (s.State == blob.Died || f.hopeless(watch, s)):
 			return nil, f.end(path, s, true)
 		}
@@ -144,7 +144,7 @@ func (f *follower) end(path string, s *blob.Status, died bool) error {
 	return err
 }
 
-// record prints one record, and runs the command.
+// record prints one record and runs the command.
 func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error {
 	if err := f.print(ctx, r, rec); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error 
 	if f.exec == "" {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", f.exec) // there also where PATH leads nowhere
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", f.exec) // found even if PATH is wrong
 	cmd.Env = append(os.Environ(), "BLOBIO_RECORD="+strconv.FormatInt(rec, 10), "BLOBIO_RECORDS="+strconv.FormatInt(r.Records(), 10), "BLOBIO_DATASET="+r.Base())
 	cmd.Stdout, cmd.Stderr = f.e.Stdout, f.e.Stderr
 	err := cmd.Run()
@@ -166,7 +166,7 @@ func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error 
 	return ctx.Err()
 }
 
-// recordVars are the variables that are printed: those asked for, or all that have records and numbers.
+// recordVars returns the variables to print: those of the flags, or all numeric record variables.
 func (f *follower) recordVars(s *blob.Schema) (names []string) {
 	for _, v := range s.Vars() {
 		asked := len(f.vars) == 0
@@ -214,7 +214,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 			return err
 		}
 		if row.Record >= 0 {
-			continue // of the one record that the part has
+			continue // statistics of the only record in the part
 		}
 		if f.json {
 			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, meantBy(r.Schema(), vars[row.Var].Name), numbersOf(&row)})
@@ -234,14 +234,14 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 	return err
 }
 
-// namedSums are the statistics of a variable.
+// namedSums is the statistics of a variable with its name.
 type namedSums struct {
 	Name string `json:"name"`
 	meant
 	numbers
 }
 
-// row prints a line of fixed columns: what comes next is not known.
+// row prints a line with fixed column widths, since later values are unknown.
 func (f *follower) row(rec int64, v *blob.Variable, row *stats.Row) error {
 	const format = "%8v  %-16s %14s %14s %14s %10v %8v %8v\n"
 	if !f.head {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// Hint says what to do about an error of the verbs of datasets.
+// Hint returns advice about an error of a dataset verb.
 func Hint(cmd *cobra.Command, err error) string {
 	switch {
 	case fault.Exhausted(err) && !errors.Is(err, syscall.ENOMEM):
@@ -44,7 +44,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// ofVariable says that an error is about the data of a variable.
+// ofVariable reports whether an error is about the data of a variable.
 func ofVariable(err error) bool {
 	var fe *blob.FormatError
 	return errors.As(err, &fe) && strings.HasPrefix(fe.Field, "variable ")

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// listings is a file system that lists a directory anew only when it has changed: with thousands of datasets, each would list it several times. A directory that has
-// changed just now may change again without a new time, so it is listed each time.
+// listings is a file system that caches directory listings until a directory changes: thousands of datasets would each list their
+// directory several times. A directory that changed just now may change again without a new time, so its listing is not cached.
 type listings struct {
 	vfs.FS
 	mu   sync.Mutex
@@ -22,7 +22,7 @@ type listing struct {
 	entries []fs.DirEntry
 }
 
-// tick is longer than the steps of times of files.
+// tick is longer than the resolution of file times.
 const tick = 2 * time.Second
 
 func (l *listings) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -35,7 +35,7 @@ func (l *listings) ReadDir(name string) ([]fs.DirEntry, error) {
 	was := l.seen[name]
 	l.mu.Unlock()
 	if was.dir == now {
-		return slices.Clip(was.entries), nil // nobody changes them
+		return slices.Clip(was.entries), nil // callers do not change them
 	}
 	entries, err := l.FS.ReadDir(name)
 	if err == nil && time.Since(info.ModTime()) > tick {

@@ -88,7 +88,7 @@ notes, values, fill, nan, min, max, mean}]}, and the last line is {"status": {..
 	return cmd
 }
 
-// Descriptions of a dataset, as JSON has them.
+// The JSON output types that describe a dataset.
 type (
 	dataset struct {
 		Path     string       `json:"path"`
@@ -103,19 +103,19 @@ type (
 		Bytes    int64        `json:"bytes"`
 		Sets     []setDesc    `json:"sets,omitempty"`
 		Missing  []string     `json:"missing,omitempty"`
-		LeftOut  []string     `json:"left_out,omitempty"` // members of a netCDF-4 file that CDF-5 cannot hold, and why
+		LeftOut  []string     `json:"left_out,omitempty"` // items of a netCDF-4 file that CDF-5 cannot hold, with the reasons
 		Dims     []dimDesc    `json:"dims"`
 		Maps     []mapDesc    `json:"maps"`
 		Vars     []varDesc    `json:"variables"`
 
-		why error // what every other reader refuses it for, but for missing subfiles
+		why error // error of every strict reader, except for missing subfiles
 	}
 	setDesc struct {
-		First    int64 `json:"first"` // record
+		First    int64 `json:"first"` // first record
 		Records  int64 `json:"records"`
 		Ranks    int   `json:"ranks"`
-		Subfiles int   `json:"subfiles"` // of each
-		Count    int   `json:"count"`    // how many such sets there are one behind the other
+		Subfiles int   `json:"subfiles"` // in each set
+		Count    int   `json:"count"`    // number of consecutive sets of this kind
 	}
 	dimDesc struct {
 		Name      string `json:"name"`
@@ -140,7 +140,7 @@ type (
 	}
 )
 
-// ls prints every path, datasets of a directory included.
+// ls prints every path, including the datasets of a directory.
 func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error {
 	ctx := cmd.Context()
 	out := []*dataset{}
@@ -173,7 +173,7 @@ func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error
 	return err
 }
 
-// lsPath describes the one dataset that a path means, or all of a directory.
+// lsPath describes the dataset at a path, or all datasets of a directory.
 func lsPath(ctx context.Context, fsys vfs.FS, path string) (found []*dataset, isDir bool, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		sets, err := subfile.ListAll(fsys, path)
@@ -193,8 +193,8 @@ func lsPath(ctx context.Context, fsys vfs.FS, path string) (found []*dataset, is
 	return []*dataset{d}, false, err
 }
 
-// lsDir describes all datasets of a directory. It leaves out files that are no dataset; a dataset
-// that cannot be read is listed with the reason as its state. left are the names of outputs that are not finished.
+// lsDir describes all datasets of a directory and leaves out other files. For an unreadable dataset, the state is the reason.
+// left are the names of unfinished outputs.
 func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
 	var out []*dataset
 	for _, s := range sets {
@@ -228,7 +228,7 @@ func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, le
 	return out, nil
 }
 
-// unfinishedState says of an output that has no name yet whether somebody is writing it.
+// unfinishedState reports in words whether someone is writing an output that does not have its name yet.
 func unfinishedState(name string) string {
 	if holder, state, err := blob.WriterOf(name); err == nil && state == "writing" {
 		return "being written by " + holder
@@ -249,7 +249,7 @@ func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
 	}
 	defer r.Close()
 	for _, m := range r.Missing() {
-		if filepath.Clean(m) == filepath.Clean(path) { // the path is of nothing
+		if filepath.Clean(m) == filepath.Clean(path) { // the named subfile itself is missing
 			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check lists the existing files): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}
@@ -261,7 +261,7 @@ func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
 	return d, nil
 }
 
-// describe collects what the first header and the directory tell.
+// describe describes a dataset by its first header and the directory.
 func describe(fsys vfs.FS, r *blob.Reader) *dataset {
 	d := describeVars(r)
 	if r.Form().Layout != blob.Canonical {
@@ -323,7 +323,7 @@ func describeVars(r cf.Source) *dataset {
 	return d
 }
 
-// setsOf lists what appends and commits have added, by whom; sets of the same numbers, one behind the other, as one.
+// setsOf lists the sets added by appends and commits, with their writers. Consecutive sets with the same numbers are one entry.
 func setsOf(m *subfile.Manifest) (out []setDesc) {
 	for k := range m.Sets {
 		s := &m.Sets[k]
@@ -338,7 +338,7 @@ func setsOf(m *subfile.Manifest) (out []setDesc) {
 	return out
 }
 
-// writers are the ranks that wrote the dataset, and the subfiles that they made, of all sets.
+// writers returns the numbers of ranks that wrote the dataset, and the number of subfiles of all sets.
 func (d *dataset) writers() (ranks string, subfiles int) {
 	least, most, subfiles := d.Ranks, d.Ranks, d.Subfiles
 	for k, s := range d.Sets {
@@ -446,7 +446,7 @@ func printDataset(e *cli.Env, d *dataset, long bool) {
 	t.Flush()
 }
 
-// shapeText writes (time=3, lev=72, ncol=866).
+// shapeText returns a shape such as (time=3, lev=72, ncol=866).
 func shapeText(names []string, shape []int64) string {
 	parts := make([]string, len(names))
 	for i, n := range names {

@@ -33,7 +33,7 @@ func (f *statsFlags) add(cmd *cobra.Command) {
 	f.source.add(cmd)
 }
 
-// check says which flags want --stats.
+// check returns an error for flags that require --stats.
 func (f *statsFlags) check(cmd *cobra.Command) error {
 	if f.on {
 		return cli.NotGiven(cmd, "and --stats cannot be combined", "long")
@@ -41,14 +41,14 @@ func (f *statsFlags) check(cmd *cobra.Command) error {
 	return cli.NotGiven(cmd, "needs --stats", "by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
-// run sums up each dataset.
+// run prints the statistics of each dataset.
 func (f *statsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string, asJSON bool) error {
 	return cli.List(cmd, e, paths, asJSON, "datasets",
 		func(path string) (*statsDesc, error) { return f.one(cmd.Context(), e, path) },
 		func(d *statsDesc) { d.print(e, f.byRecord) })
 }
 
-// Statistics of a dataset, as JSON has them.
+// The JSON output types for the statistics of a dataset.
 type (
 	statsDesc struct {
 		Path string     `json:"path"`
@@ -67,7 +67,7 @@ type (
 	}
 )
 
-// one sums up one dataset.
+// one computes the statistics of one dataset.
 func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDesc, error) {
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *statsDesc) print(e *cli.Env, byRecord bool) {
 	}
 }
 
-// meant says how the numbers of a variable follow from what is stored, as JSON has it.
+// meant describes how the numbers of a variable follow from the stored values, for JSON.
 type meant struct {
 	Unpacked string   `json:"unpacked,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -164,7 +164,7 @@ func meantBy(s *blob.Schema, name string) meant {
 	return meant{cf.MeaningOf(sv).String(), cf.Remarks(s, sv), sv.Name}
 }
 
-// lines is the same as text.
+// lines returns the same as text.
 func (m meant) lines() []string {
 	if m.Unpacked == "" {
 		return m.Notes
@@ -172,7 +172,7 @@ func (m meant) lines() []string {
 	return append([]string{m.name + ": " + m.Unpacked}, m.Notes...)
 }
 
-// numberText is a number of a variable.
+// numberText formats a number of a variable.
 func numberText(v *blob.Variable, x any) string {
 	if x == nil {
 		return "-"
@@ -190,7 +190,7 @@ func numberText(v *blob.Variable, x any) string {
 	return fmt.Sprint(x)
 }
 
-// numbers are the numbers of a summary, as JSON has them.
+// numbers holds the numbers of a summary for JSON.
 type numbers struct {
 	Record *int64 `json:"record,omitempty"`
 	Values int64  `json:"values"`
@@ -212,7 +212,7 @@ func numbersOf(row *stats.Row) numbers {
 	return n
 }
 
-// exactly is a number for JSON.
+// exactly returns a number for JSON without rounding.
 func exactly(x any) any {
 	if y, ok := x.(float64); ok {
 		return jsonValue{data: []float64{y}}

@@ -14,7 +14,7 @@ import (
 
 const ncmlSpace = "https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
 
-// dumpXML prints a header as NcML, as ncdump -x does.
+// dumpXML prints a header as NcML, like ncdump -x.
 func dumpXML(out io.Writer, location string, h *cdf5.Header, w *cdlWriter) error {
 	fmt.Fprintln(out, `<?xml version="1.0" encoding="UTF-8"?>`)
 	fmt.Fprintf(out, "<netcdf xmlns=%s location=%s>\n", quoteXML(ncmlSpace), quoteXML(location))
@@ -59,7 +59,7 @@ func (w *cdlWriter) xmlAtts(out io.Writer, indent string, atts []cdf5.Att) {
 	}
 }
 
-// xmlNumber is a number as in CDL, without the letters for its type. NaN and infinities are written as Java reads them.
+// xmlNumber formats a number as in CDL, without the type suffix. NaN and infinities are in Java's format.
 func (w *cdlWriter) xmlNumber(x any) []byte {
 	switch y := x.(type) {
 	case float32:
@@ -70,7 +70,7 @@ func (w *cdlWriter) xmlNumber(x any) []byte {
 	return fmt.Append(nil, x)
 }
 
-// quoteXML is a text in quotes. Characters that XML cannot hold become the replacement character.
+// quoteXML quotes a text. Characters that XML cannot hold become the replacement character.
 func quoteXML(s string) string {
 	var b bytes.Buffer
 	b.WriteByte('"')

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// netcdf4Flags say that convert writes netCDF-4.
+// netcdf4Flags are the flags for netCDF-4 output of convert.
 type netcdf4Flags struct {
 	on bool
 }
@@ -20,7 +20,7 @@ func (f *netcdf4Flags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.on, "netcdf4", false, "same as --format netcdf4: HDF5 with chunks of up to 4 MiB")
 }
 
-// options returns nil if the output is another. format, compress and chunk are the flags of these names.
+// options returns nil if the output is not netCDF-4. format, compress and chunk are the values of the flags with these names.
 func (f *netcdf4Flags) options(cmd *cobra.Command, format *string, compress string, chunk int64) (*blob.NetCDF4Options, error) {
 	if f.on {
 		if cmd.Flags().Changed("format") && *format != "netcdf4" {
@@ -39,7 +39,7 @@ func (f *netcdf4Flags) options(cmd *cobra.Command, format *string, compress stri
 	return o, nil
 }
 
-// parseNetCDF4 reads --compress of netCDF-4. auto is what every program reads.
+// parseNetCDF4 parses --compress for netCDF-4. auto selects a compression that every program can read.
 func parseNetCDF4(s string) (*blob.NetCDF4Options, error) {
 	const maxDeflate, maxZstd = 9, 22
 	name, level, err := codec.Choose(s, codec.Word{Name: "off"}, codec.Word{Name: "auto"}, codec.Word{Name: "deflate", Level: maxDeflate},

@@ -11,14 +11,14 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// partFlags choose variables and parts of dimensions.
+// partFlags select variables and parts of dimensions.
 type partFlags struct {
 	vars  []string
 	dims  []string
 	alone bool
 }
 
-// dimHelp explains selections in the help of the verbs that have them.
+// dimHelp explains selections in the help of verbs that support them.
 const dimHelp = `-d NAME,MIN[,MAX[,STRIDE]] selects a hyperslab, as in ncks. Whole numbers are indices from
 0; negative indices count from the end. Numbers with a decimal point, and dates, are values
 of the coordinate variable. Both limits are included. Either limit may be omitted: lev,60,
@@ -35,15 +35,15 @@ func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
 	_ = cmd.RegisterFlagCompletionFunc("dimension", completeDims)
 }
 
-// addAlone adds the flag of verbs that take coordinates along.
+// addAlone adds the flag that leaves out coordinates.
 func (p *partFlags) addAlone(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "omit the coordinates of the variables of --vars")
 }
 
-// given says that a part is wanted.
+// given reports whether the flags select a part.
 func (p *partFlags) given() bool { return len(p.dims) > 0 || p.alone }
 
-// choose returns the variables (nil: all) and what of the dimensions is taken.
+// choose returns the selected variables (nil: all) and the selection along dimensions.
 func (p *partFlags) choose(ctx context.Context, r *blob.Reader) (vars []string, sub blob.Subset, err error) {
 	if p.alone && len(p.vars) == 0 {
 		return nil, nil, cli.Usagef("--no-coords needs --vars")
@@ -59,7 +59,7 @@ func (p *partFlags) choose(ctx context.Context, r *blob.Reader) (vars []string, 
 	return vars, sub, err
 }
 
-// subset is what of the dimensions is taken.
+// subset returns the selection along dimensions.
 func (p *partFlags) subset(ctx context.Context, r *blob.Reader) (sub blob.Subset, err error) {
 	if sub, err = cf.Subset(ctx, r, p.dims); errors.Is(err, blob.ErrUsage) {
 		err = cli.AsUsage(err)

@@ -27,7 +27,7 @@ type plotFlags struct {
 	asJSON       bool
 }
 
-// NewPlot draws a variable. Other paths go to other families: Long lists them.
+// NewPlot makes the verb that draws a variable. Other families draw other paths; Long lists them.
 func NewPlot(e *cli.Env) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
@@ -144,7 +144,8 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	return nil
 }
 
-// standable refuses what chooses one element of a dimension that the picture goes along: it would be passed over.
+// standable returns an error if a flag selects one element of a dimension along which the picture extends: the flag would have no
+// effect.
 func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) error {
 	s, err := fieldplot.See(ctx, data, o)
 	if err != nil {
@@ -158,7 +159,7 @@ func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) 
 	return nil
 }
 
-// selections are where the picture stands: --dim, --records and --level.
+// selections returns the position of the picture in other dimensions, from --dim, --records and --level.
 func (f *plotFlags) selections(data *fieldplot.Data, name string) (out []slab.Arg, err error) {
 	list := f.dims
 	if f.record != "" {

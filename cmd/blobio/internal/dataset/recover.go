@@ -53,7 +53,7 @@ something to do, 2 a dataset is in use, cannot be changed, or does not exist.`,
 	return cmd
 }
 
-// recovered is what was done for one name.
+// recovered describes the recovery of one name.
 type recovered struct {
 	Path   string      `json:"path"`
 	Writer *heldBy     `json:"writer,omitempty"`
@@ -63,7 +63,7 @@ type recovered struct {
 	err error
 }
 
-// heldBy is who writes, or wrote, to a name.
+// heldBy is the present or former writer of a name.
 type heldBy struct {
 	Holder string `json:"holder"`
 	State  string `json:"state"`
@@ -118,7 +118,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 	return nil
 }
 
-// unfinishedNames returns the names in a directory for which there may be something to do, and its own if it is such an output.
+// unfinishedNames returns the names in a directory that may need recovery, and the directory's own name if it is such an output.
 func unfinishedNames(dir string) (names []string, err error) {
 	dir = filepath.Clean(dir)
 	if whole, is := strings.CutSuffix(dir, subfile.Partial("")); is && cellodir.Writing(dir) {
@@ -149,7 +149,7 @@ func unfinishedNames(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// nothingAt returns an error if there is no file or dataset of a name, and no leftover of a writer either.
+// nothingAt returns an error if a name has no file, no dataset, and no remains of a writer.
 func nothingAt(ctx context.Context, name string) error {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) || cellodir.Writing(subfile.Partial(name)) {
 		return nil

@@ -34,14 +34,14 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	cli.WorkersFlag(cmd, &s.workers, "concurrent reads (default: number of CPUs)")
 }
 
-// The least --memory for reading and for converting, and the default.
+// The minimum of --memory for reading and for converting, and the default.
 const (
 	leastMemory    = 1 << 20
 	defaultMemory  = 256 << 20
 	leastToConvert = 8 << 20
 )
 
-// open opens a dataset, and warns on stderr about what is missing.
+// open opens a dataset and prints warnings about missing parts.
 func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.Reader, error) {
 	if s.memory != 0 && s.memory < leastMemory {
 		return nil, cli.Usagef("--memory %d, want at least %s", s.memory, cli.HumanBytes(leastMemory))
@@ -81,15 +81,14 @@ func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.
 	return r, nil
 }
 
-// lost is what is not there of one map.
+// lost counts the missing elements of one map.
 type lost struct {
 	Map      string `json:"map"`
 	Elements int64  `json:"elements"`
 	Of       int64  `json:"of"`
 }
 
-// lostElements counts the elements of each map that no subfile that is there
-// holds; those that nobody owned in the first place are among them.
+// lostElements counts the elements of each map that no existing subfile holds, including elements that never had an owner.
 func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
 	var out []lost
 	for d := range r.Schema().NumDecomps() {
@@ -102,7 +101,7 @@ func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
 	return out, nil
 }
 
-// state is a dataset's state by its manifest, in a word.
+// state returns the state of a dataset, by its manifest, in a word.
 func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
 	if r.Form().Layout == blob.Canonical {
 		return "ordinary file"
@@ -137,7 +136,7 @@ func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
 	return "committed"
 }
 
-// checkVars says which of the names is no variable, and offers near ones.
+// checkVars returns an error for a name that is not a variable, and suggests similar names.
 func checkVars(r *blob.Reader, names []string) error {
 	for _, n := range names {
 		if _, ok := r.Schema().VarID(n); ok {
@@ -153,8 +152,7 @@ func checkVars(r *blob.Reader, names []string) error {
 	return nil
 }
 
-// completeVars completes names of variables of the dataset that is the
-// argument at: comma-separated lists too.
+// completeVars completes variable names, also in comma-separated lists. at is the index of the dataset argument.
 func completeVars(at int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
@@ -180,9 +178,9 @@ func completeVars(at int) cobra.CompletionFunc {
 	}
 }
 
-// completeRecords completes numbers of records of the first argument that is a dataset, ends of ranges too.
+// completeRecords completes record numbers, also ends of ranges, for the first argument that is a dataset.
 func completeRecords(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	const none, most = cobra.ShellCompDirectiveNoFileComp, 1000 // of a list that somebody reads
+	const none, most = cobra.ShellCompDirectiveNoFileComp, 1000 // maximum length of a list for a person
 	var r *blob.Reader
 	for _, path := range args {
 		var err error
@@ -201,7 +199,7 @@ func completeRecords(cmd *cobra.Command, args []string, typed string) ([]string,
 		if err != nil || k < 0 || k >= n {
 			return nil, none
 		}
-		first, n = k+1, n+1 // an end is not included
+		first, n = k+1, n+1 // the end of a range is exclusive
 	}
 	var out []string
 	for k := first; k < n && len(out) < most; k++ {
@@ -218,12 +216,12 @@ func recordsFlag(cmd *cobra.Command, p *string, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc("records", completeRecords)
 }
 
-// normalNames takes names in any Unicode form, as they are typed, and keeps the form in which schemas have them.
+// normalNames accepts names in any Unicode form and converts them to the form used in schemas.
 type normalNames struct{ pflag.Value }
 
 func (n normalNames) Set(s string) error { return n.Value.Set(cdf5.NormalName(s)) }
 
-// varsFlag adds a list of variables with completion.
+// varsFlag adds a flag for a list of variables, with completion.
 func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fl.StringSliceVar(p, "vars", nil, usage)
@@ -231,7 +229,7 @@ func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc("vars", completeVars(0))
 }
 
-// IsFree returns an error, early and in plain words, if the output is there already.
+// IsFree returns an early, plain error if the output already exists.
 func IsFree(out string, blobs bool) error {
 	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
 	if info, err := os.Stat(out); err == nil && info.IsDir() {

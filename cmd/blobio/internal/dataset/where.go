@@ -54,7 +54,7 @@ do not apply are omitted. A variable that is not decomposed has no rank and no r
 	return cmd
 }
 
-// parseElement reads VAR[I,J,...]; a scalar has no indices.
+// parseElement parses VAR[I,J,...]; a scalar has no indices.
 func parseElement(s string) (name string, index []int64, err error) {
 	bad := func() (string, []int64, error) {
 		return "", nil, cli.Usagef("element %q, want a variable and its indices such as T[0,40,1234]", s)
@@ -80,7 +80,7 @@ func parseElement(s string) (name string, index []int64, err error) {
 	return s[:open], index, nil
 }
 
-// whereabouts is what is known of an element, as JSON has it.
+// whereabouts describes an element for JSON.
 type whereabouts struct {
 	Name    string    `json:"variable"`
 	Index   []int64   `json:"index"`
@@ -104,7 +104,7 @@ type whereabouts struct {
 	Within  *int64    `json:"within,omitempty"`
 }
 
-// jsonValue is the one element of a slice.
+// jsonValue is a slice of one element that marshals as the element.
 type jsonValue struct {
 	data any
 	text bool
@@ -125,7 +125,7 @@ func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []
 	}
 	id, _ := r.Schema().VarID(name)
 	for i, d := range r.Schema().Vars()[id].Dims {
-		if dim := r.Schema().Dims()[d]; i < len(index) && index[i] < 0 { // from the end, as with -d
+		if dim := r.Schema().Dims()[d]; i < len(index) && index[i] < 0 { // negative: from the end, as in -d
 			n := dim.Len
 			if i == 0 && r.Schema().Vars()[id].Record {
 				n = r.Records()
@@ -160,7 +160,7 @@ func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []
 	return d.print(e)
 }
 
-// fill takes over where the element is.
+// fill sets the fields that locate the element.
 func (d *whereabouts) fill(x *blob.Spot, sv *blob.Variable) {
 	d.File, d.Set, d.Subfile, d.Offset, d.Bytes, d.Element = x.File, &x.Set, &x.Subfile, &x.Offset, x.Bytes, &x.Pos
 	if x.Record >= 0 {

@@ -42,7 +42,7 @@ check verifies the maps and the structure, like "blobio check --quick".`,
 	return cmd
 }
 
-// checkedMaps is what was found in a map file.
+// checkedMaps holds the findings in a map file.
 type checkedMaps struct {
 	Path string `json:"path"`
 	cli.Found
@@ -86,7 +86,7 @@ func checkMaps(ctx context.Context, path string) (*checkedMaps, error) {
 	return c, nil
 }
 
-// isBlobs says that a path is a dataset of blobs, damaged or not.
+// isBlobs reports whether a path is a blob dataset, damaged or not.
 func isBlobs(ctx context.Context, path string) bool {
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil || !set.Single {
@@ -113,7 +113,7 @@ func beyondText(n, elems int64) string {
 	return fmt.Sprintf("%d indices are past the end of the array of %d elements and count as holes", n, elems)
 }
 
-// WarnShared says on stderr which maps have elements that several ranks own, before they are written by.
+// WarnShared prints warnings about elements with several owners before the maps are used to write.
 func WarnShared(e *cli.Env, maps []*decomp.Map) error {
 	for k, m := range maps {
 		cov, err := m.Coverage()
@@ -127,7 +127,7 @@ func WarnShared(e *cli.Env, maps []*decomp.Map) error {
 	return nil
 }
 
-// look judges one map.
+// look checks one map.
 func (c *checkedMaps) look(raw *mapfile.Raw, m *decomp.Map, name string) error {
 	cov, err := m.Coverage()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// mapOutput is how map files are written.
+// mapOutput holds the options of writing map files.
 type mapOutput struct {
 	format string
 	force  bool
@@ -45,7 +45,7 @@ func (o *mapOutput) form(name string) (string, error) {
 	return "", cli.Usagef("unknown extension of the output %q, want .dat, .nc or .h5, or give --format", name)
 }
 
-// write writes the maps under a name; several as text under several names.
+// write writes the maps to a file. As text, several maps get several files.
 func (o *mapOutput) write(ctx context.Context, e *cli.Env, name string, f *mapfile.File) error {
 	form, err := o.form(name)
 	if err != nil {

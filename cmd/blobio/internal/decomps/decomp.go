@@ -31,13 +31,13 @@ CDF, HDF5 or netCDF-4; the format is detected by content.`,
 	return cmd
 }
 
-// mapSource is where maps came from: files of maps, or a dataset.
+// mapSource is the source of maps: map files, or a dataset.
 type mapSource struct {
 	file   *mapfile.File
 	format string
 }
 
-// openMaps reads the maps of map files, or of one dataset of blobs.
+// openMaps reads the maps of map files, or of one blob dataset.
 func openMaps(ctx context.Context, paths ...string) (*mapSource, error) {
 	var blobErr error
 	if len(paths) == 1 {
@@ -50,7 +50,7 @@ func openMaps(ctx context.Context, paths ...string) (*mapSource, error) {
 		}
 		blobErr = err
 		if info, serr := os.Stat(paths[0]); err != nil && (serr != nil || info.IsDir()) {
-			return nil, err // not one file
+			return nil, err // several files
 		}
 	}
 	file, err := mapfile.Open(paths...)

@@ -13,8 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// GenFlags are the sizes of generated maps. The defaults are the sizes of the
-// captured maps that E3SM-IO is shipped with.
+// GenFlags are the sizes of generated maps. The defaults are the sizes of the captured maps in E3SM-IO.
 type GenFlags struct {
 	ne, lev  int
 	cells    int
@@ -36,7 +35,7 @@ func (g *GenFlags) Add(cmd *cobra.Command) {
 	fl.IntVar(&g.Ranks, "ranks", 16, "number of ranks")
 }
 
-// Stray names a size that was given but does not belong to the case.
+// Stray returns an error for a size flag that does not belong to the case.
 func (g *GenFlags) Stray(cmd *cobra.Command, letter string) error {
 	of := map[string][]string{"F": {"ne", "lev"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
 	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {

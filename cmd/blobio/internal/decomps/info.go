@@ -79,7 +79,7 @@ type (
 		Max  int64   `json:"max"`
 	}
 	runCount struct {
-		From int64 `json:"from"` // elements
+		From int64 `json:"from"` // first element
 		To   int64 `json:"to"`
 		Reqs int64 `json:"requests"`
 	}
@@ -87,7 +87,7 @@ type (
 
 func (s spread) String() string { return fmt.Sprintf("%d/%s/%d", s.Min, short(s.Mean), s.Max) }
 
-// short writes a mean with as many digits as matter.
+// short formats a mean with its significant digits.
 func short(x float64) string {
 	if x >= 100 || x == float64(int64(x)) {
 		return fmt.Sprintf("%.0f", x)
@@ -181,7 +181,7 @@ func printMaps(e *cli.Env, info *mapsInfo) {
 	printRuns(e, info.Maps)
 }
 
-// printRuns prints how many requests have which length.
+// printRuns prints the number of requests of each length.
 func printRuns(e *cli.Env, maps []mapInfo) {
 	var from []int64
 	label := map[int64]string{}
@@ -215,7 +215,7 @@ func printRuns(e *cli.Env, maps []mapInfo) {
 	t.Flush()
 }
 
-// dimsText writes 72 x 866.
+// dimsText formats lengths as 72 x 866.
 func dimsText(dims []int64) string {
 	s := make([]string, len(dims))
 	for i, d := range dims {

@@ -12,13 +12,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Knows says that a path is a map file that is no dataset: PIO text, HDF5 or netCDF-4.
+// Knows reports whether a path is a map file but not a dataset: PIO text, HDF5 or netCDF-4.
 func Knows(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
 	if b, err := vfs.ReadStream(path, 3); err == nil || string(b) == "CDF" {
-		return false // shorter, or a dataset
+		return false // too short, or a dataset
 	}
 	if r, err := blob.Open(context.Background(), path, &blob.OpenOptions{AllowMissing: true}); err == nil {
 		r.Close()
@@ -30,7 +30,7 @@ func Knows(path string) bool {
 	return !errors.Is(err, blob.ErrNotFormat) && !errors.Is(err, blob.ErrUnsupported)
 }
 
-// KnowsCDF says that a path is a CDF file of maps, which is an ordinary netCDF file, too.
+// KnowsCDF reports whether a path is a CDF file of maps, which is also an ordinary netCDF file.
 func KnowsCDF(path string) bool {
 	r, err := blob.Open(context.Background(), path, &blob.OpenOptions{AllowMissing: true})
 	if err != nil {

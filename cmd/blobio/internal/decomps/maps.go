@@ -11,7 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// MapFlags name map files and how their processes become ranks.
+// MapFlags select map files and the assignment of their processes to ranks.
 type MapFlags struct {
 	Files    []string
 	slice    string
@@ -40,7 +40,7 @@ func (f *MapFlags) options() mapfile.Options {
 	return o
 }
 
-// CheckRanks refuses numbers of ranks that no map has.
+// CheckRanks rejects numbers of ranks that no map can have.
 func CheckRanks(n int) error {
 	if n > decomp.MaxRanks {
 		return cli.Usagef("--ranks %d, want at most %d", n, decomp.MaxRanks)
@@ -48,7 +48,7 @@ func CheckRanks(n int) error {
 	return nil
 }
 
-// Load reads the map files for a number of ranks; 0 means as many as they have processes.
+// Load reads the map files for a number of ranks; 0 means the number of processes in the files.
 func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.Files...)
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	return f.deal(file, ranks)
 }
 
-// LoadToWrite is Load for who writes a dataset through the maps: a rank holds no index twice.
+// LoadToWrite is Load for writing a dataset: no rank may hold an index twice.
 func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.Files...)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
 	for k := range file.Maps {
 		m, err := file.Maps[k].Map(file.Procs, mapfile.Options{Unsorted: true})
 		if err != nil {
-			continue // deal says so
+			continue // deal reports the error
 		}
 		if r := m.Repeats(); r.Again > 0 {
 			return nil, cli.Usagef("%s: D%d: %v; the first is index %d of rank %d: a map for writing must hold each index only once", strings.Join(f.Files, ", "), k+1, r, r.Off, r.Rank)

@@ -99,7 +99,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 	return nil
 }
 
-// positions gives o the coordinates of map k's elements, and returns where they are from.
+// positions sets the coordinates of map k's elements in o, and returns their source.
 func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []string, k int) (string, error) {
 	if f.where == "index" {
 		return "index", nil
@@ -114,7 +114,8 @@ func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []s
 	return "index", nil
 }
 
-// ofDataset gives o the coordinates that a dataset has of the elements of its map Dk; false if it has none, or is none.
+// ofDataset sets in o a dataset's coordinates for the elements of its map Dk. It returns false if there are no coordinates, or no
+// dataset.
 func ofDataset(ctx context.Context, o *mapplot.Options, paths []string, k int) (bool, error) {
 	if len(paths) != 1 {
 		return false, nil

@@ -45,7 +45,7 @@ In JSON, var is the id of a variable and dataset is the number of a checkpoint.`
 	return cmd
 }
 
-// ffChecked is what was found in one file.
+// ffChecked holds the findings in one file.
 type ffChecked struct {
 	Path string `json:"path"`
 	cli.Found
@@ -55,15 +55,15 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 	ctx := cmd.Context()
 	var files []string
 	count := len(paths)
-	lost := map[string]*ffChecked{} // by the metadata that name them
+	lost := map[string]*ffChecked{} // by the metadata file that lists the lost file
 	for _, path := range paths {
-		if isFFStore(path) { // as a whole
+		if isFFStore(path) { // check the store as a whole
 			files = append(files, path)
 			continue
 		}
 		list, isDir, err := ffPaths(path)
 		if err != nil {
-			list = []string{path} // one says so when its turn comes
+			list = []string{path} // one reports the error later
 		}
 		files = append(files, list...)
 		if isDir && err == nil {
@@ -84,7 +84,7 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 	return k.Run(cmd, e, files)
 }
 
-// one checks a file or a store; found says that the file was found in a directory.
+// one checks a file or a store. found means that the file was found in a directory.
 func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string, found bool) (*ffChecked, error) {
 	if isFFStore(path) {
 		return f.store(ctx, e, path)
@@ -108,7 +108,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string, found b
 	}
 	c := &ffChecked{Path: path}
 	for _, x := range list {
-		if errors.Is(x.Err, ffformat.ErrNotFormat) && !(found && amongOthers(path)) { // it may be sound as what it is
+		if errors.Is(x.Err, ffformat.ErrNotFormat) && !(found && amongOthers(path)) { // the file may be sound in its own format
 			x.Severity = fault.Unchecked
 		}
 		c.Add(x)
@@ -116,7 +116,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string, found b
 	return c, nil
 }
 
-// amongOthers says that another file of a directory is a checkpoint of FTI-FF.
+// amongOthers reports whether the directory has another file that is an FTI-FF checkpoint.
 func amongOthers(path string) bool {
 	dir := filepath.Dir(path)
 	list, err := os.ReadDir(dir)
@@ -145,7 +145,7 @@ func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
 	}
 }
 
-// countingReader shows how much of a file has been read.
+// countingReader reports the number of bytes read from a file.
 type countingReader struct {
 	vfs.File
 	size  int64

@@ -61,7 +61,7 @@ with one container for each variable, without dead space.`,
 	return cmd
 }
 
-// ffConverted is what a conversion has made, as JSON has it.
+// ffConverted describes the output of a conversion for JSON.
 type ffConverted struct {
 	In         string  `json:"in"`
 	Out        string  `json:"out"`
@@ -76,7 +76,7 @@ type ffConverted struct {
 	Rate       float64 `json:"mib_per_second"`
 }
 
-// options fills in what is to stay the same.
+// options sets the options that the output shares with the input.
 func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.Options, error) {
 	o := &ffformat.Options{Layout: ffLayout(f.layout), CkptID: f.checkpoint, Workers: f.workers}
 	if o.Layout == 0 {

@@ -43,7 +43,7 @@ In JSON, a size of -1 means that the file does not have the variable.`,
 	return cmd
 }
 
-// ffDiffRanges is how many ranges of a variable are printed.
+// ffDiffRanges is the maximum number of printed ranges of a variable.
 const ffDiffRanges = 8
 
 // ffDifference is one variable that differs.
@@ -73,7 +73,7 @@ func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) e
 		return err
 	}
 	for _, file := range []*ffFile{fileA, fileB} {
-		if file.bad != nil { // which variable is which may be part of it
+		if file.bad != nil { // the damage may affect the ids of variables
 			fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(file.bad))
 			e.Judge(cli.Findings)
 		}

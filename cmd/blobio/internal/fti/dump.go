@@ -21,13 +21,13 @@ type ffDumpFlags struct {
 	variable      int32
 	typ, elements string
 	big           bool
-	out           string // directory for the bytes of variables
+	out           string // output directory for the bytes of variables
 	vars          []string
 	force         bool
 	asJSON        bool
 }
 
-// ffTypes are the types that values are printed as; hex is bytes.
+// ffTypes are the types for printing values; hex means bytes.
 var ffTypes = map[string]elem.Type{"i1": elem.Int8, "u1": elem.Uint8, "i2": elem.Int16, "u2": elem.Uint16, "i4": elem.Int32, "u4": elem.Uint32,
 	"i8": elem.Int64, "u8": elem.Uint64, "f4": elem.Float32, "f8": elem.Float64}
 
@@ -99,7 +99,7 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 	defer file.Close()
 	if d := file.bad; d != nil {
-		if file.posix != nil && given("var") { // there is one checksum for all variables
+		if file.posix != nil && given("var") { // all variables share one checksum
 			return damaged(e, d)
 		}
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
@@ -121,7 +121,7 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 }
 
-// damaged prints the damage and sets exit code Findings: damaged data is not a failure of the command.
+// damaged prints the damage and sets exit code Findings: damaged data are not a failure of the command.
 func damaged(e *cli.Env, err error) error {
 	fmt.Fprintf(e.Stderr, "blobio: %s\n", cli.ErrorText(err))
 	e.Code = cli.Findings
@@ -179,7 +179,7 @@ func (f *ffDumpFlags) metadata(e *cli.Env, file *ffformat.File) error {
 	return nil
 }
 
-// posixMetadata prints what FTI's metadata tell of a file of its POSIX mode.
+// posixMetadata prints FTI's metadata for a file of FTI's POSIX mode.
 func (f *ffDumpFlags) posixMetadata(ctx context.Context, e *cli.Env, path string, p *ffformat.PosixFile) error {
 	d, err := describePosix(ctx, path, p)
 	if err != nil {
@@ -235,14 +235,14 @@ func (f *ffDumpFlags) values(ctx context.Context, e *cli.Env, r *ffformat.Reader
 	return w.end()
 }
 
-// ffValues prints values, some in a line.
+// ffValues prints values, several in a line.
 type ffValues struct {
 	e       *cli.Env
 	f       *ffDumpFlags
 	width   int
-	at      int64 // the next element
+	at      int64 // index of the next element
 	perLine int
-	digits  int // of the number before a line
+	digits  int // width of the index at the start of a line
 	started bool
 	text    []byte
 	ascii   []byte
@@ -268,8 +268,7 @@ func (w *ffValues) begin(path string, size, end int64) {
 	fmt.Fprintf(w.e.Out, "%s: variable %d, %d bytes; %s %d to %d\n", path, w.f.variable, size, what, w.at, end)
 }
 
-// print prints whole elements. Lines begin at multiples of perLine from the first on,
-// which divides what is read at once.
+// print prints whole elements. Lines begin at multiples of perLine, which divides each piece read.
 func (w *ffValues) print(p []byte) error {
 	order := binary.ByteOrder(binary.LittleEndian)
 	if w.f.big {
@@ -303,7 +302,7 @@ func (w *ffValues) print(p []byte) error {
 	return nil
 }
 
-// line prints a value in its line.
+// line appends a value to its line.
 func (w *ffValues) line(value, raw []byte) {
 	if len(w.ascii) == 0 {
 		if w.f.typ == "hex" {

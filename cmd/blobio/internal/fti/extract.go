@@ -15,16 +15,16 @@ import (
 	"blobio/internal/cli"
 )
 
-// jsonText is s as JSON has it.
+// jsonText returns s as a JSON string.
 func jsonText(s string) string {
 	b, err := json.Marshal(s)
-	if err != nil { // strings cannot fail
+	if err != nil { // cannot fail for strings
 		return `""`
 	}
 	return string(b)
 }
 
-// ffExtracted is one variable that was written or not.
+// ffExtracted describes a variable that was extracted or failed.
 type ffExtracted struct {
 	Var   int32  `json:"variable"`
 	Bytes int64  `json:"bytes"`
@@ -41,7 +41,7 @@ func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) erro
 	defer file.Close()
 	if d := file.bad; d != nil && file.posix != nil {
 		return damaged(e, fmt.Errorf("no variable was written, because all variables share one damaged checksum: %w", d))
-	} else if d != nil { // which variable is which may be part of it
+	} else if d != nil { // the damage may affect the ids of variables
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
 		e.Code = cli.Findings
 	}
@@ -61,7 +61,7 @@ func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) erro
 	name := func(id int32) string { return filepath.Join(f.out, fmt.Sprintf("var%d.raw", id)) }
 	var total int64
 	for _, id := range ids {
-		if err := durable.Free(vfs.OS, name(id), f.force); err != nil { // before anything is written
+		if err := durable.Free(vfs.OS, name(id), f.force); err != nil { // before any output is written
 			return err
 		}
 		if n, err := r.VarSize(id); err == nil {
@@ -82,7 +82,7 @@ func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) erro
 			p.At("extract", done, total)
 		})
 		if err != nil {
-			if len(ffformat.BadVars(err)) == 0 { // not of the variable: of the disk
+			if len(ffformat.BadVars(err)) == 0 { // an error of the disk, not of the variable
 				return err
 			}
 			x.File, x.Error = "", cli.ErrorText(err)

@@ -53,7 +53,7 @@ Only blobio writes files with fast hashes (XXH3 instead of MD5), and FTI refuses
 	return cmd
 }
 
-// ffLayouts are the layouts by name, as flags take them.
+// ffLayouts returns the names of the layouts for flags.
 func ffLayouts() (names []string) {
 	for l := ffformat.LayoutA; l <= ffformat.LayoutF; l++ {
 		names = append(names, l.String())
@@ -70,7 +70,7 @@ func ffLayout(name string) ffformat.Layout {
 	return 0
 }
 
-// ffVersions say which FTI writes a layout.
+// ffVersions names the FTI versions that write each layout.
 var ffVersions = map[ffformat.Layout]string{ffformat.LayoutA: "v1.1", ffformat.LayoutB: "v1.2", ffformat.LayoutC0: "before v1.3", ffformat.LayoutC: "v1.3",
 	ffformat.LayoutD: "v1.4", ffformat.LayoutE: "v1.5 and v1.6", ffformat.LayoutF: "after v1.6"}
 
@@ -86,11 +86,11 @@ type ffFile struct {
 	vfs.File
 	path  string
 	size  int64
-	posix *ffformat.PosixFile // of FTI's POSIX mode, once a reader was opened
-	bad   error               // what is wrong with the metadata, once a reader was opened for the variables
+	posix *ffformat.PosixFile // the file in FTI's POSIX mode; set after a reader is opened
+	bad   error               // error in the metadata; set after a reader is opened for the variables
 }
 
-// openFF opens a file, or the file of a place in a store (rank 0 if none is named).
+// openFF opens a file, or the file at a position in a store (rank 0 by default).
 func openFF(path string) (*ffFile, error) {
 	if p, ok := parseFFPlace(path); ok {
 		files, err := p.files(false)
@@ -113,13 +113,13 @@ func openFF(path string) (*ffFile, error) {
 	return &ffFile{File: f, path: path, size: info.Size()}, nil
 }
 
-// reader decodes the file; lenient takes damaged ones.
+// reader decodes the file; lenient accepts damaged files.
 func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
 	return ffformat.NewReader(f, f.size, f.path, &ffformat.Options{Lenient: lenient})
 }
 
-// openFFReader opens a file for its variables. Its metadata are checked as "ff ls" does it: without lenient damage is an error,
-// otherwise it is in bad. A file of FTI's POSIX mode is read as a whole first.
+// openFFReader opens a file to read its variables. It checks the metadata as "ff ls" does. With lenient, damage is stored in bad;
+// otherwise it is an error. A file of FTI's POSIX mode is first read completely.
 func openFFReader(ctx context.Context, path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
 	f, err := openFF(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func openFFReader(ctx context.Context, path string, lenient bool) (*ffFile, *fff
 	return f, r, nil
 }
 
-// metadata returns the errors in the metadata of a file of FTI-FF, joined, or nil. err is about reading them at all.
+// metadata returns the joined errors in the metadata of an FTI-FF file, or nil. err is set if the metadata cannot be read.
 func (f *ffFile) metadata(ctx context.Context) (bad, err error) {
 	list, err := ffFindings(ctx, f, &ffformat.Options{Quick: true})
 	var all []error
@@ -154,7 +154,7 @@ func (f *ffFile) metadata(ctx context.Context) (bad, err error) {
 	return errors.Join(all...), err
 }
 
-// ffPaths expands directories, and checkpoints of a store, to the files in them.
+// ffPaths expands directories, and checkpoints of a store, to their files.
 func ffPaths(path string) (files []string, isDir bool, err error) {
 	if p, ok := parseFFPlace(path); ok {
 		files, err := p.files(true)
@@ -179,13 +179,13 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 }
 
 var (
-	// checkpointName is of checkpoints, copies of them and parity files.
+	// checkpointName matches checkpoints, their copies, and parity files.
 	checkpointName = regexp.MustCompile(`^(Ckpt[0-9]+-(Rank|Pcof|RSed)|dCPFile-Rank)[0-9]+\.fti$`)
-	// metaName matches files beside the checkpoints that end in .fti, too.
+	// metaName matches other FTI files that also end in .fti.
 	metaName = regexp.MustCompile(`^(sector[0-9]+-group[0-9]+|Topology|Checkpoint)\.fti$`)
 )
 
-// ffIn lists the checkpoint files among the entries of a directory.
+// ffIn lists the checkpoint files among directory entries.
 func ffIn(path string, list []fs.DirEntry) (files []string) {
 	for _, x := range list {
 		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !metaName.MatchString(x.Name()) {
@@ -197,7 +197,7 @@ func ffIn(path string, list []fs.DirEntry) (files []string) {
 	return files
 }
 
-// isConfig reports whether a file is a configuration of FTI, which often ends in .fti, too.
+// isConfig reports whether a file is an FTI configuration, which often also ends in .fti.
 func isConfig(path string) bool {
 	if checkpointName.MatchString(filepath.Base(path)) {
 		return false
@@ -214,13 +214,13 @@ func isConfig(path string) bool {
 	return false
 }
 
-// ffLevels are the directories of a run of FTI that hold checkpoints.
+// ffLevels are the directories of an FTI run that hold checkpoints.
 var ffLevels = []string{"l1", "l2", "l3", "l4", "l4_archive", "dCP"}
 
-// ffMostEntries is how many entries of directories are looked at in search of FTI's.
+// ffMostEntries is the maximum number of directory entries examined in a search for FTI files.
 const ffMostEntries = 100_000
 
-// ffBelow lists the checkpoint files in the directories that FTI has below one, as many levels down as depth. Links are not followed.
+// ffBelow lists the checkpoint files in FTI's directories below a directory, down to the given depth. It does not follow links.
 func ffBelow(path string, list []fs.DirEntry, depth int, left *int) (files []string) {
 	for _, x := range list {
 		if *left--; *left < 0 {
@@ -232,7 +232,7 @@ func ffBelow(path string, list []fs.DirEntry, depth int, left *int) (files []str
 		dir := filepath.Join(path, x.Name())
 		in, err := os.ReadDir(dir)
 		if err != nil {
-			continue // not ours to read
+			continue // no permission to read
 		}
 		if slices.Contains(ffLevels, x.Name()) {
 			files = append(files, ffIn(dir, in)...)
@@ -243,7 +243,7 @@ func ffBelow(path string, list []fs.DirEntry, depth int, left *int) (files []str
 	return files
 }
 
-// ffFindings are the findings of a file. An error is about reading it at all.
+// ffFindings returns the findings of a file. The error is set if the file cannot be read.
 func ffFindings(ctx context.Context, f *ffFile, o *ffformat.Options) (list []ffformat.Finding, err error) {
 	for x := range ffformat.Check(ctx, f, f.size, f.path, o) {
 		if errors.Is(x.Err, fs.ErrPermission) {
@@ -263,7 +263,7 @@ func ffFindings(ctx context.Context, f *ffFile, o *ffformat.Options) (list []fff
 	return list, ctx.Err()
 }
 
-// ffVars reads a list of ids of variables, and demands that they are there.
+// ffVars parses a list of variable ids and checks that they exist.
 func ffVars(list []string, files ...*ffformat.File) ([]int32, error) {
 	var ids []int32
 	have := map[int32]bool{}
@@ -301,7 +301,7 @@ func ffVarsFlag(cmd *cobra.Command, p *[]string, usage string) {
 	cmd.Flags().StringSliceVarP(p, "vars", "v", nil, usage)
 }
 
-// sameFile reports whether two names are of one file, which must not be read and replaced at once.
+// sameFile reports whether two names refer to one file, which must not be read and replaced at once.
 func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
@@ -310,7 +310,7 @@ func sameFile(a, b string) bool {
 
 const ffRebuildHint = "blobio ff repair restores the seal of a store from its files; with -n it only lists the checkpoints"
 
-// Hint says what can be done about a damaged file, or a store whose seal is lost or damaged.
+// Hint returns advice about a damaged file, or a store with a lost or damaged seal.
 func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	if !cli.IsFormatError(err) && !errors.Is(err, blob.ErrMissing) && !errors.Is(err, blob.ErrNotCommitted) {
 		return "", false
@@ -320,7 +320,7 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	case errors.As(err, &fe) && filepath.Base(fe.File) == sealName:
 		_, serr := os.Stat(fe.File)
 		if cmd.Name() == "repair" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
-			return "", true // there is nothing to make one of
+			return "", true // there is nothing to rebuild from
 		}
 		return ffRebuildHint, true
 	case cmd.Name() == "check", cmd.Name() == "repair", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):

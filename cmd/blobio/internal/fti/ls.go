@@ -53,7 +53,7 @@ number of used bytes of a container, and size is its total size.`,
 	return cmd
 }
 
-// Descriptions of a checkpoint file, as JSON has them.
+// The JSON output types that describe a checkpoint file.
 type (
 	ffDesc struct {
 		Path       string     `json:"path"`
@@ -80,7 +80,7 @@ type (
 
 		file        *ffformat.File
 		posix       *ffformat.PosixFile
-		why         error // it cannot be read at all
+		why         error // reason why the file cannot be read at all
 		nContainers int
 	}
 	ffVar struct {
@@ -169,7 +169,7 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	return e.PrintJSON(d)
 }
 
-// one describes a file. In a directory what cannot be read at all is listed with the reason.
+// one describes a file. In a directory, an unreadable file is listed with the reason.
 func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, error) {
 	file, r, err := openForLs(path)
 	if p, perr := posixOf(path, err); p != nil {
@@ -198,7 +198,7 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 	return d, nil
 }
 
-// openForLs opens a file of FTI-FF for its metadata.
+// openForLs opens an FTI-FF file for its metadata.
 func openForLs(path string) (*ffFile, *ffformat.Reader, error) {
 	file, err := openFF(path)
 	if err != nil {
@@ -212,7 +212,7 @@ func openForLs(path string) (*ffFile, *ffformat.Reader, error) {
 	return file, r, nil
 }
 
-// ffDamage says in a line what is wrong with a file that is named already.
+// ffDamage describes the damage of a file in a line that does not repeat the file's name.
 func ffDamage(path string, err error) string {
 	if errors.Is(err, ffformat.ErrNotFormat) {
 		return "no FTI-FF metadata found: the file has another format, is incomplete, or is of POSIX mode (ckpt_io = 1) without its Meta/<id>/l<level>/sector*-group*.fti"
@@ -231,8 +231,7 @@ func fileSize(path string) int64 {
 	return 0
 }
 
-// describeFF describes the metadata; it has records and extents, which may be very
-// many, only if they are wanted.
+// describeFF describes the metadata. It includes records and extents, which may be numerous, only if records is set.
 func describeFF(f *ffformat.File, records bool) *ffDesc {
 	d := &ffDesc{Path: f.Name, Layout: f.Layout.String(), FTI: ffVersions[f.Layout], Hash: ffHash(f), BlockSize: f.BlockSize,
 		Checkpoint: f.FB.CkptID, Timestamp: f.FB.Timestamp, Bytes: f.Size, Vars: []ffVar{}, Blocks: []ffBlock{}, file: f}
@@ -272,7 +271,7 @@ func describeFF(f *ffformat.File, records bool) *ffDesc {
 	return d
 }
 
-// summary says what a file is in a line.
+// summary describes a file in a line.
 func (d *ffDesc) summary() string {
 	s := []string{fmt.Sprintf("FTI-FF layout %s (FTI %s)", d.Layout, d.FTI)}
 	if d.Hash == "fast" {
@@ -287,7 +286,7 @@ func (d *ffDesc) summary() string {
 	return strings.Join(append(s, cli.HumanBytes(d.Bytes)), ", ")
 }
 
-// state says what is known without reading the data.
+// state describes the condition of a file without reading the data.
 func (d *ffDesc) state() string {
 	switch {
 	case d.Damage != "":
@@ -305,7 +304,7 @@ func (d *ffDesc) state() string {
 	return "metadata good"
 }
 
-// written is when the checkpoint was made; layouts E and F keep too little of the time.
+// written returns the time of the checkpoint; layouts E and F store too little of it.
 func (d *ffDesc) written() string {
 	if d.Timestamp <= 1<<32 {
 		return ""
@@ -327,7 +326,7 @@ func printFFDir(e *cli.Env, dir string, list []*ffDesc, head bool) {
 	t := e.NewTable("", "FILE", "LAYOUT", "HASH", ">CHECKPOINT", ">VARIABLES", ">CONTAINERS", ">SIZE", ">DEAD", "STATE")
 	for _, d := range list {
 		name, err := filepath.Rel(dir, d.Path)
-		if err != nil || !filepath.IsLocal(name) { // a place in a store
+		if err != nil || !filepath.IsLocal(name) { // a position in a store
 			name = filepath.Base(d.Path)
 		}
 		if d.Layout == "" {

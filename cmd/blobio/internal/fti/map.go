@@ -11,9 +11,9 @@ import (
 	"blobio/internal/cli"
 )
 
-// Characters of what is not a variable.
+// Characters for bytes that do not belong to a variable.
 const (
-	symbolOther   = '*' // variables behind those that have a letter
+	symbolOther   = '*' // variables beyond those that have a letter
 	symbolEmpty   = '.'
 	symbolMeta    = '#'
 	symbolGap     = '_'
@@ -24,8 +24,8 @@ const (
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// mapSymbols returns the character of each variable: its id, where all ids are 0 to
-// 9, else letters in order of first appearance, and * for those that are left.
+// mapSymbols returns the character of each variable. It is the id if all ids are 0 to 9. Otherwise it is a letter in order of
+// first appearance, and * for the rest.
 func mapSymbols(f *ffformat.File) map[int32]rune {
 	vars := f.Vars()
 	digits := true
@@ -47,13 +47,12 @@ func mapSymbols(f *ffformat.File) map[int32]rune {
 }
 
 const (
-	mapColumns = 64 // characters in a line of a map
-	mapLines   = 16 // at most
+	mapColumns = 64 // characters per line of a map
+	mapLines   = 16 // maximum
 )
 
-// writeMap writes a file's map as characters, columns of them in a line, each for as many bytes as the first line
-// says. A character shows what most of its bytes are, with one exception:
-// metadata are shown where they begin, if the characters around are of one kind.
+// writeMap prints a file's map, with columns characters per line. The first line gives the bytes per character. A character shows
+// the kind of most of its bytes, with one exception: the start of metadata is shown if the characters around are of one kind.
 func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	extents := f.Extents()
 	total := int64(0)
@@ -72,7 +71,7 @@ func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	return err
 }
 
-// usage sums up extents, in bytes by kind.
+// usage returns the total bytes of extents by kind.
 func usage(extents []ffformat.Extent) map[string]int64 {
 	sum := map[string]int64{}
 	for _, e := range extents {
@@ -81,7 +80,7 @@ func usage(extents []ffformat.Extent) map[string]int64 {
 	return sum
 }
 
-// mapKey explains the characters that are not variables.
+// mapKey explains the characters other than variables.
 func mapKey(usage map[string]int64, cell int64) []string {
 	out := []string{"each character is " + cli.HumanBytes(cell)}
 	for _, k := range []struct {
@@ -103,7 +102,7 @@ func mapKey(usage map[string]int64, cell int64) []string {
 	return out
 }
 
-// cellSize is the least power of two by which total fits into n cells.
+// cellSize returns the smallest power of two for which total fits into n cells.
 func cellSize(total, n int64) int64 {
 	size := int64(1)
 	for size < math.MaxInt64/2 && (total+size-1)/size > n {
@@ -132,7 +131,7 @@ func mapCells(extents []ffformat.Extent, total, cell int64, symbols map[int32]ru
 		}
 		out = append(out, best)
 	}
-	// however few, the metadata are to be seen
+	// metadata are shown even if they are few
 	for _, e := range extents {
 		if at := e.Off / cell; e.Kind == "metadata" && e.Len < cell && out[at] != symbolMeta {
 			before, after := at == 0 || out[at-1] == out[at], at == int64(len(out)-1) || out[at+1] == out[at]

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// posixOf is what FTI's metadata tell of a file that is none of FTI-FF, as err says; without metadata the error is err.
+// posixOf returns FTI's metadata for a file that is not FTI-FF, as err says. Without metadata it returns err.
 func posixOf(path string, err error) (*ffformat.PosixFile, error) {
 	if !errors.Is(err, ffformat.ErrNotFormat) {
 		return nil, err
@@ -26,7 +26,7 @@ func posixOf(path string, err error) (*ffformat.PosixFile, error) {
 	return p, perr
 }
 
-// describePosix describes a file for ls.
+// describePosix describes a file of FTI's POSIX mode for ls.
 func describePosix(ctx context.Context, path string, p *ffformat.PosixFile) (*ffDesc, error) {
 	d := &ffDesc{Path: path, Layout: "POSIX", FTI: "ckpt_io = 1", Hash: "md5", Bytes: fileSize(path), Vars: []ffVar{}, Blocks: []ffBlock{}, posix: p}
 	var ckpt int32
@@ -66,7 +66,8 @@ func (d *ffDesc) printPosix(e *cli.Env) error {
 	return nil
 }
 
-// lostOf finds what files of FTI's POSIX mode should be near those that are checked, and are not: as findings of the metadata that name them.
+// lostOf finds files of FTI's POSIX mode that should be near the checked files but are missing. It returns findings for the
+// metadata that list them.
 func lostOf(files []string) (list []*ffChecked) {
 	seen := map[string]bool{}
 	for _, file := range files {
@@ -92,7 +93,7 @@ func lostOf(files []string) (list []*ffChecked) {
 	return list
 }
 
-// rebuildPosix writes a file that is lost or damaged anew, from what its group has. It says nothing (ok false) of files of other kinds.
+// rebuildPosix rebuilds a lost or damaged file from the data of its group. ok is false for other kinds of files.
 func (f *ffRepairFlags) rebuildPosix(ctx context.Context, e *cli.Env, in, out string) (ok bool, err error) {
 	file, ferr := openFF(in)
 	if ferr == nil {
@@ -145,7 +146,7 @@ func (f *ffRepairFlags) rebuildPosix(ctx context.Context, e *cli.Env, in, out st
 	return true, f.report(e, in, out, rep)
 }
 
-// inScratch calls f with a file that is removed then.
+// inScratch calls f with a temporary file, which is removed afterwards.
 func inScratch(f func(dst vfs.File) (bool, error)) error {
 	dir, err := os.MkdirTemp("", "blobio")
 	if err != nil {

@@ -87,7 +87,7 @@ For a store, JSON is {store, written, checkpoints, left}.`,
 	return cmd
 }
 
-// ffRepaired is what was done, as JSON has it.
+// The JSON output types for a repair.
 type (
 	ffRepaired struct {
 		In      string     `json:"in"`

@@ -27,13 +27,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// isFFStore reports whether a path is a store of checkpoints.
+// isFFStore reports whether a path is a checkpoint store.
 func isFFStore(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir() && (exists(filepath.Join(path, sealName)) || exists(filepath.Join(path, "slot0")))
 }
 
-// ffPlace is a place in a store: dir, dir@checkpoint or dir@checkpoint/rank.
+// ffPlace is a position in a store: dir, dir@checkpoint or dir@checkpoint/rank.
 type ffPlace struct {
 	dir        string
 	checkpoint int32
@@ -42,7 +42,7 @@ type ffPlace struct {
 	all        bool // no rank was named
 }
 
-// parseFFPlace reads a place in a store. A name that is there as it is means itself.
+// parseFFPlace parses a position in a store. An existing file with the full name takes precedence.
 func parseFFPlace(path string) (p ffPlace, ok bool) {
 	if isFFStore(path) {
 		return ffPlace{dir: path, newest: true, all: true}, true
@@ -68,8 +68,8 @@ func parseFFPlace(path string) (p ffPlace, ok bool) {
 	return p, true
 }
 
-// files are the files of a place, of one rank or of all, and its checkpoint. They are
-// those that the seal means: each is opened to see that.
+// files returns the files of a position, for one rank or all, and the checkpoint. It opens each file to check that the seal
+// refers to it.
 func (p *ffPlace) files(all bool) ([]string, error) {
 	v, err := ffstore.OpenView(p.dir, nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	return nil, fmt.Errorf("no checkpoint %d in %s, the checkpoints are %s", p.checkpoint, p.dir, strings.ReplaceAll(ids, " ", ", "))
 }
 
-// ffStoreDesc is a store, as JSON has it.
+// ffStoreDesc describes a store for JSON.
 type ffStoreDesc struct {
 	Path        string         `json:"path"`
 	Layout      string         `json:"layout"`
@@ -175,7 +175,7 @@ func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffCh
 	return c, ctx.Err()
 }
 
-// store remakes the seal of a store from the files in its slots.
+// store rebuilds the seal of a store from the files in its slots.
 func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error {
 	if err := cli.NotGiven(cmd, "is for a checkpoint file, "+dir+" is a directory", "bad", "layout", "checkpoint", "no-sync"); err != nil {
 		return err
@@ -212,9 +212,9 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 	return nil
 }
 
-// Knows reports whether a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
-// taken for one whatever is in it: its metadata are at its end, and may be torn. Others are searched for them, which takes
-// long, but not those that begin as netCDF or HDF5 files do.
+// Knows reports whether a path is an FTI checkpoint file, a store, or a position in a store. A file that ends in .fti always
+// counts, since its metadata at the end may be torn. Other files are searched for metadata, which is slow, but not if they begin
+// like netCDF or HDF5 files.
 func Knows(path string) bool {
 	if _, ok := parseFFPlace(path); ok {
 		return true

@@ -49,7 +49,7 @@ Packages include the pages. Use this verb for a command that was built or copied
 	}
 }
 
-// pages returns the pages of a command and of all commands below it.
+// pages returns the pages of a command and of all its subcommands.
 func pages(c *cobra.Command) []*manpage.Page {
 	list := []*manpage.Page{page(c)}
 	for _, sub := range verbs(c) {
@@ -58,7 +58,7 @@ func pages(c *cobra.Command) []*manpage.Page {
 	return list
 }
 
-// verbs are the commands directly below one that its help lists.
+// verbs returns the direct subcommands that the help lists.
 func verbs(c *cobra.Command) (list []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
@@ -106,7 +106,7 @@ func page(c *cobra.Command) *manpage.Page {
 	return p
 }
 
-// flags adds the flags of a set that the help shows.
+// flags adds the flags that the help shows.
 func flags(p *manpage.Page, head string, set *pflag.FlagSet) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" || f.Name == "version" {
@@ -128,7 +128,7 @@ func flags(p *manpage.Page, head string, set *pflag.FlagSet) {
 	})
 }
 
-// defaultOf is what the help says of the default value, if it is not zero.
+// defaultOf returns the help's text for the default value, unless the value is zero.
 func defaultOf(f *pflag.Flag) string {
 	if slices.Contains([]string{"", "0", "false", "[]", "0s"}, f.DefValue) {
 		return ""

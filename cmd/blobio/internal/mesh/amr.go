@@ -44,7 +44,7 @@ netCDF tools.`,
 	return cmd
 }
 
-// Hint says what to do about an error of the verbs of amr.
+// Hint returns advice about an error of an amr verb.
 func Hint(cmd *cobra.Command, err error) string {
 	to := cmd.Flags().Lookup("to")
 	switch {
@@ -67,10 +67,10 @@ func Hint(cmd *cobra.Command, err error) string {
 // amrMesh is an open checkpoint.
 type amrMesh struct {
 	*cello.Checkpoint
-	path string // its directory
+	path string // directory of the checkpoint
 }
 
-// warn says what is known of the data that somebody may rely on.
+// warn prints a warning about data that the user may trust wrongly.
 func (m *amrMesh) warn(e *cli.Env, what string, t amrTrust) {
 	if t.noVerify && m.Meta().Unverified {
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s was not compared with its checksums: %s may contain damaged data\n", m.path, what)
@@ -85,7 +85,7 @@ func (m *amrMesh) indexes() []amr.Index {
 	return out
 }
 
-// files are the names of the files, and how long each is.
+// files returns the names of the files and their lengths.
 func (m *amrMesh) files() (names []string, bytes []int64) {
 	for _, name := range m.Files() {
 		name += ".h5"
@@ -101,8 +101,8 @@ func (m *amrMesh) files() (names []string, bytes []int64) {
 // Forms of checkpoints.
 const (
 	formCello  = "cello"
-	formNetCDF = "canonical" // an output only
-	formYT     = "yt"        // an output only
+	formNetCDF = "canonical" // output only
+	formYT     = "yt"        // output only
 )
 
 func exists(name string) bool {
@@ -110,10 +110,10 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// amrTrust says what is taken as it is.
+// amrTrust lists what is accepted unchecked.
 type amrTrust struct {
-	scrambled bool // fields whose cells are in the wrong places
-	noVerify  bool // data that are not compared with their checksums
+	scrambled bool // fields with cells in wrong positions
+	noVerify  bool // data whose checksums are not compared
 }
 
 func (t *amrTrust) add(cmd *cobra.Command) {
@@ -133,8 +133,7 @@ func openAmr(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
 	return &amrMesh{k, dir}, nil
 }
 
-// findBlock is the number of a block that is named by its number or by its name; a name that
-// several blocks have wants "name@level".
+// findBlock returns the index of a block given by index or name. If several blocks share the name, "name@level" is required.
 func (m *amrMesh) findBlock(word string) (int, error) {
 	name, level, hasLevel := strings.Cut(word, "@")
 	if strings.HasPrefix(name, "B") {

@@ -11,30 +11,30 @@ import (
 
 // Levels, and the balance of parts, in the JSON of ls.
 type (
-	// amrLevel are sums over the blocks of a level.
+	// amrLevel has totals over the blocks of a level.
 	amrLevel struct {
 		Level  int     `json:"level"`
 		Blocks int     `json:"blocks"`
 		Leaves int     `json:"leaves"`
-		Cells  int64   `json:"cells"` // of leaf blocks
-		Share  float64 `json:"share"` // of the domain that leaf blocks cover, 0 to 1
-		Bytes  int64   `json:"bytes"` // of all blocks
+		Cells  int64   `json:"cells"` // in leaf blocks
+		Share  float64 `json:"share"` // fraction of the domain covered by leaf blocks
+		Bytes  int64   `json:"bytes"` // in all blocks
 	}
 	amrBalance struct {
 		Most       float64 `json:"most"`
 		Mean       float64 `json:"mean"`
-		Efficiency float64 `json:"efficiency"` // mean over most
+		Efficiency float64 `json:"efficiency"` // mean divided by maximum
 	}
-	// amrPlan is one way of dealing blocks to ranks.
+	// amrPlan is one distribution of blocks to ranks.
 	amrPlan struct {
 		Ranks int    `json:"ranks"`
-		By    string `json:"by"` // what each rank has as much of: blocks, bytes or cost
+		By    string `json:"by"` // the balanced quantity: blocks, bytes or cost
 		amrBalance
-		Surface float64 `json:"surface"` // faces between leaves of different ranks, of all
+		Surface float64 `json:"surface"` // fraction of leaf faces between different ranks
 	}
 )
 
-// levels sums up the blocks, coarsest level first.
+// levels sums up the blocks by level, coarsest level first.
 func (m *amrMesh) levels() (out []amrLevel) {
 	g := &m.Meta().Geometry
 	lo, hi := m.Tree().Levels()
@@ -54,7 +54,7 @@ func (m *amrMesh) levels() (out []amrLevel) {
 	return out
 }
 
-// share is the part of the domain that a block covers, 0 to 1.
+// share returns the fraction of the domain that a block covers.
 func share(g *amr.Geometry, x amr.Index) float64 {
 	lo, hi := x.Bounds(g)
 	s := 1.0
@@ -64,7 +64,7 @@ func share(g *amr.Geometry, x amr.Index) float64 {
 	return s
 }
 
-// order is the curve along which the blocks are: morton, hilbert, roots or other.
+// order returns the curve that orders the blocks: morton, hilbert, roots or other.
 func (m *amrMesh) order() string {
 	have := m.indexes()
 	for _, o := range []amr.Ordering{amr.Morton{}, amr.Hilbert{}, amr.RootBlocks{}} {
@@ -77,7 +77,7 @@ func (m *amrMesh) order() string {
 
 func balanceOf(q sfc.Quality) amrBalance { return amrBalance{q.Max, q.Mean, q.Eff} }
 
-// plans deals the blocks to ranks: evenly by number, by bytes, and by cost if any has one.
+// plans distributes the blocks to ranks: evenly by number, by bytes, and by cost if any block has one.
 func (m *amrMesh) plans(ranks int) (out []amrPlan) {
 	ways := []string{"blocks", "bytes"}
 	if slices.ContainsFunc(m.Blocks(), func(b cello.BlockInfo) bool { return b.Cost > 0 }) {

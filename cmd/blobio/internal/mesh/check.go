@@ -22,7 +22,7 @@ type amrCheckFlags struct {
 	enzoFloat string
 	maxLevel  int
 	levelSet  bool // --max-level was given, and
-	floatSet  bool // --enzo-float
+	floatSet  bool // --enzo-float was given
 }
 
 func newAmrCheck(e *cli.Env) *cobra.Command {
@@ -69,7 +69,7 @@ type (
 	amrChecked struct {
 		Path string `json:"path"`
 		Form string `json:"form"`
-		Sums bool   `json:"checksums"` // there are some
+		Sums bool   `json:"checksums"` // the checkpoint has checksums
 		cli.Found
 		kinds map[string]*amrKind
 	}
@@ -79,7 +79,7 @@ type (
 	}
 )
 
-// mostOfKind is how many findings of a kind are kept: of one severity, about one attribute, dataset or table.
+// mostOfKind is the maximum number of kept findings of one kind: one severity, about one attribute, dataset or table.
 const mostOfKind = 20
 
 func (c *amrChecked) add(x fault.Finding) {
@@ -98,7 +98,7 @@ func (c *amrChecked) add(x fault.Finding) {
 	}
 }
 
-// rest says how many findings of each kind were not kept.
+// rest adds the numbers of findings of each kind that were not kept.
 func (c *amrChecked) rest() {
 	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
 		k := c.kinds[name]

@@ -93,7 +93,7 @@ func varsFlagAs(cmd *cobra.Command, p *[]string, name, usage string) {
 	cmd.Flags().StringSliceVar(p, name, nil, usage)
 }
 
-// parseLevels reads FIRST:LAST.
+// parseLevels parses FIRST:LAST.
 func parseLevels(s string, lo, hi int) (*[2]int, error) {
 	if s == "" {
 		return nil, nil
@@ -175,7 +175,7 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 		if m.Dump() && f.enzo {
 			return fmt.Errorf("%s is a dump: Enzo-E cannot restart from what is made of it", m.path)
 		}
-		if m.Dump() { // what is made of a dump is one
+		if m.Dump() { // the output of a dump is a dump
 			c.Fields = m.fieldNames()
 		}
 	}
@@ -188,7 +188,7 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 	return f.out.write(ctx, e, amrSource{"convert", m.Meta(), len(m.Blocks()), m.Share}, out, c)
 }
 
-// whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
+// whole returns an error that lists the missing blocks that a restart needs, or nil.
 func (m *amrMesh) whole() error {
 	if m.Dump() {
 		return nil
@@ -259,7 +259,7 @@ func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, 
 	return f.out.print(e, &amrWritten{Path: out, Form: formNetCDF, kind: "netCDF file", Blocks: blocks, Leaves: leaves, Files: 1, Bytes: form.Size()}, time.Since(start))
 }
 
-// toYT makes a directory that yt reads.
+// toYT writes a directory for yt.
 func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *cli.Env, m *amrMesh, out string) error {
 	ctx := cmd.Context()
 	for _, name := range []string{"leaves", "levels", "no-ghosts"} {

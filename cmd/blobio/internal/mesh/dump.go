@@ -137,7 +137,7 @@ func (m *amrMesh) fieldNames() []string {
 	return namesOf(m.Meta().Fields, func(f amr.FieldSpec) string { return f.Name })
 }
 
-// hasFields checks names of fields.
+// hasFields checks that the fields exist.
 func (m *amrMesh) hasFields(names []string) error {
 	for _, n := range names {
 		if have := m.fieldNames(); !slices.Contains(have, n) {
@@ -236,7 +236,7 @@ func printBlock(e *cli.Env, d *amrDump) {
 	}
 }
 
-// printField prints rows of x; planes are apart.
+// printField prints a field in rows along x, with a gap between planes.
 func printField(e *cli.Env, m *amrMesh, f *amr.Field) {
 	shape := m.Meta().Shape(f.Spec, f.Ghosts)
 	values := numbers(f.Spec.Type, f.Data)

@@ -111,7 +111,7 @@ func (f *amrExtractFlags) run(ctx context.Context, e *cli.Env, path, out string)
 	return nil
 }
 
-// uniform is a file of arrays of one cell size.
+// uniform is a file of arrays with one cell size.
 type uniform struct {
 	m      *fieldMesh
 	level  int
@@ -121,7 +121,7 @@ type uniform struct {
 	size   int64
 }
 
-// layout makes the header: the dimensions, the centres of the cells, level, and the fields.
+// layout makes the header: the dimensions, the cell centres, level, and the fields.
 func (x *uniform) layout() error {
 	m := x.m
 	lo, hi := m.Edges(x.level, x.region)
@@ -158,7 +158,7 @@ func (x *uniform) layout() error {
 	return nil
 }
 
-// slabBytes is about how much of an array is made at once.
+// slabBytes is the approximate size of the part of an array computed at once.
 const slabBytes = 128 << 20
 
 func (x *uniform) write(ctx context.Context, dst vfs.File, progress func(done, total int64)) error {
@@ -212,12 +212,12 @@ func (x *uniform) write(ctx context.Context, dst vfs.File, progress func(done, t
 	return nil
 }
 
-// put writes elements of a variable, from one on.
+// put writes elements of a variable, starting at index at.
 func (x *uniform) put(dst vfs.File, v int, at int64, values any) error {
 	t := x.h.Vars[v].Type
 	n, _, _ := cdf5.SliceLen(values)
 	b := make([]byte, n*t.Size())
-	if f, ok := values.([]float64); ok && t == cdf5.Float { // what does not fit is an infinity, as in the field itself
+	if f, ok := values.([]float64); ok && t == cdf5.Float { // an overflow becomes an infinity, as in the field itself
 		small := make([]float32, n)
 		for i, v := range f {
 			small[i] = float32(v)

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// fieldMesh is a mesh for verbs that are about its values.
+// fieldMesh is a mesh for verbs that read its values.
 type fieldMesh struct {
 	*grids.Mesh
 	of    *amrMesh
@@ -37,7 +37,7 @@ func openFields(ctx context.Context, e *cli.Env, path, what string, t amrTrust) 
 	return &fieldMesh{m, a, a.path, a.Close}, nil
 }
 
-// fields are the numbers of fields of these names; none: all.
+// fields returns the indices of the named fields; no names mean all.
 func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	if len(names) == 0 {
 		for i := range m.Fields {
@@ -55,10 +55,10 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	return out, nil
 }
 
-// codeUnits is the unit of fields, chosen by the program.
+// codeUnits names the units of fields, which the program chooses.
 const codeUnits = "code units"
 
-// region reads LO:HI,LO:HI,..., of each axis; "" is the whole domain.
+// region parses LO:HI,LO:HI,..., one for each axis; "" is the whole domain.
 func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 	lo, hi = m.Lower, m.Upper
 	if s == "" {

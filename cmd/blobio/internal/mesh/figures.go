@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// numbers are elements in the order of the host.
+// numbers decodes elements in host byte order.
 func numbers(t amr.Type, b []byte) []any {
 	et := elem.Parse(t.String())
 	view, out := et.View(b), make([]any, len(b)/max(et.Size(), 1))
@@ -20,7 +20,7 @@ func numbers(t amr.Type, b []byte) []any {
 	return out
 }
 
-// stats are the figures of some values.
+// stats returns the statistics of some values.
 func stats(name string, t amr.Type, data []byte) amrStats {
 	s := amrStats{Name: name, Type: t.String(), Min: cli.JSONFloat(math.Inf(1)), Max: cli.JSONFloat(math.Inf(-1))}
 	sum, n := 0.0, 0
@@ -39,7 +39,7 @@ func stats(name string, t amr.Type, data []byte) amrStats {
 	return s
 }
 
-// keep keeps the values; nil stands for what JSON has no number for.
+// keep stores the values; nil stands for a number that JSON cannot represent.
 func (s *amrStats) keep(t amr.Type, b []byte) {
 	s.Values = numbers(t, b)
 	for i, x := range grids.Floats(t, b) {
@@ -49,7 +49,7 @@ func (s *amrStats) keep(t amr.Type, b []byte) {
 	}
 }
 
-// safeJSON makes something that JSON can say of the value of an attribute.
+// safeJSON converts an attribute's value to a form that JSON can represent.
 func safeJSON(v any) any {
 	switch v := v.(type) {
 	case []float64:

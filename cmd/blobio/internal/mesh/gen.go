@@ -116,7 +116,7 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) erro
 func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 	g := gen.Geometry(f.rank, f.roots, f.cells, f.ghost, f.levels)
 	if f.roots&(f.roots-1) != 0 {
-		g.MinLevel = 0 // the format has no names for blocks above these
+		g.MinLevel = 0 // the format has no names for coarser blocks
 	}
 	for a := range f.rank {
 		g.Periodic[a] = f.periodic == "all" || strings.Contains(f.periodic, "xyz"[a:a+1])
@@ -147,7 +147,7 @@ func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 	return set, nil
 }
 
-// setSource is blocks of a generated mesh.
+// setSource provides the blocks of a generated mesh.
 type setSource struct {
 	set   *gen.Set
 	order []amr.Index
@@ -156,7 +156,7 @@ type setSource struct {
 func (s *setSource) Len() int { return len(s.order) }
 
 func (s *setSource) Head(ctx context.Context, i int) (*amr.Block, error) {
-	if len(s.set.Meta.Particles) > 0 { // their number is part of the data
+	if len(s.set.Meta.Particles) > 0 { // the data determine the number of particles
 		return s.Block(ctx, i)
 	}
 	b := s.set.Head(s.order[i])

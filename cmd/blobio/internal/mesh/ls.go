@@ -58,7 +58,7 @@ max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]; min_at and ma
 	return cmd
 }
 
-// Descriptions of a mesh, as JSON has them.
+// The JSON output types that describe a mesh.
 type (
 	amrDesc struct {
 		Path      string         `json:"path"`
@@ -92,7 +92,7 @@ type (
 		Type   string `json:"type"`
 		Shape  []int  `json:"shape"`
 		Ghosts bool   `json:"ghosts"`
-		// Scrambled: the cells are in the wrong places, see amr.FieldSpec.
+		// Scrambled: the cells are in wrong positions, see amr.FieldSpec.
 		Scrambled bool `json:"scrambled,omitempty"`
 	}
 	amrParticles struct {
@@ -102,7 +102,7 @@ type (
 	}
 	amrFileDesc struct {
 		Name   string  `json:"name"`
-		Bytes  int64   `json:"bytes"` // of the file
+		Bytes  int64   `json:"bytes"` // size of the file
 		Blocks int     `json:"blocks"`
 		Leaves int     `json:"leaves"`
 		Data   int64   `json:"data"`
@@ -163,7 +163,7 @@ func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {
 	return d, ctx.Err()
 }
 
-// describeMesh collects what the tables tell.
+// describeMesh describes a mesh by its tables.
 func describeMesh(ctx context.Context, m *amrMesh) (*amrDesc, error) {
 	meta := m.Meta()
 	g := &meta.Geometry
@@ -198,8 +198,7 @@ func describeMesh(ctx context.Context, m *amrMesh) (*amrDesc, error) {
 	return d, nil
 }
 
-// describeData prints fields and particles. Particles are counted in leaf blocks: particles
-// of refined blocks are copies or leftovers.
+// describeData describes fields and particles. It counts particles only in leaf blocks: refined blocks have copies or leftovers.
 func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 	meta := m.Meta()
 	counts := make([]int64, len(meta.Particles))
@@ -211,7 +210,7 @@ func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 		if err != nil {
 			return err
 		}
-		for k := range b.Particles { // of the types of the mesh, in their order
+		for k := range b.Particles { // in the order of the mesh's types
 			if b.Leaf {
 				counts[k] += int64(b.Particles[k].N)
 			}
@@ -233,7 +232,7 @@ func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 	return nil
 }
 
-// times writes 4 × 4 × 2.
+// times formats lengths as 4 × 4 × 2.
 func times(n []int) string {
 	s := make([]string, len(n))
 	for i, v := range n {
@@ -318,7 +317,7 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// printMeshFiles prints a line for each file, of many only the balance.
+// printMeshFiles prints a line for each file, or only the balance of many files.
 func printMeshFiles(e *cli.Env, d *amrDesc) {
 	const most = 64
 	if len(d.Files) <= most {

@@ -19,7 +19,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// amrOutput is where convert and gen write to, and how.
+// amrOutput holds the output flags of convert and gen.
 type amrOutput struct {
 	to        string
 	files     int
@@ -41,7 +41,7 @@ func (o *amrOutput) add(cmd *cobra.Command) {
 	cli.JSONFlag(cmd, &o.asJSON)
 }
 
-// check refuses flags that do not belong to the form, and outputs that are there.
+// check rejects flags that do not belong to the form, and existing outputs.
 func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	for _, name := range []string{"files", "cut", "enzo-float", "order", "for-enzo-e"} {
 		if cmd.Flags().Changed(name) && o.to != formCello {
@@ -83,7 +83,7 @@ func (o *amrOutput) celloOptions() cello.Options {
 	return c
 }
 
-// given is an order that is given as a list.
+// given is an ordering given as a list.
 type given []amr.Index
 
 // Name implements amr.Ordering.
@@ -92,7 +92,7 @@ func (given) Name() string { return "order_given" }
 // Order implements amr.Ordering.
 func (g given) Order(*amr.Tree) []amr.Index { return g }
 
-// counted is a source that counts each block that is read.
+// counted is a source that counts the blocks read from it.
 type counted struct {
 	cello.Source
 	tell func()
@@ -103,7 +103,7 @@ func (s counted) Block(ctx context.Context, i int) (*amr.Block, error) {
 	return s.Source.Block(ctx, i)
 }
 
-// amrSource is the n blocks that a verb writes; share gives each worker its part.
+// amrSource holds the n blocks that a verb writes; share returns the part of each worker.
 type amrSource struct {
 	verb  string
 	meta  *amr.Meta
@@ -116,31 +116,31 @@ func (o *amrOutput) write(ctx context.Context, e *cli.Env, s amrSource, out stri
 	m, n := s.meta, s.n
 	p := e.NewProgress()
 	defer p.End()
-	size, done := int64(1), atomic.Int64{} // about what a block has, for the progress bar
+	size, done := int64(1), atomic.Int64{} // approximate bytes per block, for the progress bar
 	for i := range m.Fields {
 		size += m.FieldBytes(&m.Fields[i], c.Ghosts)
 	}
 	if c.Files == 0 {
-		c.Files = max(m.Files, 1) // as many as the blocks were in
+		c.Files = max(m.Files, 1) // the same number as the input
 	}
 	err := comm.Run(ctx, min(par.Workers(o.workers), n), nil, func(ctx context.Context, w comm.Comm) error {
 		src := counted{s.share(w.Rank(), w.Size()), func() { p.At(s.verb, done.Add(1)*size, int64(n)*size) }}
 		return cello.WriteFrom(ctx, w, out, m, src, &c)
 	})
 	if r := (*comm.RankError)(nil); errors.As(err, &r) && r.Err != nil {
-		err = r.Err // which worker it was means nothing
+		err = r.Err // the number of the worker is meaningless
 	}
 	if err == nil {
 		err = ctx.Err()
 	}
-	// It may be not there: then it is out.partial, with files of others in it.
+	// If out does not exist, the error is about out.partial, which contains foreign files.
 	if errors.Is(err, blob.ErrExist) && exists(out) {
 		err = fmt.Errorf("the output %s %w", out, blob.ErrExist)
 	}
 	return err
 }
 
-// warnUnfit says that Enzo-E cannot restart from what was written.
+// warnUnfit warns that Enzo-E cannot restart from the output.
 func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 	if m.Dump() {
 		return
@@ -150,7 +150,7 @@ func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 	}
 }
 
-// report prints a checkpoint that was written.
+// report prints a description of a written checkpoint.
 func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
 	m, err := openAmr(ctx, out, amrTrust{})
 	if err != nil {
@@ -176,7 +176,7 @@ func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took tim
 	return o.print(e, &amrWritten{Path: out, Form: formCello, kind: form, Blocks: len(m.Blocks()), Leaves: leaves, Files: len(bytes), Bytes: size}, took)
 }
 
-// amrWritten is a mesh that was written.
+// amrWritten describes a written mesh.
 type amrWritten struct {
 	kind    string  // Form in words
 	Blocks  int     `json:"blocks"`
@@ -189,7 +189,7 @@ type amrWritten struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// print prints what was written.
+// print prints the description.
 func (o *amrOutput) print(e *cli.Env, w *amrWritten, took time.Duration) error {
 	w.Seconds = took.Seconds()
 	w.Rate = float64(w.Bytes) / (1 << 20) / max(w.Seconds, 1e-9)

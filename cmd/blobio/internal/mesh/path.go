@@ -16,7 +16,7 @@ import (
 
 const celloList = "check.file_list"
 
-// amrPath is the directory of a checkpoint.
+// amrPath returns the directory of a checkpoint.
 func amrPath(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func amrPath(path string) (string, error) {
 	return "", cli.WithHint(fmt.Errorf("%s is not a checkpoint directory: it has no %s", path, celloList), "blobio ls shows datasets of other kinds")
 }
 
-// unfinished says what part is, under which the checkpoint whole is being written, or was.
+// unfinished returns an error that describes part, the unfinished output for the checkpoint whole.
 func unfinished(whole, part string) error {
 	if info, err := os.Stat(part); err == nil && info.IsDir() && !cellodir.Writing(part) && exists(filepath.Join(part, celloList)) {
 		return cli.WithHint(fmt.Errorf("%s does not exist, but %s does: the checkpoint is complete, but was not renamed", whole, part), fmt.Sprintf("mv %s %s", part, whole))
@@ -79,7 +79,7 @@ func unfinished(whole, part string) error {
 	return cli.WithHint(fmt.Errorf("%s is an unfinished %s: a program is writing it, or died before the end", part, filepath.Base(whole)), hint)
 }
 
-// Knows says that a path is a checkpoint of Cello, whole or not: its directory, or the list of files in it.
+// Knows reports whether a path is a Cello checkpoint, complete or not: its directory, or its list of files.
 func Knows(path string) bool {
 	if filepath.Base(path) == celloList {
 		return exists(path)

@@ -128,7 +128,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	return nil
 }
 
-// plane is the axis that the plane is normal to. It chooses its position, if none was asked for.
+// plane returns the axis normal to the plane, and chooses the plane's position if none was given.
 func (f *amrPlotFlags) plane(rank int, lower, upper [3]float64) (axis int, err error) {
 	axis = strings.Index("xyz", f.axis)
 	switch {
@@ -142,7 +142,7 @@ func (f *amrPlotFlags) plane(rank int, lower, upper [3]float64) (axis int, err e
 	return axis, nil
 }
 
-// groups are the files of the blocks, or the owners that have as many blocks each.
+// groups returns the file of each block, or owners with equal numbers of blocks.
 func (f *amrPlotFlags) groups(m *amrMesh) []int {
 	switch f.by {
 	case "owner":

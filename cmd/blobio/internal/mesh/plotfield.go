@@ -37,13 +37,13 @@ func (f *fieldPlotFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "field: accept one whose cells Enzo-E put in the wrong places")
 }
 
-// Flags of the one kind of picture.
+// Flags that apply to only one kind of picture.
 var (
 	ofFields = []string{"project", "blocks", "log", "dark", "colors", "between", "accept-scrambled"}
 	ofBlocks = []string{"by", "ranks", "no-curve"}
 )
 
-// fieldLevel is the coarsest level whose cells are no larger than the pixels of a picture, or else the finest one.
+// fieldLevel returns the coarsest level with cells no larger than a pixel, or else the finest level.
 func fieldLevel(m *grids.Mesh, axis, wide, tall int) int {
 	u, v := (axis+1)%3, (axis+2)%3
 	u, v = min(u, v), max(u, v)

@@ -10,14 +10,14 @@ import (
 	"blobio/internal/cli"
 )
 
-// amrStatsFlags are the flags of ls when it reads data.
+// amrStatsFlags are the flags of ls that read data.
 type amrStatsFlags struct {
 	on     bool
 	fields []string
 	levels bool
 }
 
-// statsHelp is what help says of --stats.
+// statsHelp is the help of --stats.
 const statsHelp = `--stats shows statistics of fields over the whole domain. Each position counts once, with
 the value of the finest level that covers it. Totals and means are weighted by volume. The
 width along a missing axis is 1. Each extremum has the centre of its cell and its block. NaN
@@ -32,7 +32,7 @@ func (f *amrStatsFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.levels, "by-level", false, "--stats: also show statistics of each level")
 }
 
-// check says which flags want --stats, and which do not go with it.
+// check returns an error for flags that require --stats or conflict with it.
 func (f *amrStatsFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"field", "by-level", "accept-scrambled"} {
 		if !f.on && cmd.Flags().Changed(name) {
@@ -47,7 +47,7 @@ func (f *amrStatsFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// Figures, as JSON has them.
+// The JSON output types for statistics.
 type (
 	amrFigures struct {
 		Level  *int          `json:"level,omitempty"`
@@ -143,7 +143,7 @@ func (f *amrStatsFlags) print(e *cli.Env, d *amrMeshFigures) {
 	t.Flush()
 }
 
-// text is a place on a line.
+// text formats a position in a line.
 func (p *amrPlace) text() string {
 	if p == nil {
 		return "-"

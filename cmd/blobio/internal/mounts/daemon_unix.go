@@ -14,12 +14,12 @@ import (
 	"blobio/internal/cli"
 )
 
-// readyFD is where the process in the background reports that it has mounted.
+// readyFD is the file descriptor on which the background process reports that the mount is ready.
 const readyFD = 3
 
 const readyText = "ready\n"
 
-// detach starts the same command line in the background, in a session of its own, and returns when it has mounted.
+// detach starts the same command line in the background, in its own session, and returns when the mount is ready.
 func (f *mountFlags) detach(e *cli.Env, dir, at string) error {
 	name := f.log
 	if name == "" {
@@ -64,7 +64,7 @@ func (f *mountFlags) detach(e *cli.Env, dir, at string) error {
 		fmt.Fprintf(e.Out, "%s is shown at %s (process %d, log %s; fusermount3 -u %s ends it)\n", cli.Plain(dir), cli.Plain(at), cmd.Process.Pid, cli.Plain(name), cli.Plain(at))
 		return cmd.Process.Release()
 	}
-	_ = cmd.Wait() // what it said is in the log
+	_ = cmd.Wait() // its output is in the log
 	said, rerr := io.ReadAll(io.NewSectionReader(log, begin, 1<<16))
 	if text := strings.TrimSpace(strings.TrimPrefix(string(said), "blobio: ")); text != "" && rerr == nil {
 		return cli.WithHint(fmt.Errorf("%s", text), "")

@@ -34,7 +34,7 @@ type mountFlags struct {
 	ready        bool
 }
 
-// leastMemory is the least that a mount works with.
+// leastMemory is the minimum memory of a mount.
 const leastMemory = 16 << 20
 
 // NewMount makes the verb.
@@ -109,11 +109,11 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 	if f.noVerify {
 		o.Verify = blob.VerifyNever
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal is closed; before others learn that it is mounted
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // when the terminal closes; set up before others can see the mount
 	defer stop()
 	m, err := mount.New(dir, at, o)
 	if err != nil {
-		return cli.WithHint(err, "") // what is in use is no dataset here
+		return cli.WithHint(err, "") // a name in use is not a dataset here
 	}
 	if f.ready {
 		if err := tellReady(); err != nil {
@@ -134,17 +134,17 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		// Programs that have files open are not waited for longer than a moment.
+		// Wait only briefly for programs with open files.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		return m.Unmount(ctx)
 	}
 }
 
-// grace is how long programs have to close what they have open after an interrupt.
+// grace is how long programs may keep files open after an interrupt.
 const grace = 3 * time.Second
 
-// child is the command line of the process in the background; its names hold whatever directory it is in.
+// child returns the command line of the background process. Its paths do not depend on the working directory.
 func (f *mountFlags) child(dir, at, log string) ([]string, error) {
 	args := []string{"mount", "--ready", "--format", f.format, "--fill", f.fill, "--log", log}
 	for name, on := range map[string]bool{"--only-datasets": f.onlyDatasets, "--allow-other": f.allowOther, "--no-verify": f.noVerify, "--allow-missing": f.missing} {

@@ -108,7 +108,7 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	return nil
 }
 
-// options are the names of the workloads and what the flags say of them.
+// options returns the workloads and the options given by the flags.
 func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench.Options, err error) {
 	switch {
 	case f.runs < 1:
@@ -138,8 +138,8 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	return names, o, err
 }
 
-// tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. Results that were cut short are shown, but
-// not kept.
+// tell prints results, and stores them in dir unless it is "". It returns the error of their run. Incomplete results are printed
+// but not stored.
 func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()

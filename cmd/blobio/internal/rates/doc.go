@@ -1,2 +1,2 @@
-// Package rates holds replay and bench: cases that are written, and how fast.
+// Package rates has the verbs replay and bench, which write cases and measure rates.
 package rates

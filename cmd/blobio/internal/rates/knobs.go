@@ -12,13 +12,13 @@ import (
 	"blobio/internal/cli"
 )
 
-// knobFlags are the options of the library's writers and readers as flags.
+// knobFlags are flags for the options of the library's writers and readers.
 type knobFlags struct{ list []knobFlag }
 
-// knobFlag is the value of one of them.
+// knobFlag is the value of one flag.
 type knobFlag struct {
 	bench.Knob
-	text  string // as Knob.Set takes it
+	text  string // in the format of Knob.Set
 	given *pflag.Flag
 }
 
@@ -41,7 +41,7 @@ func (v *knobFlag) Set(s string) (err error) {
 	return err
 }
 
-// knobText is what a user writes, as Knob.Set takes it.
+// knobText converts a user's text to the format of Knob.Set.
 func knobText(k *bench.Knob, s string) (string, error) {
 	switch k.Kind {
 	case bench.SizeKnob:
@@ -55,7 +55,7 @@ func knobText(k *bench.Knob, s string) (string, error) {
 	return s, nil
 }
 
-// add adds the flags that cmd does not have yet.
+// add adds the flags that cmd lacks.
 func (f *knobFlags) add(cmd *cobra.Command) {
 	for _, k := range bench.Knobs() {
 		f.list = append(f.list, knobFlag{Knob: k, text: k.Def})
@@ -75,7 +75,7 @@ func (f *knobFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// set sets the options that these flags are.
+// set sets the options from the flags.
 func (f *knobFlags) set(cmd *cobra.Command, w *blob.Options, r *blob.OpenOptions) error {
 	s := bench.Settings{Write: *w, Read: *r}
 	for i := range f.list {

@@ -107,7 +107,7 @@ Under mpirun or srun (blobio-mpi) each process is a rank.`,
 	return cmd
 }
 
-// histories are the names of single histories that are not cases as well.
+// histories returns the names of single histories that are not also cases.
 func histories() (out []string) {
 	for _, n := range e3smcases.Names() {
 		if strings.Contains(n, "_") {
@@ -117,7 +117,7 @@ func histories() (out []string) {
 	return out
 }
 
-// options translates the flags.
+// options returns the options given by the flags.
 func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOptions, err error) {
 	letter, _, single := strings.Cut(f.caseName, "_")
 	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Async: f.async, Float: f.float,
@@ -217,7 +217,7 @@ func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map
 			return nil, cli.Usagef("--ranks %d, want a positive number", ranks)
 		}
 	}
-	f.maps.Coalesce = true // E3SM-IO's bytes
+	f.maps.Coalesce = true // the same bytes as E3SM-IO
 	return f.maps.Load(ranks)
 }
 
@@ -274,7 +274,7 @@ func (f *replayFlags) run(cmd *cobra.Command, e *cli.Env) (err error) {
 	return nil
 }
 
-// makeDir makes the directory of the files, and returns its name.
+// makeDir makes the directory for the files, and returns its name.
 func (f *replayFlags) makeDir(ctx context.Context, e *cli.Env) (string, error) {
 	if e.Procs != nil && f.out == "" {
 		node, err := e.Comm().SplitNode(ctx)

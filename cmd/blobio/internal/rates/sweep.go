@@ -117,7 +117,7 @@ With --plan, JSON is {points, left_out, runs, bytes, largest, written}.`,
 	return cmd
 }
 
-// options translates the flags.
+// options reads the flags.
 func (f *sweepFlags) options(e *cli.Env) (err error) {
 	p := &f.o.Plan
 	p.Axes, p.Maps = map[string][]string{}, map[string]bench.MapSource{}
@@ -152,7 +152,7 @@ func (f *sweepFlags) options(e *cli.Env) (err error) {
 			return cli.Usagef("--map %q, want a case and a file, as F=map.nc", m)
 		}
 		src := p.Maps[letter]
-		src.Files = append(src.Files, name) // several: .dat files
+		src.Files = append(src.Files, name) // several .dat files
 		p.Maps[letter] = src
 	}
 	s := p.Sizes

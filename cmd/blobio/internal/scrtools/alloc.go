@@ -10,10 +10,10 @@ import (
 	"blobio/internal/scr/runloop"
 )
 
-// scrAlloc is an allocation, and what flags say of it.
+// scrAlloc is an allocation with its flags.
 type scrAlloc struct {
 	runloop.AllocationOptions
-	*runloop.Allocation // after load
+	*runloop.Allocation // set by load
 }
 
 func (a *scrAlloc) flags(cmd *cobra.Command) {
@@ -27,7 +27,7 @@ func (a *scrAlloc) flags(cmd *cobra.Command) {
 	a.settings(cmd)
 }
 
-// settings are the flags that one node has, too.
+// settings adds the flags that also apply to a single node.
 func (a *scrAlloc) settings(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&a.Prefix, "prefix", "", "prefix `DIR` (default: $SCR_PREFIX, else the working directory)")
@@ -35,7 +35,7 @@ func (a *scrAlloc) settings(cmd *cobra.Command) {
 	fl.StringArrayVarP(&a.Set, "set", "s", nil, "set a parameter like the environment does: -s SCR_COPY_TYPE=PARTNER")
 }
 
-// load finds out all about the allocation. local says that the launcher starts processes on this host.
+// load determines the allocation. local means that the launcher starts processes on this host.
 func (a *scrAlloc) load(local bool) (err error) {
 	a.OneHost = local
 	if a.Allocation, err = runloop.FindAllocation(a.AllocationOptions); errors.Is(err, fault.ErrUsage) {
@@ -44,7 +44,7 @@ func (a *scrAlloc) load(local bool) (err error) {
 	return err
 }
 
-// testNames are the names of the tests.
+// testNames returns the names of the tests.
 func testNames(c *runloop.Checker) (out []string) {
 	for _, t := range c.Tests {
 		out = append(out, t.Name)

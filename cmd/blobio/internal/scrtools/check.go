@@ -59,7 +59,7 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 		return cli.Usagef("--cache needs --control")
 	}
 	var looks []func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]
-	var all [][]*scrChecked // by look
+	var all [][]*scrChecked // index: check
 	if len(args) > 0 || len(f.control) == 0 {
 		d, err := scrPrefix(args)
 		if err != nil {
@@ -91,7 +91,7 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 	return nil
 }
 
-// check looks at a prefix directory or at nodes, and prints what is found of each.
+// check runs the checks and prints the findings of each prefix directory or node.
 func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]) error {
 	p := e.NewProgress()
 	defer func() { p.End() }()
@@ -117,7 +117,7 @@ func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrche
 	return nil
 }
 
-// scrChecked is what was found in a prefix directory or on a node.
+// scrChecked holds the findings of a prefix directory or a node.
 type scrChecked struct {
 	Path     string `json:"path"`
 	Datasets int    `json:"datasets"`

@@ -71,7 +71,7 @@ In JSON, list, capacity and write are the errors of the tests. A size of -1 is u
 	return cmd
 }
 
-// sizeOr writes a size; one below least is not known, or not said.
+// sizeOr formats a size, or "-" for an unknown size, which is below least.
 func sizeOr(n, least int64) string {
 	if n < least {
 		return "-"
@@ -79,7 +79,7 @@ func sizeOr(n, least int64) string {
 	return cli.HumanBytes(n)
 }
 
-// checkDirs are the directories to look at.
+// checkDirs returns the directories to check.
 func (a *scrAlloc) checkDirs(dirs []string) (out []config.Capacity, err error) {
 	if len(dirs) == 0 {
 		if err := a.load(true); err != nil {

@@ -52,7 +52,7 @@ With a flag, JSON has only the selected datasets. For --nodes, JSON is {prefix, 
 	return cmd
 }
 
-// scrFlushRow is a dataset of the flush file, as JSON has it.
+// scrFlushRow describes a dataset of the flush file for JSON.
 type scrFlushRow struct {
 	ID         int      `json:"id"`
 	Name       string   `json:"name"`
@@ -134,7 +134,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	return nil
 }
 
-// printNodes prints how many nodes the last run had.
+// printNodes prints the number of nodes of the last run.
 func (f *scrFlushFlags) printNodes(e *cli.Env, d *prefixdir.Dir) error {
 	n, ok, err := d.Nodes.Read()
 	if err != nil {
@@ -155,7 +155,7 @@ func (f *scrFlushFlags) printNodes(e *cli.Env, d *prefixdir.Dir) error {
 	return nil
 }
 
-// scrLocations names where a dataset is, in the words of the flush file.
+// scrLocations returns the locations of a dataset, in the words of the flush file.
 func scrLocations(at prefixdir.Location) []string {
 	all := []string{}
 	for _, l := range []struct {

@@ -21,10 +21,10 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// reasonHalted is the reason that --immediate writes.
+// reasonHalted is the reason written by --immediate.
 const reasonHalted = "JOB_HALTED"
 
-// scrHaltWords are the conditions, as --unset has them.
+// scrHaltWords are the condition names for --unset.
 var scrHaltWords = []string{"checkpoints", "before", "after", "seconds", "reason"}
 
 type scrHaltFlags struct {
@@ -87,7 +87,7 @@ Times in JSON are seconds since 1970, or null if not set. halt is true if a cond
 	return cmd
 }
 
-// scrHaltDesc is the halt file, as JSON has it.
+// scrHaltDesc describes the halt file for JSON.
 type scrHaltDesc struct {
 	Prefix          string  `json:"prefix"`
 	CheckpointsLeft *int64  `json:"checkpoints_left"`
@@ -100,7 +100,7 @@ type scrHaltDesc struct {
 	Note            string  `json:"note,omitempty"`
 }
 
-// check makes sense of the flags: what is to be done with the conditions, nil if nothing.
+// check interprets the flags. It returns a function that changes the conditions, or nil if nothing changes.
 func (f *scrHaltFlags) check(cmd *cobra.Command, now time.Time) (func(h *cadence.Halt), error) {
 	set := cmd.Flags().Changed
 	var edits []func(h *cadence.Halt)
@@ -234,12 +234,12 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	return nil
 }
 
-// change changes the halt file. A file that a crash damaged does not stop it.
+// change changes the halt file, even one damaged by a crash.
 func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir, edit func(h *cadence.Halt)) error {
 	if _, err := vfs.OS.Stat(d.File("halt.scr")); errors.Is(err, fs.ErrNotExist) {
 		var h cadence.Halt
 		if edit(&h); h == (cadence.Halt{}) {
-			return nil // no file is made to take something back in it
+			return nil // do not create a file only to remove a condition
 		}
 	}
 	_, lost := d.Halt.Read(ctx)
@@ -253,7 +253,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 	return nil
 }
 
-// scrLockHint says what to do where files cannot be locked.
+// scrLockHint adds advice if files cannot be locked.
 func scrLockHint(err error) error {
 	if errors.Is(err, kvtree.ErrNoLocks) {
 		return cli.WithHint(err, "changing the halt file needs a file system with flock; check the mount options")
@@ -261,7 +261,7 @@ func scrLockHint(err error) error {
 	return err
 }
 
-// scrLimits are the conditions, with what the parameters say of the allocation.
+// scrLimits returns the conditions, with the limits of the allocation from the parameters.
 func scrLimits(prefix string, h cadence.Halt, another bool) (cadence.Limits, error) {
 	l := cadence.Limits{Halt: h, RunLoop: another}
 	p, err := config.Load(config.Sources{Environ: append(os.Environ(), "SCR_PREFIX="+prefix), SystemFile: config.DefaultSystemFile})
@@ -327,7 +327,7 @@ func printHalt(e *cli.Env, h cadence.Halt, l cadence.Limits, v cadence.Verdict, 
 	}
 }
 
-// scrAway says how far a time is from now.
+// scrAway describes the distance between a time and now.
 func scrAway(at, now time.Time) string {
 	if d := at.Sub(now).Round(time.Second); d > 0 {
 		return "in " + cli.SpanText(d)

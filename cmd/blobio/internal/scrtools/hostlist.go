@@ -104,7 +104,7 @@ func (f *scrHostlistFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	return f.print(e, hosts)
 }
 
-// pair combines two lists that are given as A:B.
+// pair combines two lists given as A:B.
 func (f *scrHostlistFlags) pair(name, text string, do func(a, b []string) []string) ([]string, error) {
 	left, right, ok := strings.Cut(text, ":")
 	if !ok || strings.Contains(right, ":") {
@@ -121,10 +121,10 @@ func (f *scrHostlistFlags) pair(name, text string, do func(a, b []string) []stri
 	return do(a, b), nil
 }
 
-// maxHostText caps what is read from standard input.
+// maxHostText limits the bytes read from standard input.
 const maxHostText = 64 << 20
 
-// readHosts are the hosts of the arguments, or of standard input.
+// readHosts returns the hosts from the arguments or standard input.
 func readHosts(cmd *cobra.Command, args []string) (hosts []string, err error) {
 	if len(args) == 0 {
 		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
@@ -183,7 +183,7 @@ func (f *scrHostlistFlags) print(e *cli.Env, hosts []string) error {
 		return e.PrintJSON(map[string]any{"compressed": hostlist.Compress(hosts), "count": len(hosts), "hosts": append([]string{}, hosts...)})
 	case f.count:
 		fmt.Fprintln(e.Out, len(hosts))
-	case len(hosts) == 0: // nothing, not an empty line
+	case len(hosts) == 0: // print nothing instead of an empty line
 	case f.expand:
 		fmt.Fprintln(e.Out, strings.Join(hosts, f.sep))
 	default:

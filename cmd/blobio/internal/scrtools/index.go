@@ -19,7 +19,7 @@ type scrIndexFlags struct {
 	add, drop, del, current, after string
 }
 
-// scrIndexVerbs are the flags that exclude each other.
+// scrIndexVerbs are flags that exclude each other.
 var scrIndexVerbs = []string{"add", "drop", "delete", "current", "drop-after", "rebuild"}
 
 func newScrIndex(e *cli.Env) *cobra.Command {
@@ -92,7 +92,7 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	return f.print(e, d)
 }
 
-// scrIndexRow is a dataset, as JSON has it.
+// scrIndexRow describes a dataset for JSON.
 type scrIndexRow struct {
 	ID         int      `json:"id"`
 	Name       string   `json:"name"`
@@ -109,7 +109,7 @@ type scrIndexRow struct {
 	Fetched    []string `json:"fetched"`
 	Failed     string   `json:"failed,omitempty"`
 	TakenBy    int      `json:"taken_by,omitempty"`
-	Gone       string   `json:"gone,omitempty"` // what is missing or damaged
+	Gone       string   `json:"gone,omitempty"` // missing or damaged parts
 	User       string   `json:"user,omitempty"`
 	Job        string   `json:"job,omitempty"`
 }
@@ -119,7 +119,7 @@ type scrLostRow struct {
 	Name string `json:"name"`
 }
 
-// scrSound is what is wrong with datasets that the index calls complete, by name.
+// scrSound holds the faults, by name, of datasets that the index lists as complete.
 type scrSound struct {
 	taken map[string]*prefixdir.Taken
 	gone  map[string]error
@@ -148,7 +148,7 @@ func newScrSound(d *prefixdir.Dir, x *prefixdir.Index) (*scrSound, error) {
 	return s, nil
 }
 
-// next is the name of the dataset that the next run starts from, if the index says one: "" if it says none, or none is sound.
+// next returns the name of the dataset for the next run, if the index has one. "" means that it has none, or that none is sound.
 func (s *scrSound) next(x *prefixdir.Index) string {
 	if x.Current() == "" {
 		return ""
@@ -171,7 +171,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 		return err
 	}
 	if errors.Is(damaged, fs.ErrNotExist) && x.Len() == 0 {
-		rebuilt = false // there is nothing that it could list
+		rebuilt = false // no datasets to list
 	}
 	damage := ""
 	if rebuilt && damaged != nil {

@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// named is the error of a dataset that may not be there.
+// named returns the error of a dataset that may not exist.
 func named(err error) error {
 	if errors.Is(err, fault.ErrMissing) {
 		return cli.WithHint(err, "scr index lists all datasets")
@@ -18,7 +18,7 @@ func named(err error) error {
 	return err
 }
 
-// scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
+// scrFilesKnown returns an error if the map of a dataset is damaged, because the files to remove are then unknown.
 func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
 	at, err := d.Datasets.Locate(en)
 	if err != nil {
@@ -32,7 +32,7 @@ func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
 	return nil
 }
 
-// indexChange is a change of the index: a dataset, named by a word, and where the answer goes.
+// indexChange is a change of the index: a dataset given by a word, and the destination of the answer.
 type indexChange struct {
 	dir  *prefixdir.Dir
 	word string
@@ -129,7 +129,7 @@ func (c *indexChange) current(ctx context.Context) error {
 	return nil
 }
 
-// startable is an error if no run can start from a dataset.
+// startable returns an error if no run can start from a dataset.
 func (c *indexChange) startable(en prefixdir.Entry) error {
 	cannot := func(why any) error {
 		return fmt.Errorf("no run can start from dataset %d %s, which is %v", en.ID, clean(en.Name), why)

@@ -55,7 +55,7 @@ Times in JSON are in seconds. runs, failures, checkpoints and lasted come from t
 	return cmd
 }
 
-// spanValue is a flag of a time that is not negative.
+// spanValue is a flag value that is a non-negative duration.
 type spanValue struct{ p *time.Duration }
 
 func (v spanValue) String() string {
@@ -70,7 +70,7 @@ func (v spanValue) Set(s string) (err error) {
 	return err
 }
 
-// paceRow is an interval, as JSON has it.
+// paceRow describes an interval for JSON.
 type paceRow struct {
 	Method  string  `json:"method"`
 	Seconds float64 `json:"seconds"`
@@ -83,11 +83,11 @@ func span(s float64) time.Duration {
 	return time.Duration(s * 1e9)
 }
 
-// paceLog is what a log says.
+// paceLog holds the measurements from a log.
 type paceLog struct {
 	name       string
 	stats      runlog.Stats
-	skipped    int // lines that make no sense
+	skipped    int // number of invalid lines
 	cost, mtbf time.Duration
 	costErr    error
 	mtbfErr    error
@@ -107,7 +107,7 @@ func readPaceLog(name string) (*paceLog, error) {
 	return p, nil
 }
 
-// source finds the log, if one is wanted.
+// source finds the log, if one is needed.
 func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, error) {
 	given := cmd.Flags().Changed
 	switch {
@@ -171,7 +171,7 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	return nil
 }
 
-// noFailure is the mean time between failures, or why it is not known.
+// noFailure returns the mean time between failures, or an error that says why it is unknown.
 func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {

@@ -60,11 +60,11 @@ parameter).`,
 	return cmd
 }
 
-// scrParam is a parameter, as JSON has it.
+// scrParam describes a parameter for JSON.
 type scrParam struct {
 	Name    string   `json:"name"`
 	Value   string   `json:"value"`
-	Set     bool     `json:"set"` // by anything but the default
+	Set     bool     `json:"set"` // set explicitly, not a default
 	Source  string   `json:"source"`
 	File    string   `json:"file,omitempty"`
 	Line    int      `json:"line,omitempty"`
@@ -75,7 +75,7 @@ type scrParam struct {
 	Help    string   `json:"help"`
 }
 
-// scrConfLine is a line of stores, groups or descriptors, as JSON has it.
+// scrConfLine is a line of stores, groups or descriptors for JSON.
 type scrConfLine struct {
 	Line   string `json:"line"`
 	Source string `json:"source"`
@@ -108,7 +108,7 @@ func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 	if err := set.Check(); err != nil {
 		e.Code = cli.Findings
 		for _, l := range strings.Split(err.Error(), "\n") {
-			if x := cli.ErrorText(errors.New(l)); !slices.Contains(faults, x) { // a descriptor may have it, too
+			if x := cli.ErrorText(errors.New(l)); !slices.Contains(faults, x) { // a descriptor may have the same error
 				faults = append(faults, x)
 			}
 		}
@@ -153,7 +153,7 @@ func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 	return nil
 }
 
-// choose makes the rows of the settings that are asked for.
+// choose makes the rows of the requested settings.
 func (f *scrParamsFlags) choose(all []config.Setting, names []string) ([]scrParam, error) {
 	match := make([]string, len(names))
 	for i, n := range names {
@@ -182,7 +182,7 @@ func (f *scrParamsFlags) choose(all []config.Setting, names []string) ([]scrPara
 	return rows, nil
 }
 
-// by says where a parameter was set.
+// by returns where a parameter was set.
 func (r scrParam) by() string {
 	if r.File != "" {
 		return fmt.Sprintf("%s:%d", r.File, r.Line)
@@ -221,7 +221,7 @@ func (f *scrParamsFlags) printLong(e *cli.Env, rows []scrParam) {
 	}
 }
 
-// scrConfLines are the lines of stores, groups and descriptors that are in effect.
+// scrConfLines returns the effective lines of stores, groups and descriptors.
 func scrConfLines(set *config.Set) []scrConfLine {
 	lines := []scrConfLine{}
 	for _, key := range []string{"GROUPS", "STORE", "CKPT", "CNTLDIR", "CACHEDIR", "CACHE"} {

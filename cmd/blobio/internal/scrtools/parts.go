@@ -12,13 +12,13 @@ import (
 	"blobio/internal/scr/runloop"
 )
 
-// The parts of the loop, as --only has them.
+// The parts of the loop, by their names for --only.
 const (
 	onlyPrerun  = "prerun"
 	onlyPostrun = "postrun"
 )
 
-// part carries out one part of the loop, for scripts that start the program themselves.
+// part runs one part of the loop, for scripts that start the program themselves.
 func (f *scrRunFlags) part(ctx context.Context, e *cli.Env) error {
 	if err := f.load(false); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (f *scrRunFlags) prerun(ctx context.Context, e *cli.Env) error {
 	return nil
 }
 
-// postrun saves what is only in the caches of the nodes that are up.
+// postrun saves data that only caches of live nodes hold.
 func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 	if f.Reach == nil {
 		return cli.Usagef("--remote none gives no access to nodes, so their datasets cannot be saved")
@@ -81,7 +81,7 @@ func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 		return err
 	}
 	up := hostlist.Diff(f.Source.Nodes, checker.DownNodes())
-	if len(up) == 0 && len(t.down) > 0 { // the reasons would be lost with the error
+	if len(up) == 0 && len(t.down) > 0 { // the error would lose the reasons
 		more := ""
 		if n := len(t.down) - 1; n > 0 {
 			more = fmt.Sprintf("; and %d more", n)
@@ -103,7 +103,7 @@ func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 	return err
 }
 
-// tested is what node tests found.
+// tested holds the results of node tests.
 type tested struct {
 	nodes   []string
 	down    []runloop.Down
@@ -139,7 +139,7 @@ func (t *tested) print(e *cli.Env) {
 	fmt.Fprintln(e.Out)
 }
 
-// missing are the commands that a run needs and that are not installed here.
+// missing returns the commands that a run needs but that are not installed.
 func (f *scrRunFlags) missing(launcher runloop.Launcher) []string {
 	out := []string{}
 	need := func(name string) {

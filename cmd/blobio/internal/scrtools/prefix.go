@@ -22,7 +22,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// scrPrefix opens the prefix directory that the arguments name, or the environment.
+// scrPrefix opens the prefix directory given by the arguments or the environment.
 func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	path := cmp.Or(append(args, os.Getenv("SCR_PREFIX"), ".")...)
 	if err := runloop.NeedDir(path); err != nil {
@@ -45,7 +45,7 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	return nil, cli.WithHint(fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint)
 }
 
-// onlyOne demands that at most one of some flags is given, and returns it.
+// onlyOne returns which of some flags is given, and an error if there are several.
 func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	for _, n := range names {
 		if !cmd.Flags().Changed(n) {
@@ -59,8 +59,8 @@ func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	return given, nil
 }
 
-// scrTime reads a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, hh:mm (the
-// next), seconds since 1970, now, or +2h30m (+600: seconds) from now.
+// scrTime parses a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, hh:mm (the next), seconds since 1970, now, or +2h30m
+// (+600: seconds) from now.
 func scrTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
@@ -85,7 +85,7 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	if t, err := time.Parse("15:04", s); err == nil { // the next
+	if t, err := time.Parse("15:04", s); err == nil { // the next such time
 		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, time.Local)
 		if at.Before(now) {
 			at = at.AddDate(0, 0, 1)
@@ -95,7 +95,7 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("time %q, want 2026-11-21T18:00:00, 18:00, +2h30m, or seconds since 1970", s)
 }
 
-// scrStamp writes a time as the index does; nothing if it is not known.
+// scrStamp formats a time as in the index, or returns "" if it is unknown.
 func scrStamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -103,7 +103,7 @@ func scrStamp(t time.Time) string {
 	return t.Local().Format("2006-01-02T15:04:05")
 }
 
-// clean makes a name from a file fit for a line of a terminal.
+// clean makes a name from a file safe for a line of a terminal.
 func clean(s string) string { return fault.Quoted(s) }
 
 func isDir(path string) bool {
@@ -116,17 +116,17 @@ func has(dir, name string) bool {
 	return err == nil
 }
 
-// KnowsPrefix says that a path is a prefix directory.
+// KnowsPrefix reports whether a path is a prefix directory.
 func KnowsPrefix(path string) bool {
 	return isDir(filepath.Join(path, prefixdir.MetaDir)) && !has(filepath.Join(path, prefixdir.MetaDir), "filemap_0") || isDir(path) && has(path, "index.scr")
 }
 
-// KnowsControl says that a path is the control directory of a node, which lists what is in its caches.
+// KnowsControl reports whether a path is the control directory of a node, which lists the content of its caches.
 func KnowsControl(path string) bool {
 	return isDir(path) && (has(path, cachedir.CatalogName) || has(path, cachedir.MasterName))
 }
 
-// KnowsTree says that a path is a key/value file, such as the header of a file of redset; a damaged one is one, too.
+// KnowsTree reports whether a path is a key/value file, damaged or not, such as the header of a redset file.
 func KnowsTree(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() < 4 {
 		return false

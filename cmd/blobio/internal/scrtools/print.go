@@ -50,7 +50,7 @@ In JSON, a value is a key with an empty object: "SIZE": {"1024": {}}.`,
 	return cmd
 }
 
-// scrPrinted is a key/value file, as JSON has it.
+// scrPrinted describes a key/value file for JSON.
 type scrPrinted struct {
 	Path    string    `json:"path"`
 	Bytes   int64     `json:"bytes"`
@@ -107,7 +107,7 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 	return nil
 }
 
-// readTree reads the record that a file begins with, and returns the size of the file.
+// readTree reads the record at the start of a file, and returns the size of the file.
 func readTree(path string) (*kvtree.Record, int64, error) {
 	info, err := vfs.OS.Stat(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func readTree(path string) (*kvtree.Record, int64, error) {
 	return rec, info.Size(), err
 }
 
-// isTreeDamage says that an error is about the content of a key/value file.
+// isTreeDamage reports whether an error is about the content of a key/value file.
 func isTreeDamage(err error) bool {
 	var fe *kvtree.FormatError
 	return errors.As(err, &fe) && !errors.Is(err, kvtree.ErrNotFormat)
@@ -163,7 +163,7 @@ func (f *scrPrintFlags) print(e *cli.Env, p scrPrinted, rec *kvtree.Record, head
 	return kvtree.Print(t, e.Out, 0, form)
 }
 
-// plainKeys says that all keys can be printed as they are.
+// plainKeys reports whether all keys can be printed unchanged.
 func plainKeys(t *kvtree.Tree) bool {
 	for key, sub := range t.All() {
 		if clean(key) != key || !plainKeys(sub) {
@@ -173,12 +173,12 @@ func plainKeys(t *kvtree.Tree) bool {
 	return true
 }
 
-// quoteKeys returns the tree with the other keys in quotes, so that they differ from all plain ones that do not begin with a
-// quote; of two keys that look the same then, both are below one.
+// quoteKeys returns the tree with all other keys in quotes. Quoted keys differ from all plain keys that do not begin with a
+// quote. Keys that become equal are merged.
 func quoteKeys(t *kvtree.Tree) *kvtree.Tree {
 	out := kvtree.New()
 	keys := t.Keys()
-	for i := len(keys) - 1; i >= 0; i-- { // what is set becomes the head
+	for i := len(keys) - 1; i >= 0; i-- { // each new entry becomes the head
 		sub := quoteKeys(t.Get(keys[i]))
 		if was := out.Get(clean(keys[i])); was != nil {
 			was.Merge(sub)
@@ -189,7 +189,7 @@ func quoteKeys(t *kvtree.Tree) *kvtree.Tree {
 	return out
 }
 
-// jsonTree writes a tree as objects in objects, in its order.
+// jsonTree marshals a tree as nested objects in its own order.
 type jsonTree kvtree.Tree
 
 func (t *jsonTree) MarshalJSON() ([]byte, error) {

@@ -92,12 +92,12 @@ With -n, each element of JSON is {id, name, ranks, files, bytes, indexed, verifi
 	return cmd
 }
 
-// scrRebuilt is a dataset that was rebuilt, or not.
+// scrRebuilt describes the rebuild of a dataset.
 type scrRebuilt struct {
 	ID       int      `json:"id"`
 	Name     string   `json:"name"`
 	OK       bool     `json:"ok"`
-	Safe     bool     `json:"safe"` // it was complete before
+	Safe     bool     `json:"safe"` // the dataset was already complete
 	Ranks    int      `json:"ranks"`
 	Files    int64    `json:"files"`
 	Bytes    int64    `json:"bytes"`
@@ -120,7 +120,7 @@ func rebuiltOf(e *cli.Env, id int, res *salvage.Result, err error) scrRebuilt {
 	return r
 }
 
-// String says in a line what became of the dataset.
+// String describes the result in a line.
 func (r scrRebuilt) String() string {
 	switch {
 	case !r.OK:

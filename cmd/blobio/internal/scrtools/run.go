@@ -103,7 +103,7 @@ rebuild], "current", "checkpoint", "failed": [{node, id, error}]}.`,
 	}
 	f.scrAlloc.flags(cmd)
 	fl := cmd.Flags()
-	fl.SetInterspersed(false) // what follows the program is its own
+	fl.SetInterspersed(false) // flags after the program belong to the program
 	fl.StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun (repeatable)")
 	fl.IntVarP(&f.use, "use", "u", 0, "number of nodes of a run; the others are spares (default: --min-nodes)")
@@ -199,7 +199,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	if o.Watchdog != nil {
 		o.Watchdog.Beat = runloop.FileBeat(f.Dir, f.heartbeat...)
 	}
-	e.Stderr = runloop.OneWriter(e.Stderr) // the loop and the program both write to it
+	e.Stderr = runloop.OneWriter(e.Stderr) // the loop and the program both write to stderr
 	for _, n := range f.Params.Notes() {
 		fmt.Fprintf(e.Stderr, "scr run: note: %s\n", clean(n.String()))
 	}
@@ -218,7 +218,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	if f.dryRun {
 		return f.plan(ctx, e, &o)
 	}
-	// The loop goes on, and its watchdog, if nobody reads what it says.
+	// The loop and its watchdog go on without a reader of their messages.
 	cli.OutliveReaders()
 	said := diary.New(e.Stderr, func() string { return "scr run: " })
 	defer said.Flush()
@@ -240,10 +240,10 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	return f.loop(ctx, e, o)
 }
 
-// launchEnv is the environment of the program: what --set says counts for it, too.
+// launchEnv returns the environment of the program, including --set.
 func launchEnv(set []string) []string { return runloop.LastEnv(append(os.Environ(), set...)) }
 
-// checkUse says in words of the command line what the loop would refuse.
+// checkUse returns errors that the loop would return, in terms of the command line.
 func checkUse(o *runloop.Options) error {
 	switch n := len(o.Nodes); {
 	case o.Use > n:
@@ -254,7 +254,7 @@ func checkUse(o *runloop.Options) error {
 	return nil
 }
 
-// loop makes the runs.
+// loop runs the program repeatedly.
 func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) error {
 	log, err := f.Log()
 	if err != nil {
@@ -275,7 +275,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 	hurry, stop := secondSignal(ctx)
 	defer stop()
 	o.Hurry = hurry
-	e.Out.Flush() // the program writes beside it
+	e.Out.Flush() // the program writes to the same output
 	rep, err := runloop.Run(ctx, o)
 	if err != nil {
 		return err
@@ -292,7 +292,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 	return nil
 }
 
-// launchFailed says why the first run could not be started.
+// launchFailed returns the reason why the first run could not start.
 func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
 	if errors.Is(rep.Err, exec.ErrNotFound) || errors.Is(rep.Err, fs.ErrNotExist) {
 		what := "is " + l.Name() + " loaded, and does the program exist?"
@@ -304,8 +304,8 @@ func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
 	return rep.Err
 }
 
-// secondSignal returns a channel that is closed by a signal that comes after ctx was ended by one. main gives up its
-// handling of signals then, so that this one would end the process and leave the program alone.
+// secondSignal returns a channel that a signal closes after another signal has ended ctx. By then main no longer handles signals,
+// so the second signal would end this process and leave the program running.
 func secondSignal(ctx context.Context) (<-chan struct{}, func()) {
 	sig := make(chan os.Signal, 4)
 	hurry, quit, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -317,7 +317,7 @@ func secondSignal(ctx context.Context) (<-chan struct{}, func()) {
 			case <-quit:
 				return
 			case <-sig:
-				if n == 1 { // the first one is in ctx
+				if n == 1 { // the first signal has ended ctx
 					close(hurry)
 				}
 			}
@@ -326,7 +326,7 @@ func secondSignal(ctx context.Context) (<-chan struct{}, func()) {
 	return hurry, func() { signal.Stop(sig); close(quit); <-done }
 }
 
-// scrPlan is what a dry run prints.
+// scrPlan is the output of a dry run.
 type scrPlan struct {
 	Nodes    []string          `json:"nodes"`
 	From     string            `json:"from"`
@@ -336,7 +336,7 @@ type scrPlan struct {
 	Skipped  []runloop.Skipped `json:"skipped"`
 	Down     []runloop.Down    `json:"down"`
 	Needs    int               `json:"needs"`
-	Use      []string          `json:"use"` // nil: too few are up
+	Use      []string          `json:"use"` // nil: too few nodes are up
 	Spare    []string          `json:"spare"`
 	Runs     int               `json:"runs"`
 	Command  [][]string        `json:"command"`
@@ -354,7 +354,7 @@ func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) 
 	p.Down, p.Skipped = append(p.Down, down...), append(p.Skipped, skipped...)
 	up := hostlist.Diff(o.Nodes, o.Checker.DownNodes())
 	p.Needs = o.MinNodes
-	if p.Needs == 0 { // the nodes file is of an earlier allocation: a run would remove it
+	if p.Needs == 0 { // the nodes file is from an earlier allocation: a run would remove it
 		p.Needs = len(o.Nodes)
 		if o.Use > 0 {
 			p.Needs = o.Use

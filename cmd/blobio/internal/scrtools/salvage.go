@@ -14,7 +14,7 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// scrSaved are the flags of the verbs that work on what was scavenged.
+// scrSaved are the flags of the verbs for scavenged datasets.
 type scrSaved struct {
 	id     int
 	was    string
@@ -35,7 +35,7 @@ func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
 	return scrPrefix(args)
 }
 
-// ids are the datasets that were scavenged, or the one that is asked for.
+// ids returns the scavenged datasets, or the requested one.
 func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 	ids, err := salvage.Datasets(d)
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
-// salvageText says an error of a dataset in one line.
+// salvageText returns a dataset's error in one line.
 func salvageText(err error) string {
 	text := cli.ErrorText(err)
 	if errors.Is(err, salvage.ErrOutside) {
@@ -59,32 +59,32 @@ func salvageText(err error) string {
 	return text
 }
 
-// scrOtherName is what is wrong, most of the time, where a cache seems to be empty.
+// scrOtherName is advice for the most common cause of an apparently empty cache.
 const scrOtherName = "scr check --control lists the contents; if the directory had another name on the node, use --control THERE=HERE"
 
-// scrLack is what is missing of a rank.
+// scrLack describes the missing data of a rank.
 type scrLack struct {
 	Rank int    `json:"rank"`
 	What string `json:"what"`
 }
 
-// scrScanned is a dataset that was scanned.
+// scrScanned describes a scanned dataset.
 type scrScanned struct {
 	ID       int       `json:"id"`
 	Name     string    `json:"name"`
 	Ranks    int       `json:"ranks"`
 	Files    int       `json:"files"`
 	Bytes    int64     `json:"bytes"`
-	Indexed  bool      `json:"indexed"` // complete in the index
+	Indexed  bool      `json:"indexed"` // complete according to the index
 	Verified bool      `json:"verified"`
 	Missing  []scrLack `json:"missing"`
 	Invalid  []string  `json:"invalid"`
 	Unread   []string  `json:"unread"`
 
-	outside bool // files have names outside of the prefix directory
+	outside bool // files have names outside the prefix directory
 }
 
-// scannedOf is what was found of a dataset. x is the index.
+// scannedOf describes the scan of a dataset. x is the index.
 func scannedOf(x *prefixdir.Index, id int, s *salvage.Scan, rep salvage.Report) scrScanned {
 	row := scrScanned{outside: s.Outside, ID: id, Name: s.Dataset.Name, Ranks: s.Size, Verified: rep.Verified, Missing: []scrLack{}, Invalid: append([]string{}, rep.Invalid...), Unread: append([]string{}, s.Unread...)}
 	if en, ok := x.Entry(s.Dataset.Name); ok && en.ID == id {
@@ -104,7 +104,7 @@ func scannedOf(x *prefixdir.Index, id int, s *salvage.Scan, rep salvage.Report) 
 	return row
 }
 
-// scan lists what was scavenged, and what is missing. Nothing is changed.
+// scan lists scavenged and missing data. It changes nothing.
 func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids []int, quick bool) error {
 	x, _, _, err := d.Index.Load()
 	if err != nil {

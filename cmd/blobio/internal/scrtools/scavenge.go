@@ -72,7 +72,7 @@ ranks: [{rank, map, files, bytes, lost: {...}}]}]}.`,
 	return cmd
 }
 
-// scrNodes makes nodes of the flags.
+// scrNodes makes nodes from the flags.
 func scrNodes(control, cache []string) ([]salvage.Node, error) {
 	if len(control) == 0 {
 		return nil, cli.Usagef("--control is missing, want the control directory of a node")
@@ -116,7 +116,7 @@ func scrNodes(control, cache []string) ([]salvage.Node, error) {
 	return nodes, nil
 }
 
-// scrCopied is what was copied from a node.
+// scrCopied describes the data copied from a node.
 type scrCopied struct {
 	Control string          `json:"control"`
 	Safe    bool            `json:"safe"`
@@ -177,7 +177,7 @@ func scrCopy(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 	return nil
 }
 
-// scrSave does all that follows the end of a run.
+// scrSave saves all data after the end of a run.
 func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
 	rep, err := salvage.Run(ctx, salvage.RunOptions{Prefix: d, Was: f.was, Nodes: nodes})
 	if err != nil {
@@ -199,7 +199,7 @@ func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 	return err
 }
 
-// scrSavedAll is what became of the datasets that were in caches alone.
+// scrSavedAll describes the datasets that only caches held.
 type scrSavedAll struct {
 	rep    *salvage.RunReport
 	all    []scrRebuilt
@@ -228,7 +228,7 @@ func savedOf(e *cli.Env, rep *salvage.RunReport, nodes []string) *scrSavedAll {
 	return s
 }
 
-// json has a node under the name that place says.
+// json returns the result for JSON; place is the key for a node's name.
 func (s *scrSavedAll) json(place string) map[string]any {
 	failed := []map[string]any{}
 	for _, x := range s.failed {
@@ -237,7 +237,7 @@ func (s *scrSavedAll) json(place string) map[string]any {
 	return map[string]any{"datasets": s.all, "current": s.rep.Current, "checkpoint": s.rep.Safe, "failed": failed}
 }
 
-// lines say the same. hint follows the datasets.
+// lines returns the same as text. hint follows the datasets.
 func (s *scrSavedAll) lines(hint ...string) (out []string) {
 	for _, x := range s.failed {
 		out = append(out, fmt.Sprintf("%s: dataset %d: %s", x.node, x.id, x.text))

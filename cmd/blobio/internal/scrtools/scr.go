@@ -35,7 +35,7 @@ directory that holds .scr. The default is $SCR_PREFIX, else the working director
 	return cmd
 }
 
-// Hint says what to do about an error of the verbs of scr.
+// Hint returns advice about an error of an scr verb.
 func Hint(cmd *cobra.Command, err error) string {
 	switch {
 	case errors.Is(err, fault.ErrExist) && cli.CouldHelp(cmd, "force"):

@@ -97,7 +97,7 @@ Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not
 	return cmd
 }
 
-// check makes sense of the flags.
+// check interprets the flags.
 func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	changes := len(f.add) > 0 || f.command != ""
 	switch {
@@ -126,14 +126,15 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	return notTransfer(f.file)
 }
 
-// notTransfer says that a file is something else, which must not be made a transfer file. A damaged one may be.
+// notTransfer returns an error if a file is of another kind and must not become a transfer file. A damaged transfer file is
+// allowed.
 func notTransfer(name string) error {
 	t, err := kvtree.ReadFile(nil, name, nil)
 	switch {
 	case errors.Is(err, kvtree.ErrNotFormat):
 		return cli.WithHint(err, "not a transfer file, so the file was not changed")
 	case err != nil || t.Len() == 0:
-		return nil // it is reported, or mended, where it is used
+		return nil // its user reports or repairs it
 	}
 	for _, key := range []string{"FILES", "COMMAND", "STATE", "FLAG", "BW", "PERCENT"} {
 		if t.Get(key) != nil {
@@ -167,7 +168,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 		}
 		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Meta: true})
 	}
-	if err := transfer.MakeControl(nil, f.file); err != nil { // a run may come later
+	if err := transfer.MakeControl(nil, f.file); err != nil { // a run may start later
 		return err
 	}
 	return transfer.UpdateFile(ctx, nil, f.file, false, func(t *transfer.File) error {
@@ -203,7 +204,7 @@ func scrTransferServe(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	return err
 }
 
-// scrTransferItem is a file in a transfer file, as JSON has it.
+// scrTransferItem describes a file in a transfer file for JSON.
 type scrTransferItem struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`

@@ -1,2 +1,2 @@
-// Package server has the verb serve, which offers datasets over HTTP.
+// Package server has the verb serve, which serves datasets over HTTP.
 package server

@@ -2,5 +2,5 @@
 
 package server
 
-// othersCount reports whether the mode of a file determines who may read it.
+// othersCount reports whether file modes restrict who may read a file.
 const othersCount = true

@@ -38,7 +38,7 @@ type serveFlags struct {
 const (
 	defaultMemory = 384 << 20
 	leastMemory   = 32 << 20
-	beside        = 64 << 20 // what the program needs beside --memory
+	beside        = 64 << 20 // memory that the program needs in addition to --memory
 )
 
 // NewServe makes the verb.
@@ -148,7 +148,7 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	return s.Serve(ctx, l)
 }
 
-// reachable is an address as a client on this machine writes it.
+// reachable returns an address for a client on this machine.
 func reachable(a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
@@ -157,10 +157,10 @@ func reachable(a net.Addr) string {
 	return a.String()
 }
 
-// maxToken bounds a token, in bytes.
+// maxToken is the maximum size of a token, in bytes.
 const maxToken = 4 << 10
 
-// readToken reads the first line of a file that others must not read.
+// readToken reads the first line of a file that others must not be able to read.
 func readToken(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -189,7 +189,7 @@ func readToken(name string) (string, error) {
 	return line, nil
 }
 
-// openLog opens where the lines for requests go.
+// openLog opens the destination of request log lines.
 func (f *serveFlags) openLog(e *cli.Env) (io.WriteCloser, error) {
 	switch f.log {
 	case "":

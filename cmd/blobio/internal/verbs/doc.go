@@ -1,2 +1,2 @@
-// Package verbs is the whole command: the tree of all verbs, one process or many.
+// Package verbs assembles the whole command: the tree of all verbs, for one process or many.
 package verbs

@@ -21,15 +21,16 @@ import (
 	"blobio/internal/subfile"
 )
 
-// family is a kind of files that ls, check, dump, diff and plot know by the content.
+// family is a kind of files that ls, check, dump, diff and plot recognize by content.
 type family struct {
 	name  string
 	knows func(path string) bool
-	// verbs are the words that a verb stands for here; a flag at their end takes each path.
+	// verbs maps a verb to the family's own verb. If that ends with a flag, the flag takes each path.
 	verbs map[string]string
 }
 
-// families are asked in this order: an array with versions lies in files of FTI. A path that none of them knows is a dataset, or nothing that blobio knows.
+// families are tried in this order, since an array with versions consists of FTI files. A path outside all families is a dataset
+// or unknown to blobio.
 var families = []family{
 	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot", "convert": "amr convert"}},
 	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "convert": "versions convert"}},
@@ -42,13 +43,13 @@ var families = []family{
 	{"dataset", nil, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot", "convert": "convert", "where": "where"}},
 }
 
-// byContent are the verbs that take any path.
+// byContent are the verbs that accept any path.
 var byContent = []string{"ls", "check", "dump", "diff", "plot"}
 
-// ofDatasets are verbs that take datasets only, although other families may have a verb of this name.
+// ofDatasets are verbs that accept only datasets, although other families may have a verb with the same name.
 var ofDatasets = []string{"convert", "where"}
 
-// familyOf returns the family of a path. It does not ask families whose verb is the same as for datasets.
+// familyOf returns the family of a path. It skips families whose verb is the same as for datasets.
 func familyOf(path, verb string) *family {
 	for i := range families {
 		if f := &families[i]; f.verbs[verb] != verb && f.knows != nil && f.knows(path) {
@@ -58,9 +59,9 @@ func familyOf(path, verb string) *family {
 	return nil
 }
 
-// whatItIs says what a path is, and who reads it, if that is not the family of the command line, whose arguments it gets.
+// whatItIs describes a path and names the verb that reads it, unless the path belongs to the family of args.
 func whatItIs(path string, args []string) string {
-	own := "" // the group of verbs
+	own := "" // the verb group
 	if at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") }); at >= 0 && slices.Contains([]string{"amr", "decomp", "ff", "scr", "versions"}, args[at]) {
 		own = args[at]
 	}
@@ -99,7 +100,7 @@ func whatItIs(path string, args []string) string {
 	return "it is " + what + ": " + who
 }
 
-// route makes of a command line those that its paths want, each with the paths of one family.
+// route splits a command line into one for each family of its paths.
 func route(args []string) ([][]string, error) {
 	at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") })
 	if at < 0 {
@@ -119,9 +120,9 @@ func route(args []string) ([][]string, error) {
 	if !slices.Contains(path, true) {
 		return [][]string{args}, nil
 	}
-	several := verb == "ls" || verb == "check" // take many paths, of any kinds
+	several := verb == "ls" || verb == "check" // accept many paths, of any kinds
 	datasets := &families[len(families)-1]
-	of := make([]*family, len(rest)) // nil: a flag, or its value
+	of := make([]*family, len(rest)) // nil: a flag or its value
 	var found []*family
 	for i, s := range rest {
 		if !path[i] {
@@ -171,11 +172,11 @@ func route(args []string) ([][]string, error) {
 	return lines, nil
 }
 
-// refuseOthers is the error of a verb of datasets whose arguments name something of another family.
+// refuseOthers returns an error if a dataset verb gets an argument of another family.
 func refuseOthers(verb string, args []string) error {
 	names := marked(args, paths(verb, args))
 	if verb == "convert" && len(names) > 1 {
-		names = names[:len(names)-1] // the output
+		names = names[:len(names)-1] // without the output
 	}
 	for _, name := range names {
 		if set, err := subfile.Find(vfs.OS, name); err == nil && !set.Single {
@@ -188,7 +189,7 @@ func refuseOthers(verb string, args []string) error {
 	return nil
 }
 
-// refuses is the error of a verb that does not take the family.
+// refuses returns the error of a verb that does not accept the family.
 func (f *family) refuses(verb string) error {
 	if words := f.verbs[verb]; words != "" {
 		return fmt.Errorf("%s does not accept a %s, but \"blobio %s\" does", verb, f.name, words)
@@ -196,7 +197,7 @@ func (f *family) refuses(verb string) error {
 	return fmt.Errorf("%s does not accept a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
 }
 
-// ofVariable says of the arguments of plot that they name a variable and a dataset, not paths of one family.
+// ofVariable reports whether the arguments of plot are a variable and a dataset, not paths of one family.
 func ofVariable(args []string, path []bool) bool {
 	names := marked(args, path)
 	if len(names) != 2 || mesh.Knows(names[1]) { // a field of a checkpoint
@@ -214,7 +215,7 @@ func ofVariable(args []string, path []bool) bool {
 	return none != nil && base != nil
 }
 
-// paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family.
+// paths marks the arguments of a verb that may be paths: those that are neither flags nor flag values in any family.
 func paths(verb string, args []string) []bool {
 	root := newRoot(&cli.Env{})
 	lines := []string{verb}
@@ -230,7 +231,7 @@ func paths(verb string, args []string) []bool {
 	return scan(cmds, args)
 }
 
-// marked returns the arguments whose mark is set.
+// marked returns the marked arguments.
 func marked(args []string, is []bool) (out []string) {
 	for i, s := range args {
 		if is[i] {
@@ -240,7 +241,8 @@ func marked(args []string, is []bool) (out []string) {
 	return out
 }
 
-// scan marks the arguments that are neither flags nor the values of flags. The first command that has a flag decides if it takes a value.
+// scan marks the arguments that are neither flags nor flag values. The first command with a flag decides whether the flag takes a
+// value.
 func scan(cmds []*cobra.Command, args []string) []bool {
 	valued := func(name, letter string) bool {
 		for _, cmd := range cmds {
@@ -267,7 +269,7 @@ func scan(cmds []*cobra.Command, args []string) []bool {
 				i++
 			}
 		case strings.HasPrefix(args[i], "-"):
-			for k := 1; k < len(args[i]); k++ { // -qo NAME is -q -o NAME, -oNAME has its value
+			for k := 1; k < len(args[i]); k++ { // -qo NAME is -q -o NAME, -oNAME includes its value
 				if valued("", args[i][k:k+1]) {
 					if k == len(args[i])-1 {
 						i++
@@ -282,7 +284,7 @@ func scan(cmds []*cobra.Command, args []string) []bool {
 	return out
 }
 
-// takes are the verbs that a family has.
+// takes returns the verbs that a family has.
 func (f *family) takes() (list []string) {
 	for _, v := range byContent {
 		if f.verbs[v] != "" {

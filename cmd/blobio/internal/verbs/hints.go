@@ -13,7 +13,7 @@ import (
 	"blobio/cmd/blobio/internal/versions"
 )
 
-// hint says what to do about an error of a verb, or nothing.
+// hint returns advice about an error of a verb, or "".
 func hint(cmd *cobra.Command, err error) string {
 	family := ""
 	if cmd.Parent() != nil {

@@ -8,8 +8,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// joinAdvice is how processes come to know of each other.
+// joinAdvice says how to make processes run as one job.
 const joinAdvice = "start this command only once, or build it with MPI (go build -tags mpi)"
 
-// runTogether runs a command line in all processes that were started for it: this one.
+// runTogether runs a command line in all processes of the job: only this one.
 func runTogether(ctx context.Context, e *cli.Env) int { return Run(ctx, e) }

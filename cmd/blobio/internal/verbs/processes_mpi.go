@@ -13,10 +13,10 @@ import (
 	"blobio/internal/cli"
 )
 
-// joinAdvice is how processes come to know of each other.
+// joinAdvice says how to make processes run as one job.
 const joinAdvice = "start the command with mpirun, or with srun --mpi=pmix or --mpi=pmi2"
 
-// join makes the process one of several.
+// join makes the process part of a job.
 func join(e *cli.Env, p *cli.Processes) {
 	e.Procs = p
 	if !e.Root() {
@@ -24,8 +24,8 @@ func join(e *cli.Env, p *cli.Processes) {
 	}
 }
 
-// runTogether runs a command line in all processes that mpirun or srun started. Started by hand, this
-// one is alone, and MPI is not even begun.
+// runTogether runs a command line in all processes started by mpirun or srun. If the user started the process directly, it runs
+// alone without initializing MPI.
 func runTogether(ctx context.Context, e *cli.Env) int {
 	if !launcher.MPI() {
 		return Run(ctx, e)
@@ -49,8 +49,7 @@ func runTogether(ctx context.Context, e *cli.Env) int {
 		return err
 	}})
 	code := Run(ctx, e)
-	// Print before the processes part: with some launchers the
-	// first bad exit code ends all others.
+	// Print before the processes exit: with some launchers the first nonzero exit code ends all others.
 	if err := job.Finalize(ctx); err != nil && code == cli.Good {
 		fmt.Fprintln(errs, "blobio:", err)
 		return cli.Failed

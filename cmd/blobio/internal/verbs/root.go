@@ -66,7 +66,7 @@ feature or format, wrong flags, no such file). If both 1 and 2 apply, the exit c
 	return root
 }
 
-// versionText is the version, and what the command was built with.
+// versionText describes the version and the build.
 func versionText() string {
 	rev := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -95,7 +95,7 @@ func Run(ctx context.Context, e *cli.Env) int {
 	return all.Code
 }
 
-// Main is the whole command.
+// Main runs the whole command.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills

@@ -44,7 +44,7 @@ In an encrypted store without its key, files are checked but not their contents.
 	return cmd
 }
 
-// versionsChecked is what was found in an array.
+// versionsChecked holds the findings in an array.
 type versionsChecked struct {
 	Path     string `json:"path"`
 	Array    string `json:"array"`
@@ -62,7 +62,7 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string)
 	if err != nil {
 		return err
 	}
-	members := map[string][]memberFinding{} // by the directory of the array
+	members := map[string][]memberFinding{} // by directory of the array
 	for _, p := range paths {
 		if arrays.Is(p, nil) {
 			continue
@@ -85,11 +85,11 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string)
 	return k.Run(cmd, e, dirs)
 }
 
-// one checks an array. members are its findings of the hierarchy.
+// one checks an array. members are its findings as a member of the hierarchy.
 func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, key []byte, members []memberFinding) (*versionsChecked, error) {
 	c := &versionsChecked{Path: dir, Array: filepath.Base(dir)}
 	add := func(x versioned.Finding) {
-		x.Msg = cli.ErrorText(errors.New(x.Msg)) // one line
+		x.Msg = cli.ErrorText(errors.New(x.Msg)) // in one line
 		c.Add(x)
 	}
 	for _, m := range members {
@@ -113,7 +113,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, ke
 	for x := range v.Check(ctx, func(done, total int64) { p.At("check "+c.Array, done, total) }) {
 		add(x)
 	}
-	if name, level := arrays.Member(c.Array); name != "" && level >= 0 && c.Errors == 0 { // else it was said
+	if name, level := arrays.Member(c.Array); name != "" && level >= 0 && c.Errors == 0 { // otherwise already reported
 		for _, x := range v.Versions() {
 			if x.Number == 0 {
 				continue

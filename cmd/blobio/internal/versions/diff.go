@@ -109,12 +109,12 @@ func byText(largest *float64) string {
 		return "some are not finite"
 	}
 	if *largest == 0 {
-		return "signs of zeros only" // -0 and 0 have other bits
+		return "signs of zeros only" // -0 and 0 have different bits
 	}
 	return "by at most " + cli.NumberText(*largest)
 }
 
-// unflatten is the index of an element in row-major order.
+// unflatten returns the indices of an element in row-major order.
 func unflatten(at int64, shape []int64) []int64 {
 	idx := make([]int64, len(shape))
 	for d := len(shape) - 1; d > 0; d-- {

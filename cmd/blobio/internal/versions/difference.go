@@ -11,22 +11,22 @@ import (
 	"blobio/versioned"
 )
 
-// Differences of two versions of an array, as JSON has them.
+// The JSON output types for differences of two versions of an array.
 type (
-	// difference of two versions.
+	// difference describes two versions.
 	difference struct {
 		Array    string      `json:"array"`
 		From     int64       `json:"from"`
 		To       int64       `json:"to"`
 		Equal    bool        `json:"equal"`
-		Elements int64       `json:"elements"`          // that were compared
-		Differ   int64       `json:"differ"`            // of these
-		More     int64       `json:"more"`              // ranges that are not listed
-		Largest  *float64    `json:"largest,omitempty"` // difference; nil: there is none, or it is not finite
+		Elements int64       `json:"elements"`          // compared elements
+		Differ   int64       `json:"differ"`            // elements that differ
+		More     int64       `json:"more"`              // ranges not listed
+		Largest  *float64    `json:"largest,omitempty"` // largest difference; nil: none, or not finite
 		Ranges   []diffRange `json:"ranges"`
 		Fields   []diffField `json:"fields,omitempty"`
 	}
-	// diffRange is a run of elements of the flattened array that all differ: those from Lo, before Hi.
+	// diffRange is a run of differing elements of the flattened array, from Lo to before Hi.
 	diffRange struct {
 		Lo       int64    `json:"lo"`
 		Hi       int64    `json:"hi"`
@@ -35,7 +35,7 @@ type (
 
 		largest float64
 	}
-	// diffField is something that is said of the whole: the shape.
+	// diffField is a difference that concerns the whole array: the shape.
 	diffField struct {
 		Name string `json:"name"`
 		From string `json:"from"`
@@ -43,19 +43,19 @@ type (
 	}
 )
 
-// comparison of two versions.
+// comparison is a comparison of two versions in progress.
 type comparison struct {
 	v        *versioned.View
 	from, to versioned.VersionInfo
-	most     int // ranges that are listed
+	most     int // maximum number of listed ranges
 	progress func(done, total int64)
 
 	difference
-	at, end int64 // the next element; the end of the last run that differs, listed or not
+	at, end int64 // the next element; the end of the last differing run, listed or not
 	largest float64
 }
 
-// run compares the versions element by element, by their bits, where both have elements.
+// run compares the versions bit by bit, in the elements that both have.
 func (c *comparison) run(ctx context.Context) error {
 	c.difference = difference{Array: c.v.Spec().Name, From: c.from.Number, To: c.to.Number, Ranges: []diffRange{}}
 	if from, to := extentText(c.from.Shape), extentText(c.to.Shape); from != to {
@@ -102,7 +102,7 @@ func (c *comparison) run(ctx context.Context) error {
 	return err
 }
 
-// differs notes that the next element differs, by so much.
+// differs records that the next element differs, and by how much.
 func (c *comparison) differs(by float64) {
 	goesOn := c.Differ > 0 && c.end == c.at
 	c.Differ++
@@ -111,23 +111,24 @@ func (c *comparison) differs(by float64) {
 		r := &c.Ranges[len(c.Ranges)-1]
 		r.Hi++
 		r.largest = max(r.largest, by)
-	case goesOn: // with a run that is not kept
+	case goesOn: // continues a run that is not listed
 	case len(c.Ranges) == c.most:
 		c.More++
 	default:
 		c.Ranges = append(c.Ranges, diffRange{Lo: c.at, Hi: c.at + 1, largest: by})
 	}
 	c.end = c.at + 1
-	c.largest = max(c.largest, by) // NaN if one of them is
+	c.largest = max(c.largest, by) // NaN if either is NaN
 }
 
-// distance is how far two elements are from each other. Integers are subtracted before they are rounded: what differs is never 0 apart.
+// distance returns the absolute difference of two elements. Integers are subtracted before rounding, so that different integers
+// never have distance 0.
 func distance(t versioned.Type, a, b []byte) float64 {
 	ne := binary.NativeEndian
 	switch t {
 	case elem.Int64:
 		x, y := int64(ne.Uint64(a)), int64(ne.Uint64(b))
-		return float64(uint64(max(x, y)) - uint64(min(x, y))) // also where it does not fit into an int64
+		return float64(uint64(max(x, y)) - uint64(min(x, y))) // correct even if it exceeds int64
 	case elem.Uint64:
 		x, y := ne.Uint64(a), ne.Uint64(b)
 		return float64(max(x, y) - min(x, y))

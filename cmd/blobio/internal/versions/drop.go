@@ -108,7 +108,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	return nil
 }
 
-// choose lists the versions that the flags are about.
+// choose lists the versions selected by the flags.
 func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
 	if f.versions == "" {
 		return v.Expired(versioned.Retention{Last: f.keep, Every: f.every}), nil
@@ -120,7 +120,7 @@ func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
 	return out, err
 }
 
-// numbersOf reads a list of versions of an array, as the flag --versions has it.
+// numbersOf parses a list of versions of an array, as in --versions.
 func numbersOf(v *versioned.View, list string) (out []int64, err error) {
 	for _, part := range strings.Split(list, ",") {
 		a, b, isRange := strings.Cut(part, "-")
@@ -146,7 +146,7 @@ func numbersOf(v *versioned.View, list string) (out []int64, err error) {
 	return slices.Compact(out), nil
 }
 
-// withoutSnapshots takes out the versions that snapshots of the hierarchy are made of.
+// withoutSnapshots removes the versions that snapshots of the hierarchy use.
 func withoutSnapshots(ctx context.Context, v *versioned.View, list []int64) (drop, needed []int64, err error) {
 	if len(list) == 0 {
 		return nil, nil, nil
@@ -165,7 +165,7 @@ func withoutSnapshots(ctx context.Context, v *versioned.View, list []int64) (dro
 	return drop, needed, err
 }
 
-// listText writes ascending numbers with their runs: 1, 3 to 7.
+// listText formats ascending numbers with runs: 1, 3 to 7.
 func listText(list []int64) string {
 	var out []string
 	for i := 0; i < len(list); {

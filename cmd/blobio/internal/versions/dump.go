@@ -193,7 +193,7 @@ func (f *versionsDumpFlags) dumpTable(e *cli.Env, v *versioned.View, x versioned
 	return nil
 }
 
-// boxBytes is where the data of a box begin in the array of a level.
+// boxBytes returns the offset of a box's data in the array of a level.
 func boxBytes(t *versioned.LevelInfo, box int) int64 { return t.DataOffset() + 8*t.Offsets[box] }
 
 func boxCount(n int) string {
@@ -239,7 +239,7 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	return nil
 }
 
-// boxRow prints a row of cells of a component: at[0] are the first and the last x, the others y and z.
+// boxRow prints a row of cells of a component. at[0] is the first and the last x; at[1] and at[2] hold y and z.
 func boxRow(w io.Writer, in io.Reader, comp int, at [][2]int64) error {
 	var raw [8]byte
 	cell := make([]int64, len(at))

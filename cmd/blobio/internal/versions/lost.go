@@ -15,29 +15,28 @@ import (
 	"blobio/versioned"
 )
 
-// memberFinding is what is wrong with an array as a member of a hierarchy.
+// memberFinding is a fault of an array as a member of a hierarchy.
 type memberFinding struct {
 	Hierarchy string
 	Level     int // -1: the array of the snapshots
 	Array     string
-	Absent    bool // the array is not there
+	Absent    bool // the array is missing
 	fault.Finding
 }
 
-// hierarchyView is what a store has of a hierarchy.
+// hierarchyView holds the parts of a hierarchy found in a store.
 type hierarchyView struct {
 	name   string
-	levels map[int]*versioned.View // nil: it cannot be opened
+	levels map[int]*versioned.View // nil: cannot be opened
 	global *versioned.View
-	there  bool // the array of the snapshots
-	known  int  // levels that there have to be, by the snapshots; 0: not known
+	there  bool // the array of the snapshots exists
+	known  int  // number of levels according to the snapshots; 0: unknown
 	out    []memberFinding
 }
 
-// checkHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots
-// that are, and versions that snapshots name and levels do not have. Only metadata are read; arrays that cannot be read
-// are left to versioned.View.Check. Findings come by hierarchy and level. Of an encrypted store without its key only what the
-// names of the arrays tell is known.
+// checkHierarchies finds faults that no array shows by itself: missing levels, missing snapshots, and versions that snapshots
+// name but levels lack. It reads only metadata; versioned.View.Check reports unreadable arrays. Findings are ordered by hierarchy
+// and level. In an encrypted store without its key, only the names of the arrays are known.
 func checkHierarchies(ctx context.Context, dir string, fsys vfs.FS, key []byte) ([]memberFinding, error) {
 	all := map[string]*hierarchyView{}
 	var names []string
@@ -101,10 +100,10 @@ func (h *hierarchyView) check(ctx context.Context) {
 			}
 			snap, err := h.global.Snapshot(ctx, s.Number)
 			if errors.Is(err, versioned.ErrNotFormat) {
-				return // it only has the name
+				return // another array with the name
 			}
 			if err != nil {
-				continue // said of the array, or the key is not known
+				continue // reported for the array, or the key is unknown
 			}
 			h.known = max(h.known, len(snap.Versions))
 			for l, n := range snap.Versions {
@@ -134,7 +133,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 	h.out = append(h.out, gone...)
 }
 
-// withoutGlobal distinguishes levels without snapshots from arrays that only have such a name.
+// withoutGlobal distinguishes levels without snapshots from other arrays with such names.
 func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	saved, begun := false, false
 	for _, v := range h.levels {

@@ -48,7 +48,7 @@ In JSON, NaN is null.`,
 	return cmd
 }
 
-// Descriptions of arrays, as JSON has them.
+// The JSON output types that describe arrays.
 type (
 	arrayDesc struct {
 		Array     string        `json:"array"`
@@ -91,9 +91,9 @@ type (
 		Levels     int      `json:"levels"`
 		Ratio      int      `json:"ratio"`
 		Snapshots  int      `json:"snapshots"`
-		Lost       []int    `json:"lost_levels"` // that are not in the store
+		Lost       []int    `json:"lost_levels"` // missing from the store
 
-		last int64 // snapshot
+		last int64 // last snapshot
 		at   snapshotDesc
 	}
 )
@@ -123,7 +123,7 @@ func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, paths []string) e
 	return damage
 }
 
-// list describes an array, or the arrays of a store and their hierarchies, and prints that unless it is to be JSON.
+// list describes an array, or the arrays of a store and their hierarchies. It prints them unless JSON is requested.
 func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key []byte) (all []*arrayDesc, hs []hierarchyDesc, damage error) {
 	if arrays.Is(dir, nil) {
 		d, err := describeArray(ctx, dir, key, true)
@@ -184,7 +184,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 	return all, hs, damage
 }
 
-// newest is the newest version that is not tainted, or the newest one if all are.
+// newest returns the newest untainted version, or the newest one if all are tainted.
 func (d *arrayDesc) newest() *versionDesc {
 	return &d.Versions[newestOf(len(d.Versions), func(i int) bool { return d.Versions[i].Tainted })]
 }
@@ -217,7 +217,7 @@ func describeArray(ctx context.Context, dir string, key []byte, allTables bool) 
 	return d, nil
 }
 
-// describe adds what the array of a level, or of the snapshots, says in a version.
+// describe adds the description of a level, or of the snapshots, in a version.
 func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionDesc) error {
 	name, level := arrays.Member(d.Array)
 	if name == "" || x.Number == 0 {
@@ -242,7 +242,7 @@ func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionD
 	return nil
 }
 
-// otherwise passes over arrays that only have the name of a level, and those whose key is not known.
+// otherwise ignores the errors of arrays that only have the name of a level, and of those with an unknown key.
 func otherwise(err error) error {
 	if errors.Is(err, versioned.ErrNotFormat) || errors.Is(err, versioned.ErrKey) {
 		return nil
@@ -297,7 +297,7 @@ func (d *arrayDesc) print(e *cli.Env) {
 	t.Flush()
 }
 
-// hierarchies finds those whose snapshots are among the arrays. members says what is lost of them.
+// hierarchies returns the hierarchies whose snapshots are among the arrays. members are the findings about lost parts.
 func hierarchies(all []*arrayDesc, members []memberFinding) (out []hierarchyDesc) {
 	for _, d := range all {
 		name, level := arrays.Member(d.Array)

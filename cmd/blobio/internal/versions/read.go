@@ -14,10 +14,10 @@ import (
 	"blobio/versioned"
 )
 
-// versionsPiece is how much of a version is in memory at once, bytes.
+// versionsPiece is the number of bytes of a version in memory at once.
 const versionsPiece = 4 << 20
 
-// parseRange reads "0:10,5,:": for each dimension lo:hi (hi is not in it), or an index.
+// parseRange parses "0:10,5,:". Each dimension has a range lo:hi (without hi) or an index.
 func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
 	if s == "" {
@@ -35,7 +35,7 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	return lo, hi, nil
 }
 
-// lineOf is how many elements a line of text has.
+// lineOf returns the number of elements in a line of text.
 func lineOf(t versioned.Type) int64 {
 	if t.Size() <= 2 {
 		return 16
@@ -43,7 +43,7 @@ func lineOf(t versioned.Type) int64 {
 	return 8
 }
 
-// join writes numbers with a text in between.
+// join joins numbers with a text in between.
 func join[T int32 | int64](list []T, between string) string {
 	s := make([]string, len(list))
 	for i, n := range list {
@@ -85,7 +85,7 @@ func printPiece(w io.Writer, t versioned.Type, lo, hi []int64, b []byte) error {
 	return nil
 }
 
-// bytesReader reads a range of bytes of an array of bytes, in pieces.
+// bytesReader reads a range of a byte array, in pieces.
 type bytesReader struct {
 	ctx     context.Context
 	v       *versioned.View
@@ -105,7 +105,7 @@ func (r *bytesReader) Read(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// boxText writes the cells of a box, in as many dimensions as there are: (0,4) to (7,9).
+// boxText formats the corners of a box: (0,4) to (7,9).
 func boxText(t *versioned.LevelInfo, b *versioned.BoxInfo) string {
 	return fmt.Sprintf("(%s) to (%s)", join(b.Lo[:t.Dim], ","), join(b.Hi[:t.Dim], ","))
 }

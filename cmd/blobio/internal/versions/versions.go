@@ -45,12 +45,12 @@ Only drop, rebuild and taint change a store. Do not use them while a program has
 	return cmd
 }
 
-// Hint says what to do about an error of the verbs of versions.
+// Hint returns advice about an error of a versions verb.
 func Hint(cmd *cobra.Command, err error) string {
 	var pe *fs.PathError
 	switch {
 	case errors.As(err, &pe) && slices.Contains(cmd.Flags().Args(), pe.Path) && errors.Is(err, fs.ErrNotExist):
-		return "" // a name that is not there, nothing to check
+		return "" // the name does not exist, nothing to check
 	case errors.Is(err, versioned.ErrKey) && cmd.Flags().Lookup("key-file") != nil:
 		if cmd.Flags().Changed("key-file") {
 			return "the store was made with another key, or without one"
@@ -72,7 +72,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// versionsKey is the flag of the key of an encrypted store.
+// versionsKey is the flag for the key of an encrypted store.
 type versionsKey struct{ file string }
 
 func (k *versionsKey) add(cmd *cobra.Command) {
@@ -84,7 +84,7 @@ func (k *versionsKey) read() ([]byte, error) {
 	if k.file == "" {
 		return nil, nil
 	}
-	b, err := vfs.ReadStream(k.file, 128) // more than any key has
+	b, err := vfs.ReadStream(k.file, 128) // larger than any key
 	if err != nil && !errors.Is(err, vfs.ErrTooLong) {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (k *versionsKey) read() ([]byte, error) {
 
 func keyLen(n int) bool { return n == 16 || n == 24 || n == 32 }
 
-// arraysOf are the directories of the arrays that the arguments are or, as stores, have.
+// arraysOf returns the directories of the arrays given as arguments, or contained in store arguments.
 func arraysOf(paths []string) (out []string, err error) {
 	for _, p := range paths {
 		if arrays.Is(p, nil) {
@@ -158,7 +158,7 @@ func (k *versionsKey) one(dir string) (*versioned.View, error) {
 	return openVersions(dir, key)
 }
 
-// findVersion is the one with the number; of -1 the newest that is not tainted.
+// findVersion returns the version with the number; -1 means the newest untainted one.
 func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error) {
 	all := v.Versions()
 	i := slices.IndexFunc(all, func(x versioned.VersionInfo) bool { return x.Number == number })
@@ -171,7 +171,7 @@ func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error)
 	return versioned.VersionInfo{}, fmt.Errorf("array %s: version %d: %w", v.Spec().Name, number, versioned.ErrNoVersion)
 }
 
-// newestOf is the index of the newest of n versions that is not tainted, or of the newest one if all are.
+// newestOf returns the index of the newest untainted version of n, or of the newest one if all are tainted.
 func newestOf(n int, tainted func(i int) bool) int {
 	for i := n - 1; i >= 0; i-- {
 		if !tainted(i) {
@@ -181,7 +181,7 @@ func newestOf(n int, tainted func(i int) bool) int {
 	return n - 1
 }
 
-// versionValue is a flag of the number of a version.
+// versionValue is a flag value that is a version number.
 type versionValue struct{ p *int64 }
 
 func (v versionValue) String() string {
@@ -202,7 +202,7 @@ func (v versionValue) Set(s string) error {
 
 func nanosText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// labelText is a label on one line.
+// labelText formats a label in one line.
 func labelText(s string) string {
 	if s == "" {
 		return "-"
@@ -213,7 +213,7 @@ func labelText(s string) string {
 	return s
 }
 
-// Knows reports whether a path is the directory of a store of versions, or of one of its arrays.
+// Knows reports whether a path is a store of versions, or an array in one.
 func Knows(path string) bool {
 	if arrays.Is(path, nil) {
 		return true
