@@ -90,8 +90,8 @@ func (d *Digests) Match(f *File) error {
 //	24  8  Timestamp
 //	32  16 MetaSum
 //	48  8  number of containers
-//	then of each container: variable (4), number (4), size (8), hash (16), and ceil(size/BlockSize) digests
-//	last 4 CRC-32 (IEEE) of all before
+//	then for each container: variable (4), number (4), size (8), hash (16), and ceil(size/BlockSize) digests
+//	last 4 CRC-32 (IEEE) of all bytes before
 const (
 	digestsMagic  = "BLOBIOFD"
 	digestsHeader = 56

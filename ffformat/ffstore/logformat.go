@@ -12,12 +12,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// The side file of a node has a front, which is overwritten in place, and behind it a log of
+// The side file of a node has a front, which is overwritten in place, followed by a log of
 // records. Integers are little-endian.
 //
 //	0    4    "FFDL"
 //	4    4    version 1
-//	8    4*65 epoch of each slot: one more each time that the slot is about to be written
+//	8    4*65 epoch of each slot, incremented before each write to the slot
 //	268  4    CRC-32 (IEEE) of bytes 0 to 267
 //
 // A record:
@@ -30,13 +30,12 @@ import (
 //	16  4  epoch
 //	20  8  length of the payload in bytes
 //	28  4  CRC-32 (IEEE) of bytes 0 to 27 and of the payload
-//	32     payload: the digests, as ffformat.Digests.Marshal gives them
+//	32     payload: the digests, in the form of ffformat.Digests.Marshal
 //
-// Digests count if they have the epoch of their slot; the last of a rank and slot wins. Nothing
-// behind a record that is not whole is read: the machine stopped while that record was
-// written, and the next commit would have followed. However the file is cut or torn, it
-// never vouches for a slot that was written since: that is in the front, without which
-// nothing counts.
+// Digests are valid if they have the epoch of their slot. The last record of a rank and slot
+// wins. Readers stop at an incomplete record, because the machine stopped while it was
+// written. A truncated or torn file never has valid digests for a slot written later: the
+// front has the new epoch, and without the front no digests are valid.
 const (
 	logFrontMagic = "FFDL"
 	logVersion    = 1
@@ -77,7 +76,8 @@ func parseFront(b []byte, name string) (e epochs, err error) {
 }
 
 // maxPayload bounds the digests of one file: 4 GiB are 4 TiB of data at the default block size.
-// Where an int is shorter, memory bounds them.
+// maxPayload is the maximum size of one file's digests: 4 GiB cover 4 TiB of data at the default block size. On 32-bit systems
+// memory is the limit.
 const maxPayload = min(4<<30, math.MaxInt)
 
 // logHead is the head of a record.
@@ -164,11 +164,11 @@ type scanned struct {
 	epochs epochs
 	valid  map[rankSlot]logged
 	ranks  map[int]bool // that it has ever had digests of
-	end    int64        // of the last whole record
+	end    int64        // all ranks that have had digests in the log
 }
 
 // scanLog checks every record. Payloads are read piece by piece and not kept. A FormatError
-// is about the front.
+// scanLog checks every record. It reads payloads piece by piece and does not keep them. A FormatError is about the front.
 func scanLog(f vfs.File) (*scanned, error) {
 	size, err := f.Size()
 	if err != nil {
