@@ -47,7 +47,7 @@ const (
 // epochs of the slots.
 type epochs [maxKeep + 1]uint32
 
-// front is the first part of the file.
+// front returns the encoded front.
 func (e *epochs) front() []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(logFrontMagic), logVersion)
 	for _, n := range e {
@@ -56,7 +56,7 @@ func (e *epochs) front() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// parseFront is the reverse.
+// parseFront decodes a front.
 func parseFront(b []byte, name string) (e epochs, err error) {
 	le := binary.LittleEndian
 	switch {
@@ -75,7 +75,6 @@ func parseFront(b []byte, name string) (e epochs, err error) {
 	return e, nil
 }
 
-// maxPayload bounds the digests of one file: 4 GiB are 4 TiB of data at the default block size.
 // maxPayload is the maximum size of one file's digests: 4 GiB cover 4 TiB of data at the default block size. On 32-bit systems
 // memory is the limit.
 const maxPayload = min(4<<30, math.MaxInt)
@@ -87,7 +86,7 @@ type logHead struct {
 	epoch uint32
 	n     int64  // bytes of the payload
 	crc   uint32 // as stored
-	sum   uint32 // of the head, to go on with over the payload
+	sum   uint32 // checksum of the head, continued over the payload
 }
 
 type rankSlot struct{ rank, slot int }
@@ -99,7 +98,7 @@ func (a rankSlot) compare(b rankSlot) int {
 	return a.slot - b.slot
 }
 
-// appendRecord adds a record to b.
+// appendRecord appends a record to b.
 func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) []byte {
 	start := len(b)
 	le := binary.LittleEndian
@@ -114,7 +113,7 @@ func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) 
 	return append(b, payload...)
 }
 
-// parseHead reads the head of a record, behind which are rest bytes.
+// parseHead reads the head of a record that is followed by rest bytes.
 func parseHead(h []byte, rest int64) (logHead, bool) {
 	le := binary.LittleEndian
 	n, rank := le.Uint64(h[20:]), le.Uint32(h[8:])
@@ -125,7 +124,7 @@ func parseHead(h []byte, rest int64) (logHead, bool) {
 	return r, string(h[:4]) == logMagic && r.slot <= maxKeep && rank < maxRanks && n <= maxPayload && int64(n) <= rest
 }
 
-// parseRecords yields the records in memory, up to the first that is not whole.
+// parseRecords yields the records in b up to the first incomplete one.
 func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	return func(yield func(logHead, []byte) bool) {
 		for len(b) >= logHeader {
@@ -142,7 +141,7 @@ func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	}
 }
 
-// stamp gives the records of all, which ranks made, the epochs of the log.
+// stamp sets the epochs of the log in the records that ranks made.
 func (e *epochs) stamp(all [][]byte) []byte {
 	var b []byte
 	for _, own := range all {
@@ -155,7 +154,7 @@ func (e *epochs) stamp(all [][]byte) []byte {
 
 // logged is a log's entry for one rank's file in one slot.
 type logged struct {
-	off, size int64 // of the payload in the log
+	off, size int64 // position of the payload in the log
 	id        int32
 }
 
@@ -163,11 +162,10 @@ type logged struct {
 type scanned struct {
 	epochs epochs
 	valid  map[rankSlot]logged
-	ranks  map[int]bool // that it has ever had digests of
-	end    int64        // all ranks that have had digests in the log
+	ranks  map[int]bool // all ranks that have had digests in the log
+	end    int64        // end of the last complete record
 }
 
-// scanLog checks every record. Payloads are read piece by piece and not kept. A FormatError
 // scanLog checks every record. It reads payloads piece by piece and does not keep them. A FormatError is about the front.
 func scanLog(f vfs.File) (*scanned, error) {
 	size, err := f.Size()
@@ -224,8 +222,8 @@ func readAt(f vfs.File, b []byte, off int64) error {
 	return err
 }
 
-// payload reads the digests of one entry, as bytes.
+// payload reads the digests of one entry as bytes.
 func (l logged) payload(f vfs.File) ([]byte, error) {
-	b := make([]byte, l.size) // bounded by the file, see scanLog
+	b := make([]byte, l.size) // size does not exceed the file, see scanLog
 	return b, readAt(f, b, l.off)
 }
