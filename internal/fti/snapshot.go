@@ -21,7 +21,7 @@ type timer struct {
 const lookEvery = time.Second
 
 // Snapshot is a collective. In a restart it calls Recover. Otherwise it takes a checkpoint if one is due, at the highest level
-// that is due. It reports whether it took or recovered a checkpoint.
+// that is due. It reports whether it took a checkpoint.
 func (s *Session) Snapshot(ctx context.Context) (bool, error) {
 	if s.status != 0 {
 		return false, s.Recover(ctx)
