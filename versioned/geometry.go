@@ -137,14 +137,14 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	return nil
 }
 
-// entryLen is the length of an entry of a table. Each segment of a file has two variables of the container: 2s its table, 2s+1 the
-// stored chunks. An entry, little endian:
+// entryLen is the length of an entry of a table. For segment s, variable 2s of the file has its table and variable 2s+1 its
+// stored chunks. An entry, little-endian:
 //
 //	off len
 //	  0   8 chunk     number in the segment
-//	  8   8 since     the version from which on the chunk is this
-//	 16   8 off       of its stored bytes in the other variable
-//	 24   8 stored    bytes; the chunk's length if it is neither compressed nor encrypted
+//	  8   8 since     first version with this content
+//	 16   8 off       offset of the stored bytes in variable 2s+1
+//	 24   8 stored    number of stored bytes; the chunk's length if it is neither compressed nor encrypted
 //	 32  16 digest    XXH3-128 of the chunk, high word first
 const entryLen = 48
 

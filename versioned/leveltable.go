@@ -11,7 +11,7 @@ import (
 	"math"
 )
 
-// An array of a level is bytes, numbers little endian, each part a multiple of 8 bytes:
+// The array of a level is a byte array with little-endian numbers. The size of each part is a multiple of 8 bytes:
 //
 //	off len
 //	  0   8 "BLOBLVL1"
@@ -33,8 +33,8 @@ import (
 //	    8(n+1) offsets float64s before box i; the last one is their number
 //	       data        of box i: component by component, x fastest
 //
-// The boxes and the offsets change at a regrid only, and have the version of their data: an old
-// version is read with its own table.
+// The boxes and the offsets change only at a regrid. Every version contains its own table, so
+// old versions stay readable.
 const (
 	levelMagic  = "BLOBLVL1"
 	levelHeader = 96
