@@ -17,11 +17,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Check yields all that is wrong with a file, or worth knowing: first of the file
-// as a whole, then of its records, of its chunks, and of its checksum; last, as a
-// note, the ids that no hash of the file covers (in FTI's own files). Damaged
-// and torn files are examined as far as their records are there. The end of ctx
-// and a failure of r are findings too. No goroutine runs while a finding is yielded.
+// Check yields all findings about a file: first those about the file as a whole, then about its records, its chunks and its
+// checksum. The last finding is a note that lists the ids that no hash of the file covers (in FTI's own files). Check examines
+// damaged and torn files as far as it can find their records. The end of ctx and a failure of r are findings too. No goroutine
+// runs while Check yields a finding.
 func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *Options) iter.Seq[Finding] {
 	if o == nil {
 		o = &Options{}
@@ -40,11 +39,11 @@ type checker struct {
 
 	rd  *Reader
 	f   *File
-	bad int // chunks whose bytes do not match
-	odd int // chunks without bytes that have another hash than no bytes have
-	// of these:
+	bad int // chunks whose bytes do not match their hash
+	odd int // empty chunks whose recorded hash is not the hash of no bytes
+	// Among the bad chunks:
 	holes int64 // bytes in blocks of zeros
-	cut   int   // chunks that shrank to a multiple of a block
+	cut   int   // chunks whose size shrank to a multiple of a block
 }
 
 func (c *checker) report(f Finding) {
@@ -155,7 +154,7 @@ func (c *checker) parity(ctx context.Context) {
 	}
 }
 
-// data hashes the chunks, and everything else that the checksum of A and B covers.
+// data hashes the chunks and, in layouts A and B, the rest of the bytes that the checksum covers.
 func (c *checker) data(ctx context.Context, s *structure) {
 	jobs := make([]chunkJob, 0, c.f.containers())
 	for p := range c.f.all() {
@@ -197,7 +196,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 	case c.f.Layout.atEnd():
 		c.checksum(hashes)
 	case sumErr != nil:
-		if isIO(sumErr) { // else the chunk has said so
+		if isIO(sumErr) { // else the chunk's own finding names the I/O error
 			c.report(findingOf(Error, c.name, sumErr))
 		}
 	case sum != c.f.FB.Checksum:
@@ -211,7 +210,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 
 // chunk reports a chunk that does not match its record.
 func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
-	if c.bad >= maxFlaws && p.ChunkSize > 0 && (res.err != nil || res.hash != p.Hash) { // as verdict, without the words
+	if c.bad >= maxFlaws && p.ChunkSize > 0 && (res.err != nil || res.hash != p.Hash) { // the finding has the severity of verdict, but not its text
 		c.bad++
 		return
 	}
@@ -243,7 +242,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 // zeroBlock is the smallest block of a differential checkpoint of FTI, in bytes.
 const zeroBlock = 512
 
-// zeros counts the bytes of a chunk that are in blocks of zeros only.
+// zeros counts the bytes of a chunk in blocks that hold only zeros.
 func (c *checker) zeros(ctx context.Context, p place) (n int64) {
 	buf := make([]byte, min(pieceSize, p.ChunkSize))
 	for off := int64(0); off < p.ChunkSize && ctx.Err() == nil; off += pieceSize {
@@ -271,7 +270,7 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// torn adds a note on why chunks may not match.
+// torn adds a note about the likely cause of mismatching chunks.
 func (c *checker) torn(chunks int) {
 	if c.bad == 0 {
 		return
@@ -292,8 +291,8 @@ func (c *checker) torn(chunks int) {
 	c.add(fault.Note, -1, "", nil, "%d of %d chunks do not match: %s", c.bad, chunks, why)
 }
 
-// checksum tries the two rules of C0 to F. hashes has the hash of each chunk with
-// content, computed from its bytes; nil: use the hashes of the records.
+// checksum tries the two checksum rules of layouts C0 to F. hashes holds the hash of each chunk with content, computed from its
+// bytes. If hashes is nil, checksum uses the hashes of the records.
 func (c *checker) checksum(hashes map[*Container]digest) {
 	f := c.f
 	if f.Hash == Fast || !f.Layout.atEnd() || f.FB.Checksum == "" {
@@ -335,7 +334,7 @@ func (c *checker) recomputed(hashes map[*Container]digest) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sumInline is the checksum of A (all behind the file block) and B (all chunks).
+// sumInline computes the checksum of layout A (all bytes behind the file block) or B (all chunks).
 func (c *checker) sumInline(ctx context.Context, jobs []chunkJob) (string, error) {
 	if c.f.Layout == LayoutA {
 		return c.sum(ctx, c.f.Layout.fbSize(), c.f.Size)
@@ -357,7 +356,7 @@ func (c *checker) sumInline(ctx context.Context, jobs []chunkJob) (string, error
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sum is MD5 of the bytes [from, to) of the file, as hex digits.
+// sum returns the MD5 of the bytes [from, to) of the file as hex digits.
 func (c *checker) sum(ctx context.Context, from, to int64) (string, error) {
 	d, err := md5Of(ctx, c.rd.r, from, to-from)
 	if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -6,7 +6,7 @@ import (
 	"context"
 )
 
-// checkConvert returns an error if o is wrong, whatever the file.
+// checkConvert returns an error if o is invalid for every file.
 func (o *Options) checkConvert() error {
 	switch {
 	case o == nil:
@@ -26,15 +26,13 @@ func (o *Options) checkConvert() error {
 	return nil
 }
 
-// Convert writes the checkpoint of r to dst, an empty file, in another layout or with
-// other hashes. The containers stay as they are: numbers, sizes, order and blocks; only
-// their places follow the layout. All chunks are verified on the way: of each
-// bad one there is a varError (then dst is of no use; Repair keeps what is good).
+// Convert writes the checkpoint of r to dst, an empty file, in another layout or with other hashes. The containers keep their
+// numbers, sizes, order and blocks. Only their offsets follow the new layout. Convert verifies all chunks and returns a varError
+// for each bad chunk. dst is then unusable; Repair keeps the good data.
 //
-// The new file is one of level 1 or 4: the sizes of partners (MaxFs, PtFs) would be
-// wrong and are not taken over. Fields that the old layout lacks are given: Idx by the order of
-// first appearance, the timestamp by what is left of it. The error is ErrRange if
-// layout E cannot hold it (2 GiB and more). The caller syncs dst.
+// The new file has level 1 or 4, because the sizes of partner files (MaxFs, PtFs) would be wrong. Convert fills the fields that
+// the old layout lacks: Idx from the order of first appearance, the timestamp from the stored bits. The error is ErrRange if the
+// file is too large for layout E (2 GiB and more). The caller syncs dst.
 func Convert(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
 	w, err := newRewriting(r, dst, o)
 	if err != nil {
@@ -66,8 +64,7 @@ func Convert(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, e
 	return w.to, nil
 }
 
-// newRewriting checks that all variables of r can be read, and prepares a new file
-// without blocks.
+// newRewriting checks that all variables of r are readable and prepares a new file without blocks.
 func newRewriting(r *Reader, dst vfs.File, o *Options) (*rewriting, error) {
 	if o == nil {
 		o = &Options{Hash: r.f.Hash}
@@ -96,7 +93,7 @@ func newRewriting(r *Reader, dst vfs.File, o *Options) (*rewriting, error) {
 	return &rewriting{r: r, dst: dst, to: newFile(old, dst.Name(), o), workers: o.Workers, progress: o.Progress}, nil
 }
 
-// newFile returns a file without blocks that takes its fields from the file block of old as far as it can.
+// newFile returns a file without blocks. It takes as many fields as possible from the file block of old.
 func newFile(old *File, name string, o *Options) *File {
 	f := &File{Name: name, Layout: o.Layout, Hash: o.Hash}
 	if f.Layout == 0 {
@@ -118,8 +115,7 @@ func newFile(old *File, name string, o *Options) *File {
 	return f
 }
 
-// tableOf returns each variable's place in FTI's table: Idx where the layout has it, else
-// the order of first appearance.
+// tableOf returns the index of each variable in FTI's table: Idx if the layout stores it, else the order of first appearance.
 func tableOf(f *File) map[int32]int32 {
 	idx := map[int32]int32{}
 	stored := f.Layout.table().vmd.idx.len > 0
@@ -135,14 +131,12 @@ func tableOf(f *File) map[int32]int32 {
 	return idx
 }
 
-// nothing is the hash of an empty chunk.
+// nothing returns the hash of an empty chunk.
 func (w *rewriting) nothing() digest { return newSum(w.to).Sum() }
 
-// Compact writes the checkpoint of r to dst, an empty file, without dead space and in one
-// piece per variable: one block with one container for each, in the order of first
-// appearance. FTI restarts from it like from any other. All else is as with
-// Convert. A writer that goes on from it (Writer.Resume) makes new containers
-// when a variable grows.
+// Compact writes the checkpoint of r to dst, an empty file, without unused space. Each variable gets one block with one
+// container, in the order of first appearance. FTI can restart from the new file. In all other respects Compact is like Convert.
+// A Writer that resumes from the file (Writer.Resume) adds a container when a variable grows.
 func Compact(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
 	w, err := newRewriting(r, dst, o)
 	if err != nil {

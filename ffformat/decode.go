@@ -8,21 +8,17 @@ import (
 	"strings"
 )
 
-// maxMeta caps the metadata of a file, in bytes: over a million containers.
+// maxMeta is the maximum size of a file's metadata in bytes. It is enough for over a million containers.
 const maxMeta = 64 << 20
 
-// Decode reads the metadata of a file of size bytes. Its layout and kind of hash
-// are found by content: the file block of exactly one layout has the hash that its
-// fields give. name is for errors.
+// Decode reads the metadata of a file of size bytes. It finds the layout and the kind of hash by content: in exactly one layout
+// the file block has the hash of its own fields. name is the file name for errors.
 //
-// Decode demands what is needed to find all records: the hash of the file block,
-// the sizes in it, records that fill their place, and containers and chunks that are
-// not larger than the file, all together (ErrCorrupt). All else is for Check.
-// The errors are *FormatError of the classes ErrNotFormat (no file
-// block), ErrChecksum (a file block whose hash is wrong), ErrTruncated, ErrCorrupt,
-// ErrTooLarge and ErrUnsupported (a big-endian file), or errors of r.
-// With Lenient a damaged file is returned with File.Damaged; an error then means
-// that no records were found at all.
+// Decode checks everything that it needs to find all records (else ErrCorrupt): the hash of the file block, the sizes in it, and
+// that the records fill their space. Containers and chunks together must not be larger than the file. Check finds all other
+// faults. The errors are *FormatError of the classes ErrNotFormat (no file block), ErrChecksum (a file block whose hash is
+// wrong), ErrTruncated, ErrCorrupt, ErrTooLarge and ErrUnsupported (a big-endian file), or errors of r. With Lenient, Decode
+// returns a damaged file with File.Damaged set. An error then means that no records were found.
 func Decode(r io.ReaderAt, size int64, name string, o *Options) (*File, error) {
 	d := decoder{r: r, size: size, name: name, maxMeta: maxMeta}
 	if o != nil {
@@ -34,7 +30,7 @@ func Decode(r io.ReaderAt, size int64, name string, o *Options) (*File, error) {
 	return d.decode()
 }
 
-// decode is Decode.
+// decode does the work of Decode.
 func (d *decoder) decode() (*File, error) {
 	f, err := d.byHash()
 	if f != nil && err == nil {
@@ -62,7 +58,7 @@ func (d *decoder) decode() (*File, error) {
 	return nil, serr
 }
 
-// isIO reports whether err is neither nil nor about the content of the file.
+// isIO reports whether err is an error other than one about the content of the file.
 func isIO(err error) bool {
 	var fe *FormatError
 	return err != nil && !errors.As(err, &fe)
@@ -80,7 +76,7 @@ func (d *decoder) err(off int64, field string, class error, format string, args 
 	return fault.At(d.name, off, field, class, format, args...)
 }
 
-// tryOrder has the newest first. F comes before C0, whose file block is as long.
+// tryOrder lists the layouts, newest first. F comes before C0, because their file blocks have the same length.
 var tryOrder = []Layout{LayoutF, LayoutE, LayoutD, LayoutC, LayoutC0, LayoutB, LayoutA}
 
 func (d *decoder) layouts() []Layout {
@@ -90,7 +86,7 @@ func (d *decoder) layouts() []Layout {
 	return tryOrder
 }
 
-// read returns n bytes at off; short is ErrTruncated.
+// read returns n bytes at off, or ErrTruncated if the file is too short.
 func (d *decoder) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > d.size-n {
 		return nil, d.err(d.size, "", ErrTruncated, "file ends before byte %#x", off+n)
@@ -108,9 +104,9 @@ func (d *decoder) read(off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// byHash finds the layout whose file block has the right hash. nil, nil: none. A
-// file with an error: the hash fits, the rest does not. C and D have the same file
-// block: there the records decide.
+// byHash finds the layout whose file block has the right hash. It returns nil, nil if there is none. It returns a file and an
+// error if the hash fits but other metadata are wrong. C and D have the same file block; byHash distinguishes them by their
+// records.
 func (d *decoder) byHash() (*File, error) {
 	var best *File
 	var bestErr error
@@ -132,7 +128,7 @@ func (d *decoder) byHash() (*File, error) {
 	return best, bestErr
 }
 
-// better reports whether f, decoded with ferr, is more likely than g.
+// better reports whether f with the error ferr is a more likely reading than g with gerr.
 func better(f *File, ferr error, g *File, gerr error) bool {
 	if (ferr == nil) != (gerr == nil) {
 		return ferr == nil
@@ -140,9 +136,9 @@ func better(f *File, ferr error, g *File, gerr error) bool {
 	return inPlaceShare(f.Layout, f.Blocks) > inPlaceShare(g.Layout, g.Blocks)
 }
 
-// byHashOf is byHash for one layout.
+// byHashOf tries one layout for byHash.
 func (d *decoder) byHashOf(l Layout) (*File, error) {
-	places := []int64{d.size - l.fbSize()} // in A and B a parity file has it there
+	places := []int64{d.size - l.fbSize()} // a parity file in A or B has its file block here
 	if !l.atEnd() {
 		places = []int64{0, d.size - l.fbSize()}
 	}
@@ -169,15 +165,15 @@ func (d *decoder) byHashOf(l Layout) (*File, error) {
 	return nil, nil
 }
 
-// file returns a File of the file block b alone.
+// file returns a File with only the file block b.
 func (d *decoder) file(l Layout, b []byte) *File {
 	f := &File{Name: d.name, Layout: l, Size: d.size}
 	f.FB.decode(l, b)
 	return f
 }
 
-// fast checks the hash of a Fast file, which covers all metadata. nil, nil: it is
-// not one, or its hash does not fit.
+// fast checks the hash of a Fast file, which covers all metadata. It returns nil, nil if the file is not Fast or the hash does
+// not fit.
 func (d *decoder) fast(f *File) (*File, error) {
 	at := d.size - LayoutF.fbSize()
 	bs, ok, err := parseFast(f.FB.Checksum)
@@ -205,7 +201,7 @@ func (d *decoder) fast(f *File) (*File, error) {
 	return f, d.fill(f, at)
 }
 
-// fill reads the blocks of f, whose file block is at byte at and has the right hash.
+// fill reads the blocks of f, whose valid file block begins at byte at.
 func (d *decoder) fill(f *File, at int64) error {
 	l, fb, t := f.Layout, &f.FB, &f.Layout.table().fb
 	if n := d.size - l.fbSize(); at == n && fb.FileSize == n && fb.MaxFs == n && n != 0 {
@@ -223,7 +219,7 @@ func (d *decoder) fill(f *File, at int64) error {
 	case fb.CkptSize != fb.FileSize:
 		return d.err(at+int64(t.ckptSize.off), "FB.ckptSize", ErrCorrupt, "%d, but fs is %d", fb.CkptSize, fb.FileSize)
 	case fb.FileSize == d.size:
-	case l == LayoutB && d.size < fb.FileSize: // the last containers may be empty and unwritten
+	case l == LayoutB && d.size < fb.FileSize: // the last containers may be empty and never written
 	case !l.wide() && d.size > math.MaxInt32:
 		return d.err(off, "FB.fs", fault.ErrRange, "%d, but the file has %d bytes, which is too large for layout E", fb.FileSize, d.size)
 	default:
@@ -249,7 +245,7 @@ func (d *decoder) fill(f *File, at int64) error {
 	return err
 }
 
-// swapped is v in the other byte order.
+// swapped returns v in the other byte order.
 func swapped(v int64, n int) int64 {
 	var r uint64
 	for i := range n {
@@ -258,8 +254,8 @@ func swapped(v int64, n int) int64 {
 	return int64(r)
 }
 
-// blocks parses records that must fill b, which begins at byte base of the file
-// (C0 to F). With an error it returns the blocks before the fault.
+// blocks parses records (C0 to F) that must fill b, which begins at byte base of the file. On error it returns the blocks before
+// the fault.
 func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 	var blocks []Block
 	for off := base; len(b) > 0; {
@@ -278,8 +274,8 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 	return blocks, nil
 }
 
-// inline walks the blocks of A and B, which have their metadata before their
-// data, up to byte end. With an error it returns the blocks before the fault.
+// inline reads the blocks of A and B up to byte end. There each block's metadata come before its data. On error inline returns
+// the blocks before the fault.
 func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 	var blocks []Block
 	meta := l.fbSize()
@@ -310,7 +306,7 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 	return blocks, nil
 }
 
-// fieldOf names the field of a FormatError that has none.
+// fieldOf sets the field of a FormatError that has none.
 func fieldOf(err error, field string) error {
 	var fe *FormatError
 	if errors.As(err, &fe) && fe.Field == "" {
@@ -342,7 +338,7 @@ func decodeBMD(l Layout, b []byte, off int64) (numvars int64, bl Block) {
 	return t.numvars.get(b), Block{Offset: off, Size: t.dbsize.get(b)}
 }
 
-// decodeVMDs reads n records, which must be in b.
+// decodeVMDs decodes n chunk records from b. b must be long enough.
 func (bl *Block) decodeVMDs(l Layout, b []byte, n int) {
 	t := &l.table().vmd
 	bl.Containers = make([]Container, n)

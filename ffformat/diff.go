@@ -9,12 +9,12 @@ import (
 
 const (
 	maxGap    = 1 << 20
-	maxRanges = 100_000   // of a variable
-	diffPiece = 512 << 10 // bytes read at once of either file
+	maxRanges = 100_000   // per variable
+	diffPiece = 512 << 10 // bytes read at once from each file
 	diffStep  = 4096      // bytes compared at once
 )
 
-// checkDiff returns an error if o is wrong.
+// checkDiff returns an error if o is invalid.
 func (o *Options) checkDiff() error {
 	if o != nil && (o.Gap < 0 || o.Gap > maxGap) {
 		return fault.Usage("gap %d, want 0 to %d", o.Gap, maxGap)
@@ -28,21 +28,19 @@ type Range struct {
 	Len int64 `json:"bytes"`
 }
 
-// VarDiff says how a variable differs between two files.
+// VarDiff describes the differences of a variable between two files.
 type VarDiff struct {
 	ID           int32
-	SizeA, SizeB int64   // bytes; -1: the file has no such variable
-	Bytes        int64   // that differ, of those that both files have
-	Ranges       []Range // where they are, ascending
-	More         int64   // ranges that are not in Ranges, which has at most 100,000
+	SizeA, SizeB int64   // in bytes; -1 if the file does not have the variable
+	Bytes        int64   // differing bytes within the smaller of the two sizes
+	Ranges       []Range // ranges of differing bytes, ascending
+	More         int64   // number of ranges beyond the 100,000 in Ranges
 }
 
-// Diff compares the variables of two checkpoint files, whatever their layouts,
-// hashes and containers, byte by byte and without trust in hashes: those
-// of a first and then those that only b has. It yields the variables that differ.
-// Chunks are verified: one that is damaged is an error, and no difference.
-// An error is about the variable that comes with it (the others are still
-// compared). An error with a VarDiff of ID 0 and sizes -1 (from ctx, or ErrUsage) ends everything.
+// Diff compares the variables of two checkpoint files byte by byte. The files may differ in layout, hash and containers, and Diff
+// does not rely on equal hashes. Diff yields the variables that differ: first the variables of a, then those that only b has.
+// Diff verifies chunks and yields an error, not a difference, for a damaged chunk. An error belongs to the variable yielded with
+// it, and Diff continues with the next variable. An error with a VarDiff of ID 0 and sizes -1 (from ctx, or ErrUsage) ends Diff.
 func Diff(ctx context.Context, a, b *Reader, o *Options) iter.Seq2[VarDiff, error] {
 	return func(yield func(VarDiff, error) bool) {
 		none := VarDiff{SizeA: -1, SizeB: -1}
@@ -79,8 +77,8 @@ type differ struct {
 	a, b        *Reader
 	bufA, bufB  []byte
 	done, total int64
-	open        bool  // a range goes on
-	off, end    int64 // of the range
+	open        bool  // a range is open
+	off, end    int64 // of the open range
 }
 
 func (d *differ) variables() []VarDiff {
@@ -150,7 +148,7 @@ func (d *differ) compare(v *VarDiff) error {
 	return nil
 }
 
-// piece finds the ranges of bytes that differ between x and y, which begin at base.
+// piece finds the ranges of differing bytes in x and y, which begin at base.
 func (d *differ) piece(v *VarDiff, x, y []byte, base int64) {
 	for i := 0; i < len(x); i += diffStep {
 		n := min(diffStep, len(x)-i)

@@ -8,33 +8,32 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// digestLen is the size of the digest of a block, XXH3-128, in bytes.
+// digestLen is the size in bytes of a block's digest (XXH3-128).
 const digestLen = 16
 
-// Digests are the block digests of one file, XXH3-128. With them a differential update
-// need not read the file, and a reader can verify it at the speed of memory.
-// At the default block size they have a thousandth of the size of the data.
+// Digests are the block digests (XXH3-128) of one file. With them a differential update does not need to read the file, and a
+// reader verifies the file at memory speed. At the default block size they have a thousandth of the size of the data.
 //
-// They are immutable.
+// Digests are immutable.
 type Digests struct {
 	CkptID    int32
 	Timestamp int64
-	MetaSum   [16]byte // of the metadata of the file that they belong to, see File.MetaSum
-	Hash      Hash     // of the chunks in the file's records
+	MetaSum   [16]byte // metadata sum of the file, see File.MetaSum
+	Hash      Hash     // kind of the chunk hashes in the file's records
 	BlockSize int
 
-	chunks []chunkDigests // by container, in the order of the file
+	chunks []chunkDigests // by container, in file order
 	at     map[[2]int32]int
 }
 
 type chunkDigests struct {
-	id, n  int32  // variable and number of the container
-	size   int64  // of the chunk; 0: nothing is known
-	hash   digest // as in the record
-	blocks []byte // the digests
+	id, n  int32  // variable, and number of its container
+	size   int64  // of the chunk; 0 if no digests are known
+	hash   digest // from the record
+	blocks []byte // digests of the blocks
 }
 
-// chunk returns the digests of a container's chunk, as far as they are known.
+// chunk returns the known digests of a container's chunk.
 func (d *Digests) chunk(c *Container) chunkDigests {
 	if d == nil {
 		return chunkDigests{}
@@ -45,7 +44,7 @@ func (d *Digests) chunk(c *Container) chunkDigests {
 	return chunkDigests{}
 }
 
-// index makes at.
+// index fills d.at and returns d.
 func (d *Digests) index() *Digests {
 	d.at = make(map[[2]int32]int, len(d.chunks))
 	for i := range d.chunks {
@@ -54,7 +53,7 @@ func (d *Digests) index() *Digests {
 	return d
 }
 
-// Match compares them with a file: nil, or an error of class ErrChecksum.
+// Match returns an error of class ErrChecksum unless d belongs to the file f.
 func (d *Digests) Match(f *File) error {
 	sum, err := f.MetaSum()
 	if err != nil {
@@ -91,15 +90,15 @@ func (d *Digests) Match(f *File) error {
 //	24  8  Timestamp
 //	32  16 MetaSum
 //	48  8  number of containers
-//	then of each container: variable (4), number (4), size (8), hash (16), and ceil(size/BlockSize) digests
-//	last 4 CRC-32 (IEEE) of all before
+//	then for each container: variable (4), number (4), size (8), hash (16), and ceil(size/BlockSize) digests
+//	last 4 CRC-32 (IEEE) of all bytes before
 const (
 	digestsMagic  = "BLOBIOFD"
 	digestsHeader = 56
 	digestsRecord = 32
 )
 
-// Marshal returns them as bytes.
+// Marshal returns the serialised digests.
 func (d *Digests) Marshal() []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32([]byte(digestsMagic), 1)
@@ -120,8 +119,8 @@ func (d *Digests) Marshal() []byte {
 	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// UnmarshalDigests reads the output of Marshal, and nothing else may be in b. name is
-// for errors, which are a FormatError. The digests share memory with b.
+// UnmarshalDigests reads the output of Marshal. b must contain nothing else. Errors are of type FormatError and contain name. The
+// digests share memory with b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
 		return fault.At(name, off, "digests: "+field, class, format, args...)

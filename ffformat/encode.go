@@ -11,10 +11,9 @@ type piece struct {
 	Data []byte
 }
 
-// encode returns the metadata as the bytes of the file, in ascending order. C0 to
-// F: one piece at FB.DataSize. A and B: the file block at 0 and each block's
-// records at Block.Offset. Hashes and sizes are written as they are in f; pads too,
-// so that encoding a decoded File gives its bytes again.
+// encode returns the metadata as pieces of the file in ascending order. C0 to F have one piece at FB.DataSize. A and B have the
+// file block at 0 and each block's records at Block.Offset. encode writes hashes, sizes and pads unchanged, so encoding a decoded
+// File restores its bytes.
 //
 // The error is ErrRange if a value does not fit the layout.
 func (f *File) encode() ([]piece, error) {
@@ -48,8 +47,8 @@ func (f *File) encode() ([]piece, error) {
 	return pieces, nil
 }
 
-// metaOffset is where the metadata of C0 to F begin. It is DataSize unless that
-// does not fit its 32 bits (layout E, files over 2 GiB).
+// metaOffset returns the offset of the metadata in C0 to F. It equals DataSize unless the offset exceeds the 32 bits of DataSize
+// (layout E, files over 2 GiB).
 func (f *File) metaOffset() int64 {
 	if len(f.Blocks) > 0 && !f.Layout.wide() && int64(int32(f.Blocks[0].Offset)) == f.FB.DataSize {
 		return f.Blocks[0].Offset
@@ -61,7 +60,7 @@ func (f *File) rangeErr(where, field string) error {
 	return fault.At(f.Name, -1, where+"."+field, fault.ErrRange, "does not fit layout %v", f.Layout)
 }
 
-// metaBytes is the size of all metadata.
+// metaBytes returns the total size of the metadata.
 func (f *File) metaBytes() int64 {
 	n := f.Layout.fbSize()
 	for i := range f.Blocks {
@@ -70,7 +69,7 @@ func (f *File) metaBytes() int64 {
 	return n
 }
 
-// encodeMeta returns all blocks' records and then the file block.
+// encodeMeta returns the records of all blocks, followed by the file block.
 func (f *File) encodeMeta() ([]byte, error) {
 	n := f.metaBytes()
 	if n > math.MaxInt32 {
@@ -91,8 +90,8 @@ func (f *File) encodeMeta() ([]byte, error) {
 	return meta, nil
 }
 
-// encode fills b, which has fbSize bytes. It names a field that does not fit. Of
-// a timestamp the low bytes are stored, as FTI does.
+// encode fills b, which has fbSize bytes. If a field does not fit, encode returns its name. Like FTI, encode stores the low bytes
+// of a timestamp.
 func (fb *FileBlock) encode(l Layout, b []byte) (field string, ok bool) {
 	t := &l.table().fb
 	copy(b[:checksumLen], fb.Checksum)

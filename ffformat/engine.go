@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// pieceSize is read and hashed at once, in bytes: it stays in the cache between.
+	// pieceSize is the number of bytes read and hashed at once. A piece stays in the cache between the two steps.
 	pieceSize = 256 << 10
-	// segmentSize is how much of a chunk of a Fast file one worker takes.
+	// segmentSize is the number of bytes of a Fast chunk that one worker takes.
 	segmentSize = 4 << 20
 )
 
 // chunkJob is a chunk to be read and hashed.
 type chunkJob struct {
 	c   place
-	dst []byte // its bytes go here; nil: nowhere
+	dst []byte // destination of the bytes; nil: only hash
 
-	// want, if not nil, are the XXH3-128 digests of the blocks of bs bytes, from a
-	// side file: they stand for the hash of the record.
+	// want, if not nil, holds the XXH3-128 digests of the chunk's blocks of bs bytes. They come from a side file and replace the
+	// record's hash in the check.
 	want []byte
 	bs   int64
 }
@@ -40,7 +40,7 @@ func (j chunkJob) with(d *Digests) chunkJob {
 
 type chunkResult struct {
 	hash digest
-	err  error // of reading
+	err  error // read error
 }
 
 // segment is a part of a chunk for one worker.
@@ -49,13 +49,13 @@ type segment struct {
 	off, n int64
 }
 
-// blockState is of a chunk whose blocks are hashed, by several workers.
+// blockState is the state of a chunk whose blocks several workers hash.
 type blockState struct {
 	once    sync.Once
-	digests []byte       // of a Fast file: collected
-	left    atomic.Int64 // segments
-	failed  sync.Mutex   // guards errAt and the err of the result
-	errAt   int64        // where it failed first
+	digests []byte       // for a Fast file: all digests of the chunk
+	left    atomic.Int64 // segments left to do
+	failed  sync.Mutex   // guards errAt and the result's err
+	errAt   int64        // offset of the first failure
 }
 
 // hashing is one run of hashChunks.
@@ -67,11 +67,10 @@ type hashing struct {
 	res  []chunkResult
 
 	md5s  md5Server
-	lanes bool // MD5 in the lanes of one processor
+	lanes bool // hash several MD5 sums in the SIMD lanes of one processor
 }
 
-// hashChunks reads and hashes chunks on several workers, and waits for them. It
-// fails only when ctx ends.
+// hashChunks reads and hashes chunks on several workers and waits for them. It fails only when ctx ends.
 func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) ([]chunkResult, error) {
 	h := &hashing{r: r, jobs: jobs, res: make([]chunkResult, len(jobs))}
 	h.cut()
@@ -94,8 +93,8 @@ func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) (
 	return h.res, ctx.Err()
 }
 
-// cut makes the segments: chunks that must be hashed whole first, the longest
-// first so that no worker is left with one at the end.
+// cut divides the chunks into segments. Chunks that need one hash over all bytes come first, the longest of them first, so that
+// no worker starts a long chunk at the end.
 func (h *hashing) cut() {
 	for i := range h.jobs {
 		if j := &h.jobs[i]; h.whole(j) {
@@ -117,7 +116,7 @@ func (h *hashing) cut() {
 		}
 		step := max(segmentSize/j.bs, 1) * j.bs
 		size := j.c.ChunkSize
-		if size > h.r.f.Size { // no such bytes: the first read fails, without digests for them all
+		if size > h.r.f.Size { // not enough bytes: the first read fails, so no digests are needed
 			size = min(size, step)
 		}
 		n := max(1, (size+step-1)/step)
@@ -128,7 +127,7 @@ func (h *hashing) cut() {
 	}
 }
 
-// whole reports whether the hash of a chunk is one over all its bytes.
+// whole reports whether the hash of a chunk is a single hash over all its bytes.
 func (h *hashing) whole(j *chunkJob) bool { return h.r.f.Hash == MD5 && j.want == nil }
 
 func (h *hashing) work(ctx context.Context, segs iter.Seq[int]) error {
@@ -148,7 +147,7 @@ func (h *hashing) work(ctx context.Context, segs iter.Seq[int]) error {
 	return nil
 }
 
-// piece reads n bytes at off of a chunk, to where they belong or to buf.
+// piece reads n bytes at off of a chunk into their destination or, without one, into buf.
 func (h *hashing) piece(j *chunkJob, buf []byte, off, n int64) ([]byte, error) {
 	p := buf
 	if j.dst != nil {
@@ -177,8 +176,8 @@ func (h *hashing) md5Chunk(ctx context.Context, s segment, buf []byte) {
 	sum.Sum(h.res[s.job].hash[:0])
 }
 
-// blocks hashes the blocks of a segment, and compares their digests or collects
-// them: then whoever does the last segment of a chunk hashes these.
+// blocks hashes the blocks of a segment. It compares their digests with known digests or collects them. The worker of a chunk's
+// last segment hashes the collected digests.
 func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 	j, st := &h.jobs[s.job], &h.fast[s.job]
 	st.once.Do(func() {
@@ -216,7 +215,7 @@ func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 	st.digests = nil
 }
 
-// fail notes an error at byte off of a chunk; the first in the chunk stays.
+// fail records an error at byte off of a chunk. The error with the lowest offset wins.
 func (h *hashing) fail(job int, off int64, err error) {
 	st := &h.fast[job]
 	st.failed.Lock()
@@ -226,7 +225,7 @@ func (h *hashing) fail(job int, off int64, err error) {
 	}
 }
 
-// sumBlocks puts the digests of the blocks of p into to.
+// sumBlocks stores the digests of the blocks of p in to.
 func sumBlocks(p, to []byte, bs int) {
 	for len(p) > 0 {
 		n := min(len(p), bs)
@@ -236,7 +235,7 @@ func sumBlocks(p, to []byte, bs int) {
 	}
 }
 
-// equalBlocks compares them, and returns where the first block that differs begins.
+// equalBlocks compares the blocks of p with their digests. It returns the offset of the first block that differs.
 func equalBlocks(p, want []byte, bs int) (at int64, ok bool) {
 	for len(p) > 0 {
 		n := min(len(p), bs)

@@ -8,30 +8,29 @@ import (
 // Kinds of extents.
 const (
 	extentContent = "content"  // a chunk
-	extentEmpty   = "empty"    // the part of a container that its chunk does not fill: dead space, which a variable that grows again will use
+	extentEmpty   = "empty"    // the unused end of a container: dead space that a variable uses when it grows again
 	extentMeta    = "metadata" // a file block, or a block header with its records
-	extentGap     = "gap"      // belongs to nothing
-	extentParity  = "parity"   // of a level 3 file
+	extentGap     = "gap"      // bytes that belong to nothing
+	extentParity  = "parity"   // parity bytes of a level 3 file
 	extentOverlap = "overlap"  // claimed twice: the file is damaged
-	extentLost    = "lost"     // after the end of the file: bytes that a cut off file should have, or (layout B) the unwritten end of empty containers
+	extentLost    = "lost"     // behind the end of the file: bytes missing from a truncated file or (layout B) the unwritten end of empty containers
 )
 
-// An Extent is a run of bytes of a file that are of one kind.
+// An Extent is a run of bytes of one kind in a file.
 type Extent struct {
 	Off, Len  int64  // bytes
 	Kind      string // content, empty, metadata, gap, parity, overlap or lost
-	ID        int32  // of the variable; 0 unless the extent is of a container
-	Block     int    // index in File.Blocks; -1: of no block
-	Container int    // index in the block; -1: of no container
+	ID        int32  // of the variable; 0 unless the extent belongs to a container
+	Block     int    // index in File.Blocks; -1 if it belongs to no block
+	Container int    // index in the block; -1 if it belongs to no container
 }
 
-// End is the offset behind the extent.
+// End returns the offset behind the extent.
 func (e Extent) End() int64 { return e.Off + e.Len }
 
-// Extents returns what each byte of the file is, in ascending order and without
-// holes, from 0 to the end of the file or, if the file is cut off, to the
-// end that follows from its metadata. It leaves out impossible places
-// (negative ones); no extent is empty.
+// Extents returns the kind of every byte of the file, in ascending order and without holes. It covers 0 to the end of the file
+// or, if the file is truncated, to the end that its metadata give. It leaves out impossible (negative) offsets. No extent is
+// empty.
 func (f *File) Extents() []Extent {
 	var all []Extent
 	end := f.Size
@@ -78,11 +77,10 @@ func (f *File) Extents() []Extent {
 	return sweep(all, f.Size, end)
 }
 
-// maxOffset bounds offsets, so that sums do not overflow.
+// maxOffset is the maximum offset, so that sums do not overflow.
 const maxOffset = 1 << 62
 
-// sweep cuts extents that may overlap into ones that do not, from 0 to end. The bytes from
-// size on are lost.
+// sweep cuts overlapping extents into separate extents from 0 to end. Bytes from size on are lost.
 func sweep(all []Extent, size, end int64) []Extent {
 	slices.SortStableFunc(all, func(a, b Extent) int { return cmp.Compare(a.Off, b.Off) })
 	var out []Extent
@@ -107,8 +105,8 @@ func sweep(all []Extent, size, end int64) []Extent {
 		}
 		out = append(out, e)
 	}
-	at := int64(0)   // out has everything before it
-	var cur []Extent // those that reach behind at; few unless the file is damaged
+	at := int64(0)   // out covers all bytes before it
+	var cur []Extent // extents that reach beyond at; few unless the file is damaged
 	step := func(to int64) {
 		for at < to {
 			next := to
@@ -131,7 +129,7 @@ func sweep(all []Extent, size, end int64) []Extent {
 	}
 	for _, e := range all {
 		step(e.Off)
-		if len(cur) < maxOverlap { // what a hostile file could make quadratic
+		if len(cur) < maxOverlap { // else a hostile file makes the work quadratic
 			cur = append(cur, e)
 		}
 	}
@@ -139,5 +137,5 @@ func sweep(all []Extent, size, end int64) []Extent {
 	return out
 }
 
-// maxOverlap bounds how many extents are kept that overlap in one place.
+// maxOverlap is the maximum number of overlapping extents kept at one offset.
 const maxOverlap = 64

@@ -6,13 +6,15 @@ import (
 	"fmt"
 )
 
-// Error is the severity of findings by which data are lost or cannot be trusted. Less are warnings, with which every variable can be read, and notes.
+// Error is the severity of findings that mean lost or untrustworthy data. With lesser findings (warnings and notes) every
+// variable is readable.
 const Error = fault.Error
 
 // A Finding is one thing that Check found.
 type Finding = fault.Finding
 
-// findingOf is an error as a finding: of a FormatError its file, offset and field, else this file; of a varError its variable.
+// findingOf converts an error to a Finding. A FormatError gives its file, offset and field, and a varError gives its variable.
+// For all other errors the finding has the given file.
 func findingOf(sev fault.Severity, file string, err error) Finding {
 	f := fault.Of(sev, file, err)
 	var ve *varError
@@ -22,7 +24,7 @@ func findingOf(sev fault.Severity, file string, err error) Finding {
 	return f
 }
 
-// varError is the error of one variable; of several, errors.Join holds one each.
+// varError is the error of one variable. errors.Join combines the errors of several.
 type varError struct {
 	ID  int32
 	Err error
@@ -34,8 +36,7 @@ func (e *varError) Error() string { return fmt.Sprintf("variable %d: %v", e.ID, 
 // Unwrap returns Err.
 func (e *varError) Unwrap() error { return e.Err }
 
-// BadVars returns the ids of the variables that err names, in its order, each
-// once.
+// BadVars returns the ids of the variables in err, in order and without duplicates.
 func BadVars(err error) []int32 {
 	var ids []int32
 	seen := map[int32]bool{}
@@ -61,10 +62,10 @@ func BadVars(err error) []int32 {
 	return ids
 }
 
-// FormatError is an error in a file, with the place.
+// FormatError is an error in a file, with its position.
 type FormatError = fault.FormatError
 
-// Errors that this package returns, for errors.Is.
+// Error classes of this package, for errors.Is.
 var (
 	// The file is damaged, or of another kind.
 	ErrTruncated   = fault.ErrTruncated

@@ -12,30 +12,28 @@ type VarSize struct {
 	Size int64
 }
 
-// growth is the list of containers of one rank, which only ever gets longer. Places do
-// not change, so they are the same in every file that one Writer keeps.
+// growth is the list of containers of one rank. The list only grows, and containers do not move, so their offsets are the same in
+// every file of one Writer.
 //
-// The rule (of every version of FTI): a variable fills its containers in order; the
-// rest becomes one new container behind everything else. All containers that one
-// checkpoint adds are one block.
+// Every version of FTI has the same rule. A variable fills its containers in order; the rest becomes one new container behind
+// everything else. All containers that one checkpoint adds form one block.
 type growth struct {
 	layout Layout
 	blocks []Block
 	vars   map[int32]*grown
-	end    int64 // of the containers; A, B: of the file
+	end    int64 // end of the containers; in A and B, end of the file
 	open   bool  // the last block belongs to the checkpoint being written
 	n      int   // containers
 }
 
-// grown is where the containers of a variable are.
+// grown holds the containers of a variable.
 type grown struct {
 	at   []slot
 	room int64 // bytes of all its containers
 	idx  int32
 }
 
-// slot names a container: blocks[block].Containers[index], which is number seq in
-// the order of the file.
+// slot names a container: blocks[block].Containers[index], which is number seq in file order.
 type slot struct{ block, index, seq int }
 
 func newGrowth(l Layout) *growth {
@@ -46,7 +44,7 @@ func newGrowth(l Layout) *growth {
 	return g
 }
 
-// growthOf takes over the containers of a file.
+// growthOf returns the growth with the containers of a file.
 func growthOf(f *File) *growth {
 	g := newGrowth(f.Layout)
 	g.blocks = make([]Block, len(f.Blocks))
@@ -71,7 +69,7 @@ func growthOf(f *File) *growth {
 	return g
 }
 
-// clone is a copy that can be thrown away.
+// clone returns a copy that can be discarded.
 func (g *growth) clone() *growth {
 	c := *g
 	c.blocks = slices.Clone(g.blocks)
@@ -88,7 +86,7 @@ func (g *growth) clone() *growth {
 	return &c
 }
 
-// variable returns a variable, a new one at the end of the table.
+// variable returns a variable. If there is none with this id, it adds one at the end of the table.
 func (g *growth) variable(id int32) *grown {
 	v := g.vars[id]
 	if v == nil {
@@ -100,9 +98,8 @@ func (g *growth) variable(id int32) *grown {
 
 func (g *growth) container(s slot) *Container { return &g.blocks[s.block].Containers[s.index] }
 
-// fit gives a variable of size bytes its chunks: it sets chunk sizes and content flags of
-// its containers. It returns the bytes that do not fit, and whether the variable needs another
-// container; a new variable needs one even if it is empty.
+// fit sets chunk sizes and content flags in the containers of a variable of size bytes. It returns the number of bytes that do
+// not fit, and whether the variable needs another container. A new variable needs a container even if it is empty.
 func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
 	v := g.variable(id)
 	rest = size
@@ -123,9 +120,8 @@ func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
 	return rest, rest > 0 || len(v.at) == 0
 }
 
-// add makes containers for the bytes that did not fit, in one block with those added before by
-// the same checkpoint. In A and B it may be called once per checkpoint only: the
-// number of containers decides where their data begin.
+// add makes containers for the bytes that did not fit. They join the block that the same checkpoint has begun. In A and B a
+// checkpoint may call add only once, because the number of containers decides where their data begin.
 func (g *growth) add(vars ...VarSize) error {
 	if len(vars) == 0 {
 		return nil
@@ -159,11 +155,11 @@ func (g *growth) add(vars ...VarSize) error {
 	return nil
 }
 
-// grow is fit and add for all variables of a checkpoint at once.
+// grow does fit and add for all variables of a checkpoint at once.
 func (g *growth) grow(vars []VarSize) error {
 	var more []VarSize
 	for _, v := range vars {
-		g.variable(v.ID) // its place in the table is by the order of protection
+		g.variable(v.ID) // the order of protection gives the index in the table
 	}
 	for _, v := range vars {
 		if rest, ok := g.fit(v.ID, v.Size); ok {
@@ -173,7 +169,7 @@ func (g *growth) grow(vars []VarSize) error {
 	return g.add(more...)
 }
 
-// size is the size of the file in bytes with all metadata.
+// size returns the size of the file in bytes, with all metadata.
 func (g *growth) size() int64 {
 	if !g.layout.atEnd() {
 		return g.end

@@ -22,20 +22,19 @@ const (
 	maxBlockSize = 1 << 20
 )
 
-// fastMark begins the checksum field of a Fast file.
+// fastMark is the beginning of the checksum field in a Fast file.
 const fastMark = "blobio-xxh3-128 b="
 
-// fastVersion ends it.
+// fastVersion is the end of the checksum field in a Fast file.
 const fastVersion = " v01"
 
-// laterFast matches the marks that later versions may have in its place.
+// laterFast matches fastVersion and the endings that later versions may use.
 var laterFast = regexp.MustCompile(`^ v[0-9]{2}$`)
 
-// fastChecksum is the checksum field of a Fast file: 32 characters.
+// fastChecksum returns the checksum field of a Fast file: 32 characters.
 func fastChecksum(blockSize int) string { return fmt.Sprintf(fastMark+"%010d"+fastVersion, blockSize) }
 
-// parseFast returns the block size that a checksum field names.
-// ok is false if it is not the field of a Fast file.
+// parseFast returns the block size in a checksum field. ok is false if the field does not belong to a Fast file.
 func parseFast(checksum string) (blockSize int, ok bool, err error) {
 	if !strings.HasPrefix(checksum, fastMark) {
 		return 0, false, nil
@@ -49,15 +48,14 @@ func parseFast(checksum string) (blockSize int, ok bool, err error) {
 	return blockSize, true, nil
 }
 
-// fastBlock is the digest of one block of a Fast file.
+// fastBlock returns the digest of one block of a Fast file.
 func fastBlock(b []byte) digest { return xxh3.Hash128(b).Bytes() }
 
-// fastChunk is the hash of a chunk of a Fast file: of the digests of its blocks,
-// one after the other.
+// fastChunk returns the hash of a Fast file's chunk: the hash of its concatenated block digests.
 func fastChunk(digests []byte) digest { return xxh3.Hash128(digests).Bytes() }
 
-// hashFB is myHash of the serialised file block of an MD5 file: the fields have another
-// order than in the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
+// hashFB returns the MyHash of the serialised file block of an MD5 file. The hash covers the fields in another order than in the
+// file, and it does not cover ckptId (FTIFF_GetHashMetaInfo).
 func hashFB(l Layout, b []byte) digest {
 	t := &l.table().fb
 	h := md5.New()
@@ -68,8 +66,8 @@ func hashFB(l Layout, b []byte) digest {
 	return digest(h.Sum(nil))
 }
 
-// hashMeta is MyHash of a Fast file: of all bytes from DataSize to the end
-// of the file, MyHash itself and the pad taken as 0. It does not change meta.
+// hashMeta returns the MyHash of a Fast file. The hash covers all bytes from DataSize to the end of the file, with MyHash and the
+// pad as 0. hashMeta does not change meta.
 func hashMeta(meta []byte) digest {
 	t := &LayoutF.table().fb
 	fb := len(meta) - t.size
@@ -83,20 +81,19 @@ func hashMeta(meta []byte) digest {
 	return h.Sum128().Bytes()
 }
 
-// computeHash is MyHash of an MD5 file of layout l, from the other fields of fb.
+// computeHash returns the MyHash of an MD5 file of layout l, computed from the other fields of fb.
 func (fb *FileBlock) computeHash(l Layout) digest {
 	b := make([]byte, l.fbSize())
 	fb.encode(l, b) // Encode refuses values that do not fit
 	return hashFB(l, b)
 }
 
-// readerChecksum is the checksum by which FTI accepts a file of C0 to F: MD5
-// of the hashes of all containers with content, in the order of the file.
+// readerChecksum returns the checksum that FTI's reader accepts for a file of C0 to F: the MD5 of the hashes of all containers
+// with content, in file order.
 func readerChecksum(blocks []Block) string { return checksumOf(blocks, false) }
 
-// writerChecksum is the checksum that FTI writes to a file of C0 to F: MD5
-// of the hash fields of all containers. Empty containers have stale ones, so
-// from v1.3 on FTI refuses its own files if they have empty containers.
+// writerChecksum returns the checksum that FTI writes to a file of C0 to F: the MD5 of the hash fields of all containers. Empty
+// containers have stale hashes, so from v1.3 on FTI refuses its own files if they have empty containers.
 func writerChecksum(blocks []Block) string { return checksumOf(blocks, true) }
 
 func checksumOf(blocks []Block, all bool) string {
@@ -111,8 +108,7 @@ func checksumOf(blocks []Block, all bool) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// seal sets the checksum field and, over it and everything else, MyHash.
-// The checksum follows the layout's rule, or is fastChecksum in a Fast file.
+// seal sets the checksum field, then MyHash. The checksum follows the layout's rule; in a Fast file it is fastChecksum.
 func (f *File) seal(checksum string) error {
 	f.FB.Checksum = checksum
 	if f.Hash == MD5 {
@@ -132,8 +128,8 @@ func (f *File) seal(checksum string) error {
 	return nil
 }
 
-// MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It is
-// different for every state of a file (the timestamp is among the bytes).
+// MetaSum returns the XXH3-128 of all metadata bytes in file order. It includes the timestamp, so it differs for every state of a
+// file.
 func (f *File) MetaSum() ([16]byte, error) {
 	pieces, err := f.encode()
 	if err != nil {
@@ -146,7 +142,7 @@ func (f *File) MetaSum() ([16]byte, error) {
 	return h.Sum128().Bytes(), nil
 }
 
-// md5Of is MD5 of n bytes of r from off on. If there are less, the error is io.ErrUnexpectedEOF.
+// md5Of returns the MD5 of n bytes of r from off on. If r has fewer bytes, the error is io.ErrUnexpectedEOF.
 func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum digest, err error) {
 	h := md5.New()
 	k, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, off, n)})
@@ -156,7 +152,7 @@ func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum digest, err er
 	return digest(h.Sum(nil)), err
 }
 
-// ctxReader ends with its context.
+// ctxReader is a reader that stops when its context ends.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -170,24 +166,22 @@ func (c *ctxReader) Read(p []byte) (int, error) {
 }
 
 const (
-	// md5Lanes is how many chunks are hashed at once by one processor, in the lanes of
-	// its vector registers.
+	// md5Lanes is the number of chunks that one processor hashes at once in the lanes of its vector registers.
 	md5Lanes = 16
-	// minLanes is from how many chunks on that is faster than one after the other: MD5 of
-	// one chunk is slower in a lane.
+	// minLanes is the minimum number of chunks for which lanes are faster than one hash after another. The MD5 of a single chunk is
+	// slower in a lane.
 	minLanes      = 3
 	minLanesBytes = 4 << 20
 )
 
-// md5Server makes MD5 hashes that are computed together. The zero value is ready;
-// close it when all hashes are done with.
+// md5Server makes MD5 hashes that are computed together. The zero value is ready for use. Close it when all hashes are finished.
 type md5Server struct {
 	once   sync.Once
 	server md5simd.Server
 }
 
-// streams is how many of n chunks with these sizes in bytes are best hashed at once on
-// several workers; lanes says that they go to the lanes of one processor.
+// streams returns how many of n chunks to hash at once on several workers. The sizes are in bytes. lanes reports whether the
+// chunks share the lanes of one processor.
 func streams(n int, total, largest int64, workers int) (at int, lanes bool) {
 	if n < minLanes || total < minLanesBytes || largest*minLanes > total || runtime.GOARCH != "amd64" {
 		return min(n, workers), false
@@ -195,7 +189,7 @@ func streams(n int, total, largest int64, workers int) (at int, lanes bool) {
 	return max(min(n, md5Lanes), min(n, workers)), true
 }
 
-// new returns a hash, in a lane or by itself.
+// new returns a hash, in a lane or separate.
 func (s *md5Server) new(lane bool) hash.Hash {
 	if !lane {
 		return md5.New()
@@ -204,7 +198,7 @@ func (s *md5Server) new(lane bool) hash.Hash {
 	return s.server.NewHash()
 }
 
-// release gives the lane of a hash free.
+// release frees the lane of a hash.
 func release(h hash.Hash) {
 	if c, ok := h.(md5simd.Hasher); ok {
 		c.Close()

@@ -10,15 +10,15 @@ import (
 type mender struct {
 	*repairing
 	ctx    context.Context
-	budget int64 // of bytes hashed to try what a record may mean; bounds what hostile files cost
-	sizes  int   // of containers that were doubted
+	budget int64 // bytes that may still be hashed to test guesses; bounds the cost of hostile files
+	sizes  int   // number of containers whose size was doubted
 }
 
-// maxStrays is how many containers are tried to be given to another variable, or another
-// size, and how many variables another place in the table.
+// maxStrays is the maximum number of containers for which mend tries another variable or size. It is also the maximum number of
+// variables for which mend tries another index in the table.
 const maxStrays = 1000
 
-// mend corrects the fields for which only one value can be right.
+// mend corrects the fields for which only one value is possible.
 func (m *mender) mend() error {
 	if structureOf(m.f).worst() == nil {
 		return nil
@@ -31,7 +31,7 @@ func (m *mender) mend() error {
 	return m.chunks()
 }
 
-// matches reports whether a chunk of n bytes at off has this hash.
+// matches reports whether the n bytes at off have this hash.
 func (m *mender) matches(off, n int64, hash digest) (bool, error) {
 	if off < 0 || n < 0 || n > m.f.Size || off > m.f.Size-n || n > m.budget {
 		return false, nil
@@ -54,8 +54,7 @@ func (m *mender) fix(p place, at span, field string, was, is int64) {
 	fi.Var = fault.Num(p.ID)
 }
 
-// places makes the containers of each block lie back to back: a place or a size that the
-// neighbours contradict is wrong.
+// places makes the containers of each block adjacent. An offset or size that contradicts the neighbours is wrong.
 func (m *mender) places() error {
 	f, t := m.f, &m.f.Layout.table().vmd
 	var next int64
@@ -65,7 +64,7 @@ func (m *mender) places() error {
 			next = addSat(f.Blocks[p.block].Offset, f.Layout.blockMeta(len(f.Blocks[p.block].Containers)))
 		}
 		if p.Fptr != next {
-			// Either it is wrong, or the size of the one before.
+			// Either this offset is wrong or the size of the container before it.
 			ok, err := m.matches(next, m.used(p), p.Hash)
 			if err != nil {
 				return err
@@ -75,14 +74,14 @@ func (m *mender) places() error {
 				p.Fptr = next
 			}
 		}
-		// where the next one says that this ends
+		// where the next container begins
 		end := m.end(all, i)
 		if room := end - p.Fptr; room != p.ContainerSize && room >= 0 && (p.ContainerSize < 0 || end >= 0 && m.plausible(all, i, room)) {
 			m.fix(p, t.room, "containersize", p.ContainerSize, room)
 			p.ContainerSize = room
 		}
 		if p.ContainerSize < 0 {
-			return nil // no use in going on
+			return nil // the remaining places cannot be mended
 		}
 		next = addSat(p.Fptr, p.ContainerSize)
 	}
@@ -104,7 +103,7 @@ func (m *mender) used(p place) int64 {
 	return 0
 }
 
-// end is where the container behind i begins, or the data end; -1 if that is not known.
+// end returns where the container after container i begins, or the data end; -1 if unknown.
 func (m *mender) end(all []place, i int) int64 {
 	f := m.f
 	if i+1 < len(all) && (f.Layout.atEnd() || all[i+1].block == all[i].block) {
@@ -119,8 +118,8 @@ func (m *mender) end(all []place, i int) int64 {
 	return f.FB.FileSize
 }
 
-// plausible reports whether room, and not the size in the record, is the right size of container i: the
-// variable's next container or the size of the block agrees.
+// plausible reports whether room, and not the recorded size, is the right size of container i. The variable's next container or
+// the size of the block must agree with room.
 func (m *mender) plausible(all []place, i int, room int64) bool {
 	if m.sizes++; m.sizes > maxStrays {
 		return false
@@ -144,7 +143,7 @@ func (m *mender) plausible(all []place, i int, room int64) bool {
 	return addSat(sum, room) == b.Size
 }
 
-// numbers corrects a dptr, containerid, idx or id that the other records contradict.
+// numbers corrects dptr, containerid, idx and id fields that contradict the other records.
 func (m *mender) numbers() {
 	t := &m.f.Layout.table().vmd
 	type state struct {
@@ -166,7 +165,7 @@ func (m *mender) numbers() {
 			v = &state{idx: p.Idx}
 		}
 		if p.ContainerID != v.n || p.Dptr != v.sum {
-			// not this variable's: whose next can it be?
+			// not this variable's container: find the variables that it can continue
 			if strays++; strays > maxStrays {
 				return
 			}
@@ -184,7 +183,7 @@ func (m *mender) numbers() {
 				claims[numbered{p.ID, p.ContainerID}]--
 				p.ID, v = owner, seen[owner]
 				claims[numbered{p.ID, p.ContainerID}]++
-			case fits > 0: // either can be meant
+			case fits > 0: // ambiguous: several variables are possible
 			case p.ContainerID == v.n && claims[numbered{p.ID, v.n}] == 1:
 				m.fix(p, t.dptr, "dptr", p.Dptr, v.sum)
 				p.Dptr = v.sum
@@ -207,8 +206,8 @@ func (m *mender) numbers() {
 	m.table(order)
 }
 
-// table corrects the places of variables in FTI's table: they are 0, 1, ..., each once.
-// Of two that claim one place, that which appears in this place is right.
+// table corrects the indexes of variables in FTI's table. They must be 0, 1, ..., each used once. If two variables claim one
+// index, the variable whose order of appearance equals the index is right.
 func (m *mender) table(order []int32) {
 	t := &m.f.Layout.table().vmd
 	if t.idx.len == 0 {
@@ -247,10 +246,10 @@ func (m *mender) table(order []int32) {
 	}
 }
 
-// chunks corrects chunksize and hascontent, by the rule and by the hash of the chunk.
+// chunks corrects chunksize and hascontent by the growth rule and the hash of the chunk.
 func (m *mender) chunks() error {
 	t := &m.f.Layout.table().vmd
-	last := map[int32]*Container{} // the last with content
+	last := map[int32]*Container{} // last container with content, by variable
 	for p := range m.f.all() {
 		if p.HasContent && p.ChunkSize > 0 {
 			last[p.ID] = p.Container

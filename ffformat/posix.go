@@ -18,27 +18,27 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default): the bytes of the variables, one after the other. Its metadata
-// stand in a file of their own, one for each group of ranks: META/<id>/l<level>/sector<n>-group<n>.fti.
+// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default). It holds the bytes of the variables, one after
+// the other. A separate file for each group of ranks holds the metadata: META/<id>/l<level>/sector<n>-group<n>.fti.
 type PosixFile struct {
-	Meta    string // the file with the metadata
-	Section string // of this file in it: the rank in its group
+	Meta    string // path of the metadata file
+	Section string // section of this file in Meta: the rank in its group
 	Name    string // base name
 	Size    int64
-	Sum     string // MD5 of the file in hex; empty: none
+	Sum     string // MD5 of the file in hex; empty if unknown
 	Vars    []PosixVar
 
-	Copy   bool // a partner's copy (Pcof): all but Name are the partner's
-	Parity bool // of level 3 (RSed), without variables
+	Copy   bool // a partner's copy (Pcof): all fields but Name describe the partner's file
+	Parity bool // a parity file of level 3 (RSed), without variables
 
-	group     []PosixFile // of all ranks of the group, in its order
-	at        int         // in group
-	maxSize   int64       // of the files of the group: the size of parity files
-	paritySum string      // of the parity file of this rank; empty: none
-	dirs      []string    // where files of the group are looked for
+	group     []PosixFile // files of all ranks of the group, in group order
+	at        int         // index in group
+	maxSize   int64       // size of the largest file of the group, which is the size of parity files
+	paritySum string      // MD5 of this rank's parity file; empty if unknown
+	dirs      []string    // directories to search for the group's files
 }
 
-// other is the name of another file of the same rank: of kind Rank, Pcof or RSed.
+// other returns the name of another file of the same rank. kind is Rank, Pcof or RSed.
 func (p *PosixFile) other(kind string) string {
 	m := posixName.FindStringSubmatch(p.Name)
 	if m == nil {
@@ -54,10 +54,10 @@ type PosixVar struct {
 	Name      string
 }
 
-// posixName is the name of a checkpoint file of a rank.
+// posixName matches the name of a rank's checkpoint file.
 var posixName = regexp.MustCompile(`^Ckpt([0-9]+)-(Rank|Pcof|RSed)([0-9]+)\.fti$`)
 
-// posixMeta is the name of a file with the metadata of a group.
+// posixMeta matches the name of a group's metadata file.
 var posixMeta = regexp.MustCompile(`^sector[0-9]+-group[0-9]+\.fti$`)
 
 const (
@@ -65,7 +65,7 @@ const (
 	maxPosixVars = 1 << 20
 )
 
-// iniSection is a section of an ini file. Of each key it has the value, and where its line begins.
+// iniSection is a section of an ini file. For each key it holds the value and the offset of its line.
 type iniSection struct {
 	file, name string
 	values     map[string]string
@@ -115,7 +115,7 @@ func parseIni(b []byte, file string) (sections []*iniSection, err error) {
 	return sections, nil
 }
 
-// number is the value of a key from 0 on. If there is none it is none, or, if that is negative, an error.
+// number returns the value of a key, at least 0. If the key is absent, number returns none or, if none is negative, an error.
 func (s *iniSection) number(key string, bits int, none int64) (int64, error) {
 	text, ok := s.values[key]
 	if !ok && none >= 0 {
@@ -131,7 +131,7 @@ func (s *iniSection) number(key string, bits int, none int64) (int64, error) {
 	return n, nil
 }
 
-// md5 is the value of a key in lower case; empty: there is none.
+// md5 returns the value of a key in lower case, or "" if the key is absent.
 func (s *iniSection) md5(key string) (string, error) {
 	text := strings.ToLower(s.values[key])
 	if sum, err := hex.DecodeString(text); err != nil || len(sum) != md5.Size && len(sum) != 0 {
@@ -140,7 +140,7 @@ func (s *iniSection) md5(key string) (string, error) {
 	return text, nil
 }
 
-// parsePosix reads the metadata of a group, with a section for each rank. name is for errors.
+// parsePosix reads the metadata of a group, with a section for each rank. name is the file name for errors.
 func parsePosix(b []byte, name string) ([]PosixFile, error) {
 	sections, err := parseIni(b, name)
 	if err != nil {
@@ -149,7 +149,7 @@ func parsePosix(b []byte, name string) ([]PosixFile, error) {
 	var all []PosixFile
 	for _, s := range sections {
 		if _, err := strconv.ParseUint(s.name, 10, 31); err != nil {
-			continue // of something else
+			continue // not the section of a rank
 		}
 		f, err := s.posixFile()
 		if err != nil {
@@ -164,7 +164,7 @@ func parsePosix(b []byte, name string) ([]PosixFile, error) {
 	return all, nil
 }
 
-// posixFile is the file of a rank by its section.
+// posixFile makes the file of a rank from its section.
 func (s *iniSection) posixFile() (*PosixFile, error) {
 	f := &PosixFile{Meta: s.file, Section: s.name, Name: s.values["ckpt_file_name"]}
 	if f.Name == "" || f.Name != filepath.Base(f.Name) {
@@ -195,7 +195,7 @@ func (s *iniSection) posixFile() (*PosixFile, error) {
 		if v.Size, err = s.number(key+"_size", 64, -1); err != nil {
 			return nil, err
 		}
-		if v.Pos, err = s.number(key+"_pos", 64, next); err != nil { // older versions tell none
+		if v.Pos, err = s.number(key+"_pos", 64, next); err != nil { // older versions do not store the position
 			return nil, err
 		}
 		if seen[id] {
@@ -211,8 +211,8 @@ func (s *iniSection) posixFile() (*PosixFile, error) {
 	return f, nil
 }
 
-// near lists the directories in which FTI may have files of the same run and level as a file: its own, and those below the directories
-// above it, as in Local/node3/<id>/l2 and Meta/<id>/l2.
+// near lists the directories in which FTI may have files of the same run and level as file. These are its own directory and the
+// directories below its parents, for example Local/node3/<id>/l2 and Meta/<id>/l2.
 func near(file string) ([]string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -224,7 +224,7 @@ func near(file string) ([]string, error) {
 	for up, n := filepath.Dir(run), 0; n < 4 && up != filepath.Dir(up); up, n = filepath.Dir(up), n+1 {
 		list, err := os.ReadDir(up)
 		if err != nil {
-			continue // not ours to read
+			continue // skip unreadable directories
 		}
 		for _, x := range list {
 			if x.IsDir() {
@@ -235,9 +235,9 @@ func near(file string) ([]string, error) {
 	return dirs, nil
 }
 
-// FindPosix looks for the metadata of a checkpoint file, which need not be there, of a partner's copy or of a parity file: beside it, and
-// where FTI writes them if the directories of a run (ckpt_dir, glbl_dir, meta_dir) are near each other. nil: there are none. An error is one
-// of metadata that name the level and the run.
+// FindPosix finds the metadata of a checkpoint file, a partner's copy or a parity file. The file itself may be absent. FindPosix
+// looks beside the file and in FTI's usual directories, if the directories of the run (ckpt_dir, glbl_dir, meta_dir) are near
+// each other. It returns nil if there are no metadata. It returns an error if metadata of the same level and run are unreadable.
 func FindPosix(file string) (*PosixFile, error) {
 	base := filepath.Base(file)
 	m := posixName.FindStringSubmatch(base)
@@ -276,7 +276,7 @@ func FindPosix(file string) (*PosixFile, error) {
 			p := all[i]
 			p.dirs = dirs
 			switch m[2] {
-			case "Pcof": // each rank keeps the file of the one before it, in a ring
+			case "Pcof": // each rank keeps the file of the rank before it, in a ring
 				p = all[(i+len(all)-1)%len(all)]
 				p.dirs, p.Copy = dirs, true
 			case "RSed":
@@ -289,7 +289,8 @@ func FindPosix(file string) (*PosixFile, error) {
 	return nil, failed
 }
 
-// Check compares a file with its metadata; with quick the size alone. name is for findings. An error is one of ctx.
+// Check compares a file with its metadata. With quick it compares only the size. name is the file name in findings. Check returns
+// only errors of ctx.
 func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
 	if size != p.Size {
 		list = append(list, findingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))

@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Missing lists the files of the ranks of the group that are not near this one, and reports whether they are lost: FTI puts the ranks of a group on
-// different nodes, so where there is something of one rank alone the others may be on other disks.
+// Missing lists the files of the group's ranks that are not near this one. lost reports whether the listed files are lost. FTI
+// puts the ranks of a group on different nodes, so if only one rank's files are here, the others may be on other disks.
 func (p *PosixFile) Missing() (names []string, lost bool) {
 	near := 0
 	for i := range p.group {
@@ -36,7 +36,7 @@ func (p *PosixFile) Missing() (names []string, lost bool) {
 	return names, lost || near > 1
 }
 
-// find is where a file of the group is, or "".
+// find returns the path of a file of the group, or "".
 func (p *PosixFile) find(name string) string {
 	for _, dir := range p.dirs {
 		at := filepath.Join(dir, name)
@@ -47,7 +47,7 @@ func (p *PosixFile) find(name string) string {
 	return ""
 }
 
-// sound opens a file of the group if it is near, and all of it is as the metadata say.
+// sound opens a file of the group if the file is near and matches its metadata.
 func (p *PosixFile) sound(ctx context.Context, name string, size int64, sum string) (vfs.File, string, error) {
 	at := p.find(name)
 	if at == "" {
@@ -74,8 +74,8 @@ func (p *PosixFile) sound(ctx context.Context, name string, size int64, sum stri
 	return f, at, nil
 }
 
-// Rebuild writes the file of a rank to dst, an empty file: from the copy that its partner has (level 2), or from the files and the parity files of
-// its group (level 3). It verifies everything that it reads, and the result last. from names its sources.
+// Rebuild writes the file of a rank to dst, an empty file. It uses the partner's copy (level 2), or the files and parity files of
+// the group (level 3). It verifies everything that it reads, and finally the result. from names its sources.
 func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err error) {
 	own := &p.group[p.at]
 	switch {
@@ -101,8 +101,9 @@ func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err
 	return "", errors.Join(fmt.Errorf("%s cannot be rebuilt from the copy of its partner: %w", p.Name, cerr), fmt.Errorf("nor from parity: %w", perr))
 }
 
-// FTI's level 3 has 16-bit words, little-endian, and of k ranks as many parity files: parity i is the sum over j of 1/(i xor (k+j)) times the
-// word of rank j, in the field of 2^16 elements with the polynomial 0x1100b. Files count as if zeros followed up to the largest.
+// FTI's level 3 uses 16-bit little-endian words and as many parity files as there are ranks (k). Parity i is the sum over j of
+// 1/(i xor (k+j)) times the word of rank j, in the field of 2^16 elements with the polynomial 0x1100b. Shorter files count as
+// padded with zeros to the size of the largest.
 const (
 	fieldPoly  = 0x1100b
 	fieldOrder = 1<<16 - 1
@@ -134,7 +135,7 @@ func invField(a uint16) uint16 {
 	return t.exp[fieldOrder-int(t.log[a])]
 }
 
-// decode makes the file from the others of the group and as many parity files as are missing.
+// decode rebuilds the file from the other files of the group and as many parity files as files are missing.
 func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 	k, own := len(p.group), &p.group[p.at]
 	if k > maxGroup {
@@ -154,7 +155,7 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 		return "", err
 	}
 	end := own.Size
-	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI cuts the last word of parity in half
+	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI cuts the last parity word in half
 		end--
 	}
 	h := md5.New()
@@ -182,14 +183,14 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 	return fmt.Sprintf("parity (RSed) of %d ranks and the files of %d others of its group", len(s.parity), k-len(s.lost)), err
 }
 
-// survivors are the files from which one of a group is made.
+// survivors are the files from which a lost file of the group is rebuilt.
 type survivors struct {
-	files        map[int]vfs.File // by rank in the group; from the number of ranks on parity
+	files        map[int]vfs.File // by rank in the group; parity files have the keys from the number of ranks on
 	lost, parity []int            // ranks
-	factor       map[int]uint16   // of each file: the sum of its words times these is the word of the file that is made
+	factor       map[int]uint16   // factor by file: the sum of the words times their factors is the word of the rebuilt file
 }
 
-// survivors opens the sound files of the group, and as many sound parity files as there are others.
+// survivors opens the sound files of the group, and one sound parity file for each lost file.
 func (p *PosixFile) survivors(ctx context.Context) (*survivors, error) {
 	s := &survivors{files: map[int]vfs.File{}, factor: map[int]uint16{}}
 	var why []error
@@ -227,7 +228,7 @@ func (s *survivors) close() {
 	}
 }
 
-// solve finds the factors for a rank of a group of k.
+// solve finds the factors for a rank of a group of k ranks.
 func (s *survivors) solve(k, rank int) error {
 	inv, err := invertField(k, s.parity, s.lost)
 	if err != nil {
@@ -245,7 +246,7 @@ func (s *survivors) solve(k, rank int) error {
 	return nil
 }
 
-// sum puts the words from byte at of the file that is made into to. buf is as long.
+// sum stores the words of the rebuilt file from byte at in to. buf has the same length.
 func (s *survivors) sum(to, buf []byte, at int64) error {
 	clear(to)
 	for i, f := range s.files {
@@ -269,7 +270,8 @@ func (s *survivors) sum(to, buf []byte, at int64) error {
 	return nil
 }
 
-// lastByte finds the byte by which MD5 of a file becomes sum, if it lacks one; else it only compares.
+// lastByte compares the MD5 of a file with sum. If the file lacks its last byte, lastByte finds the byte with which the MD5
+// equals sum.
 func lastByte(h hash.Hash, sum string, lacks bool) (last []byte, ok bool) {
 	if !lacks {
 		return nil, hex.EncodeToString(h.Sum(nil)) == sum
@@ -287,10 +289,11 @@ func lastByte(h hash.Hash, sum string, lacks bool) (last []byte, ok bool) {
 	return nil, false
 }
 
-// code is the factor of rank j in parity i of a group of k.
+// code returns the factor of rank j in parity i of a group of k ranks.
 func code(k, i, j int) uint16 { return invField(uint16(i ^ (k + j))) }
 
-// invertField inverts the part of the code for some parity files and as many lost ranks: row n makes lost rank n of the parity files.
+// invertField inverts the part of the code for some parity files and equally many lost ranks. Row n computes lost rank n from the
+// parity files.
 func invertField(k int, parity, lost []int) ([][]uint16, error) {
 	n := len(lost)
 	a := make([][]uint16, n)

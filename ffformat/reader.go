@@ -15,26 +15,25 @@ type Reader struct {
 	f    *File
 	r    io.ReaderAt
 	vars map[int32]*variable
-	recs *structure // flaws of the records: which variables cannot be read
-	good sync.Map   // chunks that ReadAt has verified, by the offsets of their records
+	recs *structure // flaws of the records: these variables are unreadable
+	good sync.Map   // chunks that ReadAt has verified, by their record offsets
 }
 
-// variable is where the bytes of a variable are.
+// variable holds the chunks of a variable.
 type variable struct {
 	size   int64
-	chunks []place // not empty; if gap is nil ascending by Dptr and without gaps
-	gap    *place  // a chunk that is not behind the one before it: it cannot be read
+	chunks []place // not empty; if gap is nil, ascending by Dptr without gaps
+	gap    *place  // a chunk that does not follow the one before it: the variable is unreadable
 }
 
-// VarBuf is a variable and where its bytes go.
+// VarBuf is a variable and the buffer for its bytes.
 type VarBuf struct {
 	ID   int32
 	Data []byte // of exactly the size of the variable
 }
 
-// NewReader decodes the metadata of a file as Decode does, and returns the same
-// errors; a parity file has no variables. r must stay usable as long as
-// the Reader is in use.
+// NewReader decodes the metadata of a file like Decode and returns the same errors. A parity file has no variables. r must stay
+// usable while the Reader is in use.
 func NewReader(r io.ReaderAt, size int64, name string, o *Options) (*Reader, error) {
 	f, err := Decode(r, size, name, o)
 	if err != nil {
@@ -65,10 +64,10 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 	return rd
 }
 
-// File returns the metadata. They must not be changed.
+// File returns the metadata. The caller must not change them.
 func (r *Reader) File() *File { return r.f }
 
-// variable returns a variable whose bytes can be found.
+// variable returns a variable that is readable by its records.
 func (r *Reader) variable(id int32) (*variable, error) {
 	v := r.vars[id]
 	if v == nil {
@@ -83,20 +82,19 @@ func (r *Reader) variable(id int32) (*variable, error) {
 	return v, nil
 }
 
-// ReadAt reads from byte off of the variable. Each chunk is read whole and verified when
-// it is touched first; one that is damaged is an error whenever it is touched, of
-// class ErrChecksum. As io.ReaderAt: fewer bytes than len(p) only with an error, which
-// is io.EOF at the end of the variable.
+// ReadAt reads from byte off of the variable. On the first access to a chunk it reads and verifies the whole chunk. Every access
+// to a damaged chunk is an error of class ErrChecksum. Like io.ReaderAt, ReadAt returns fewer bytes than len(p) only with an
+// error, which is io.EOF at the end of the variable.
 func (r *Reader) ReadAt(id int32, p []byte, off int64) (int, error) {
 	return r.readAt(id, p, off, r.whole)
 }
 
-// ReadUnverified is ReadAt without comparing anything, for content that has checksums of its own.
+// ReadUnverified is ReadAt without verification, for content that has its own checksums.
 func (r *Reader) ReadUnverified(id int32, p []byte, off int64) (int, error) {
 	return r.readAt(id, p, off, nil)
 }
 
-// whole verifies a chunk, once.
+// whole verifies a chunk once.
 func (r *Reader) whole(c place) error {
 	if _, ok := r.good.Load(c.offset); ok {
 		return nil
@@ -108,7 +106,7 @@ func (r *Reader) whole(c place) error {
 	return err
 }
 
-// readAt is ReadAt with another way to verify a chunk; nil: none.
+// readAt is ReadAt with verify for each chunk; nil: no verification.
 func (r *Reader) readAt(id int32, p []byte, off int64, verify func(place) error) (int, error) {
 	v, err := r.variable(id)
 	if err != nil {
@@ -160,17 +158,16 @@ func (p place) field() string {
 	return fmt.Sprintf("block %d, container %d of variable %d", p.block, p.ContainerID, p.ID)
 }
 
-// ReadVar reads a whole variable into dst, which must have its size, and verifies
-// the hashes of its chunks in the same pass. After an error dst holds the bytes that were read.
+// ReadVar reads a whole variable into dst, which must have its size, and verifies the hashes of its chunks in the same pass.
+// After an error dst holds the unverified bytes.
 func (r *Reader) ReadVar(ctx context.Context, id int32, dst []byte) error {
 	return r.ReadVars(ctx, []VarBuf{{id, dst}}, nil)
 }
 
-// ReadVars reads and verifies variables, their chunks in parallel. All good ones are
-// read; the error has a varError for each bad one (see BadVars), of class
-// ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or
-// ErrUsage (Data of another size). The Data of bad ones hold the bytes that were read.
-// When ctx ends ReadVars returns its error, and any variable may be bad.
+// ReadVars reads and verifies variables, with their chunks in parallel. It reads all good variables. The error has a varError for
+// each bad one (see BadVars), of class ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or ErrUsage (Data of
+// another size). The Data of bad variables hold the unverified bytes. When ctx ends, ReadVars returns its error, and any variable
+// may be bad.
 func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -185,7 +182,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error 
 	}
 	var jobs []chunkJob
 	errs := make([]error, len(vars))
-	from := make([]int, len(vars)+1) // jobs of vars[i] are jobs[from[i]:from[i+1]]
+	from := make([]int, len(vars)+1) // vars[i] has the jobs jobs[from[i]:from[i+1]]
 	for i, b := range vars {
 		from[i] = len(jobs)
 		v, err := r.variable(b.ID)
@@ -216,7 +213,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error 
 	return errors.Join(errs...)
 }
 
-// verdict compares a chunk with its record. Of no bytes none can be wrong.
+// verdict compares a chunk with its record. An empty chunk is always correct.
 func (r *Reader) verdict(c place, res chunkResult) error {
 	if res.err != nil || res.hash == c.Hash || c.ChunkSize == 0 {
 		return res.err
@@ -231,9 +228,9 @@ func (f *File) hashName() string {
 	return "MD5"
 }
 
-// VarSize returns the size of a variable in bytes, which is not more than the file has. The errors
-// are of the classes ErrMissing (there is no such variable), ErrCorrupt (its records are damaged) and
-// ErrTooLarge (they promise more than the file can hold; only with Options.Lenient).
+// VarSize returns the size of a variable in bytes, which never exceeds the size of the file. The errors are of the classes
+// ErrMissing (there is no such variable), ErrCorrupt (its records are damaged) and ErrTooLarge (its recorded size exceeds the
+// file; only with Options.Lenient).
 func (r *Reader) VarSize(id int32) (int64, error) {
 	v, err := r.variable(id)
 	if err != nil {
@@ -245,9 +242,8 @@ func (r *Reader) VarSize(id int32) (int64, error) {
 	return v.size, nil
 }
 
-// CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the
-// same pass. The error is a varError, of the classes that ReadVars gives, or comes
-// from ctx or w; do not trust the bytes that were written until then.
+// CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the same pass. The error is a varError of the
+// classes of ReadVars, or comes from ctx or w. After an error, do not trust the bytes already written.
 func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	v, err := r.variable(id)
 	if err != nil {
@@ -262,7 +258,7 @@ func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	return nil
 }
 
-// copyChunk writes a chunk to w by way of buf, and verifies it. Errors are as of CopyVar.
+// copyChunk writes a chunk to w through buf and verifies it. It returns the same errors as CopyVar.
 func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer) error {
 	sum := newSum(r.f)
 	for off, n := int64(0), int64(0); off < c.ChunkSize; off += n {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// checkRepair returns an error if o is wrong.
+// checkRepair returns an error if o is invalid.
 func (o *Options) checkRepair() error {
 	if o != nil && (fateOf[o.Bad] == "" || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
 		return fault.Usage("bad variables %q, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
@@ -21,13 +21,13 @@ func (o *Options) checkRepair() error {
 	return nil
 }
 
-// A RepairReport has the findings and the actions of Repair.
+// A RepairReport holds the findings and the actions of Repair.
 type RepairReport struct {
-	// Sound: nothing is wrong with the file; no new one was written.
+	// Sound: the file has no faults, and Repair wrote no new file.
 	Sound bool
-	// Actions are the repairs, in words, with the place in the old file.
+	// Actions are the repairs, described in words, with their offsets in the old file.
 	Actions []Finding
-	// Good are the variables that are whole, in order; Bad the others.
+	// Good are the whole variables, in order; Bad are the others.
 	Good []int32
 	Bad  []BadVar
 	// File is the new file; nil if none was written.
@@ -37,32 +37,32 @@ type RepairReport struct {
 // BadVar is a variable that is not whole.
 type BadVar struct {
 	ID    int32
-	Size  int64   // bytes, as far as the records tell
-	Lost  []Range // where its bad bytes are; none if its records are at fault
-	Err   error   // why: the first of its faults
+	Size  int64   // in bytes, as far as the records give it
+	Lost  []Range // the ranges of its bad bytes; none if its records are damaged
+	Err   error   // the first of its faults
 	Fate  string  // "dropped", "zeroed" or "kept"
 	Bytes int64   // bad bytes
 }
 
-// fateOf is BadVar.Fate by Options.Bad.
+// fateOf maps Options.Bad to BadVar.Fate.
 var fateOf = map[string]string{"": "dropped", "zero": "zeroed", "keep": "kept"}
 
-// Repair writes what can be saved of a damaged file to dst, an empty file. r is only
-// read. It mends
+// Repair writes the data that it can save from a damaged file to dst, an empty file.
+// Repair only reads r. It mends
 //
-//   - the file block: lost, cut, overwritten, or not at the end of the file; sizes in
-//     it that the file does not have;
-//   - the checksum: it is recomputed by the rule of FTI's reader if another rule gave it, so that
-//     FTI v1.3 and later can restart from what they wrote with empty containers;
-//   - records with a field that the others and the hash of the chunk contradict: places,
-//     sizes, numbers, flags, and ids of variables where only one can be meant;
-//   - chunks whose bytes are not those that were hashed, or are not there: that
-//     variable is dropped, or as o says.
+//   - the file block: lost, truncated, overwritten, or not at the end of the file;
+//     sizes in it that do not match the file;
+//   - the checksum: Repair recomputes it by the rule of FTI's reader if it follows another rule, so that
+//     FTI v1.3 and later can restart from their own files with empty containers;
+//   - records with a field that contradicts other records and the hash of the chunk: offsets,
+//     sizes, numbers, flags, and unambiguous ids of variables;
+//   - chunks whose bytes are missing or do not match their hash: Repair drops the
+//     variable or follows Options.Bad.
 //
-// All other variables are in the new file, verified. The error is Decode's if
-// not even records are left, ErrMissing if no variable is whole and bad ones are
-// dropped, ErrUnsupported for a parity file, or an error of r or dst. The
-// report is there with ErrMissing, too. The caller syncs dst.
+// The new file has all other variables, verified. The error is Decode's if no
+// records are left, ErrMissing if no variable is whole and bad ones are
+// dropped, ErrUnsupported for a parity file, or an error of r or dst. Repair
+// returns the report with ErrMissing, too. The caller syncs dst.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *Options) (*RepairReport, error) {
 	if err := o.checkRepair(); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ type repairing struct {
 	rep *RepairReport
 
 	badChunk map[*Container]error
-	badVar   map[int32]error // by its records
+	badVar   map[int32]error // variables with bad records
 	rehash   map[*Container]bool
 }
 
@@ -143,9 +143,9 @@ func (w *repairing) diagnose(ctx context.Context) error {
 		return err
 	}
 	s := structureOf(f)
-	for _, fl := range s.flaws { // that are left
+	for _, fl := range s.flaws { // remaining flaws
 		if fl.Severity == fault.Warning && strings.HasSuffix(fl.Field, "hascontent") {
-			continue // FTI takes it
+			continue // FTI accepts it
 		}
 		id, of := fl.Var.Get()
 		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > fault.Note {
@@ -213,8 +213,8 @@ func (w *repairing) fileBlock() {
 	}
 }
 
-// checksum compares the checksum of the file block with the reader's rule. If it
-// fits the chunks as they are, hashes in records are what is damaged.
+// checksum compares the checksum of the file block with the reader's rule. If it fits the chunks in the file, the recorded hashes
+// are damaged, not the chunks.
 func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]digest) error {
 	f := w.f
 	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
@@ -233,7 +233,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 		if sum, err = c.sumInline(ctx, jobs); isIO(err) {
 			return err
 		} else if err != nil {
-			return nil // cut off: there are bad chunks
+			return nil // the file is truncated: chunks are bad
 		}
 		if len(w.badChunk) > 0 && f.FB.Checksum == sum && f.Layout == LayoutB {
 			w.trust("the checksum fits the bytes as they are")
@@ -250,7 +250,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	return nil
 }
 
-// trust takes the chunks for good and their hashes for damaged.
+// trust accepts the bad chunks as good and replaces their recorded hashes.
 func (w *repairing) trust(why string) {
 	for p := range w.f.all() {
 		if w.badChunk[p.Container] != nil {
@@ -261,10 +261,10 @@ func (w *repairing) trust(why string) {
 	clear(w.badChunk)
 }
 
-// sort divides the variables in good and bad ones.
+// sort divides the variables into good and bad ones.
 func (w *repairing) sort() {
 	fate := fateOf[w.Bad]
-	bad := map[int32][]*Container{} // the chunks of each variable that are
+	bad := map[int32][]*Container{} // bad chunks by variable
 	for p := range w.f.all() {
 		if w.badChunk[p.Container] != nil {
 			bad[p.ID] = append(bad[p.ID], p.Container)
@@ -273,7 +273,7 @@ func (w *repairing) sort() {
 	for _, v := range w.f.Vars() {
 		b := BadVar{ID: v.ID, Size: v.Size, Err: w.badVar[v.ID], Fate: fate}
 		if b.Err != nil {
-			b.Fate = "dropped" // where its bytes are is not known
+			b.Fate = "dropped" // the offsets of its bytes are unknown
 		}
 		for _, c := range bad[v.ID] {
 			if b.Err == nil {
@@ -283,7 +283,7 @@ func (w *repairing) sort() {
 			b.Bytes = addSat(b.Bytes, c.ChunkSize)
 		}
 		if w.Bad != "" && b.Bytes > 4*w.f.Size+1<<24 {
-			b.Fate = "dropped" // too much that is not there
+			b.Fate = "dropped" // too many bytes are missing
 		}
 		if b.Err == nil {
 			w.rep.Good = append(w.rep.Good, v.ID)
@@ -335,7 +335,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	return nil
 }
 
-// sameSize reports whether the file that f becomes with all blocks of old is as long as old.
+// sameSize reports whether f has the same size as old after it receives all blocks of old.
 func (f *File) sameSize(old *File) bool {
 	g := *f
 	for i := range old.Blocks {
@@ -344,7 +344,7 @@ func (f *File) sameSize(old *File) bool {
 	return g.layOut() == nil && g.Size == old.FB.FileSize
 }
 
-// tableWithout returns each variable's place in FTI's table without the variables in drop.
+// tableWithout returns the index of each variable in FTI's table without the variables in drop.
 func tableWithout(f *File, drop map[int32]bool) map[int32]int32 {
 	idx := tableOf(f)
 	var ids []int32

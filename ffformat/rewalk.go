@@ -9,17 +9,16 @@ import (
 	"slices"
 )
 
-// walker finds the records of a damaged file by their fields, where
-// Decode stops at a bad header: the containers of a block are back to
-// back, and have dbsize bytes together.
+// walker finds the records of a damaged file by their fields, where Decode stops at a bad header. The containers of a block are
+// adjacent, and their sizes add up to dbsize.
 type walker struct {
 	d decoder
-	f *File // its file block and layout
+	f *File // only the file block and layout
 
 	mended []Finding
 }
 
-// rewalk returns all blocks of f if they fill its place exactly; else nil.
+// rewalk returns all blocks of f if they fill their space exactly, else nil.
 func (w *walker) rewalk() ([]Block, error) {
 	l := w.f.Layout
 	from, end := w.f.FB.DataSize, w.d.size-l.fbSize()
@@ -30,11 +29,11 @@ func (w *walker) rewalk() ([]Block, error) {
 		return nil, nil
 	}
 	var blocks []Block
-	var data, meta int64 // ends of the containers, and sum of the metadata
+	var data, meta int64 // end of the containers, and sum of the metadata
 	for at := from; at < end; {
 		first := data
 		if !l.atEnd() {
-			first = -1 // behind the records, however many these are
+			first = -1 // behind the records, whatever their number
 		}
 		b, err := w.block(at, end, first)
 		if b == nil || err != nil {
@@ -74,9 +73,8 @@ func (w *walker) size(b *Block) {
 	}
 }
 
-// block reads the block at byte at, which ends before end; its first container is
-// at byte first of the file, or (-1) behind the records. nil: no number of
-// records fits.
+// block reads the block at byte at, which ends before end. Its first container is at byte first of the file or, if first is -1,
+// behind the records. block returns nil if no number of records fits.
 func (w *walker) block(at, end, first int64) (*Block, error) {
 	l := w.f.Layout
 	t := l.table()
@@ -86,7 +84,7 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 	}
 	n, b := decodeBMD(l, head, at)
 	if first < 0 {
-		// The number of records follows from the place of the first container.
+		// The number of records follows from the offset of the first container.
 		if k := t.vmd.fptr.get(head[l.bmdSize():]) - at - l.bmdSize(); k > 0 && k%l.vmdSize() == 0 {
 			n = k / l.vmdSize()
 		}
@@ -98,7 +96,7 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 			return &b, err
 		}
 	}
-	// By the bytes that they have together.
+	// Find the number of records by the sum of their sizes.
 	want := b.Size
 	b = Block{Offset: at, Size: want}
 	if ok, err := w.records(&b, most, first, true); ok || err != nil {
@@ -107,8 +105,8 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 	return nil, nil
 }
 
-// records reads n records of b, or (sum) as many as have its size together. It says
-// whether their containers are back to back from byte first on.
+// records reads n records of b or, with sum, as many records as have its total size. It reports whether their containers are
+// adjacent from byte first on.
 func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	l := w.f.Layout
 	base := b.Offset + l.bmdSize()
@@ -137,8 +135,8 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	return !sum && len(b.Containers) > 0, nil
 }
 
-// better looks for more records than a lenient Decode found in a file (why says what is wrong
-// with it). If it finds them, w.f is whole but for the faults that the actions name.
+// better looks for more records than a lenient Decode found in a file. why describes the fault of the file. If better finds the
+// records, w.f is whole except for the faults in the actions.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
 	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, Options: Options{Layout: w.Layout}}
 	g, err := d.byHash()
@@ -148,10 +146,10 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	wk := &walker{d: d}
 	var blocks []Block
 	switch {
-	case g != nil && err != nil && !g.Parity: // the file block is right
+	case g != nil && err != nil && !g.Parity: // the file block is valid
 		wk.f = g
 		if blocks, err = wk.rewalk(); err == nil && blocks == nil && g.Layout == LayoutD && w.Layout == 0 {
-			g.Layout = LayoutC // their file blocks are the same
+			g.Layout = LayoutC // C and D have the same file block
 			blocks, err = wk.rewalk()
 		}
 	case g == nil && w.f != nil && !w.f.Layout.atEnd():
@@ -183,11 +181,10 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	return nil
 }
 
-// maxTries bounds how many places are tried for the first block.
+// maxTries is the maximum number of offsets tried for the first block.
 const maxTries = 10_000
 
-// search looks for records of C0 to F that end where the file block begins, although
-// that is damaged. It sets w.f.
+// search looks for records of C0 to F that end at a damaged file block. It sets w.f.
 func (w *walker) search(ctx context.Context) ([]Block, error) {
 	from := max(0, w.d.size-maxScan)
 	b, err := w.d.read(from, w.d.size-from)
@@ -226,7 +223,7 @@ func (w *walker) search(ctx context.Context) ([]Block, error) {
 	return nil, nil
 }
 
-// kind finds the hash of the chunks, where the file block does not tell it.
+// kind finds the hash of the chunks if the file block does not give it.
 func (w *repairing) kind(ctx context.Context) error {
 	f := w.f
 	if f.Layout != LayoutF {

@@ -18,31 +18,31 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// rewriting makes a file out of the chunks of another. Compact, Convert and Repair
-// decide which containers it has, and where their bytes come from.
+// rewriting makes a file from the chunks of another. Compact, Convert and Repair choose its containers and the sources of their
+// bytes.
 type rewriting struct {
 	r        *Reader
 	dst      vfs.File
-	to       *File      // the new file: ids, sizes and content flags are given, all else follows
-	from     [][]source // of each container of to with content, in the order of the file
+	to       *File      // the new file: ids, sizes and content flags are given, and the rest follows
+	from     [][]source // sources of each container with content, in file order
 	workers  int
 	progress func(done, total int64)
 	total    int64
 	done     atomic.Int64
 }
 
-// source is a chunk of the old file, or zeros instead of it.
+// source is a chunk of the old file, or zeros in its place.
 type source struct {
 	place
 	zero  bool // zeros instead of its bytes
-	trust bool // its bytes as they are, whatever its hash; those behind the end of the file are zeros
+	trust bool // copy its bytes without comparing their hash; bytes behind the end of the file are zeros
 }
 
-// rewritePiece is copied at once, in bytes.
+// rewritePiece is the number of bytes copied at once.
 const rewritePiece = 512 << 10
 
-// layOut sets everything in f that follows from the layout, the ids, sizes and content
-// flags of the containers: places, sizes of blocks and of the file.
+// layOut sets everything in f that follows from the layout and the ids, sizes and content flags of the containers. These are the
+// offsets and the sizes of the blocks and of the file.
 func (f *File) layOut() error {
 	l := f.Layout
 	var at, meta int64
@@ -94,8 +94,8 @@ func (f *File) layOut() error {
 	return nil
 }
 
-// run writes the file: data, then metadata. dst must be empty. Of chunks that do
-// not match their hash there is a varError each; then the file is not whole.
+// run writes the data and then the metadata. dst must be empty. The error has a varError for each chunk that does not match its
+// hash. The file is then not whole.
 func (w *rewriting) run(ctx context.Context) error {
 	if n, err := w.dst.Size(); err != nil {
 		return err
@@ -109,10 +109,10 @@ func (w *rewriting) run(ctx context.Context) error {
 	if err := f.layOut(); err != nil {
 		return err
 	}
-	if _, err := f.encode(); err != nil { // before all the work
+	if _, err := f.encode(); err != nil { // fail before the data are copied
 		return err
 	}
-	if err := w.dst.Truncate(f.Size); err != nil { // bytes that are not written read as zeros
+	if err := w.dst.Truncate(f.Size); err != nil { // unwritten bytes read as zeros
 		return err
 	}
 	if err := w.copy(ctx); err != nil {
@@ -141,7 +141,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 		buf := make([]byte, rewritePiece)
 		for i := range chunks {
 			if errs[i] = w.chunk(ctx, list[i], w.from[i], buf); isIO(errs[i]) {
-				return errs[i] // no use in going on
+				return errs[i] // stop at the first such error
 			}
 		}
 		return nil
@@ -155,7 +155,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 // chunk writes one chunk from its sources and sets its hash.
 func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf []byte) error {
 	old := w.r.f
-	// A single source that is hashed in the same way has the hash of the chunk.
+	// If the chunk has a single source with the same kind of hash, it keeps the hash.
 	same := len(from) == 1 && !from[0].zero && !from[0].trust && old.Hash == w.to.Hash && old.BlockSize == w.to.BlockSize
 	var sum chunkSum
 	if !same {
@@ -218,7 +218,7 @@ func (w *rewriting) piece(s source, p []byte, at int64) error {
 	return err
 }
 
-// writeMeta sets the checksums and writes the metadata by put, behind which r reads the file.
+// writeMeta sets the checksums and writes the metadata through put. r reads the same file.
 func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, off int64) error) error {
 	putAll := func(pieces []piece) error {
 		for _, p := range pieces {
@@ -232,7 +232,7 @@ func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, 
 	if f.Hash == MD5 {
 		sum = readerChecksum(f.Blocks)
 	}
-	if !f.Layout.atEnd() { // the records first: the checksum of A covers them
+	if !f.Layout.atEnd() { // the records first, because the checksum of A covers them
 		pieces, err := f.encode()
 		if err != nil {
 			return err
@@ -251,10 +251,10 @@ func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, 
 	if err != nil {
 		return err
 	}
-	return putAll(pieces[:1]) // the file block, from C0 on with the records
+	return putAll(pieces[:1]) // the file block; from C0 on with the records
 }
 
-// inlineChecksum is the checksum of a file of layout A or B, read from r.
+// inlineChecksum returns the checksum of a file of layout A or B, read from r.
 func inlineChecksum(ctx context.Context, r io.ReaderAt, f *File) (string, error) {
 	c := &checker{name: f.Name, f: f, rd: newReader(r, f)}
 	var jobs []chunkJob
@@ -284,9 +284,9 @@ type md5Sum struct{ h hash.Hash }
 func (s md5Sum) Write(p []byte) { s.h.Write(p) }
 func (s md5Sum) Sum() digest    { return digest(s.h.Sum(nil)) }
 
-// fastSum is the hash of the digests of blocks.
+// fastSum hashes the digests of blocks.
 type fastSum struct {
-	block []byte // the beginning of a block; its capacity is the size of blocks
+	block []byte // the beginning of a block; its capacity is the block size
 	h     *xxh3.Hasher128
 }
 

@@ -8,15 +8,14 @@ import (
 	"io"
 )
 
-// maxScan is how far before the end of a damaged file records are searched, in bytes.
+// maxScan is the maximum distance in bytes from the end of a damaged file at which scan looks for records.
 const maxScan = 32 << 20
 
-// maxHashed is how much of a damaged file is summed to tell records from other bytes, for each layout, in bytes.
+// maxHashed is the maximum number of bytes hashed per layout to distinguish records from other bytes.
 const maxHashed = 256 << 20
 
-// salvage finds the records of a file that byHash does not accept. If byHash found a file block
-// with the right hash, f is the file that it made, and cause why that is
-// not enough; otherwise f is nil. The File that it returns has Damaged.
+// salvage finds the records of a file that byHash does not accept. If byHash found a file block with the right hash, f is its
+// file and cause is its error; otherwise f is nil. The returned File has Damaged set.
 func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	if f != nil && !f.Parity {
 		if g, err := d.resized(f); g != nil || err != nil {
@@ -70,7 +69,7 @@ func damaged(f *File, cause error) *File {
 	return f
 }
 
-// onlyIO is err if it is one of I/O, else nil.
+// onlyIO returns err if it is an I/O error, else nil.
 func onlyIO(err error) error {
 	if isIO(err) {
 		return err
@@ -78,8 +77,8 @@ func onlyIO(err error) error {
 	return nil
 }
 
-// resized recovers a file whose file block has a correct hash but sizes that do
-// not match the file, or whose records are damaged from some block onward.
+// resized recovers a file whose file block has a correct hash but sizes that do not match the file, or whose records are damaged
+// from some block onward.
 func (d *decoder) resized(f *File) (*File, error) {
 	l := f.Layout
 	if f.containers() > 0 {
@@ -114,8 +113,7 @@ func (d *decoder) resized(f *File) (*File, error) {
 	return nil, nil
 }
 
-// inPlace takes the layout whose records fit best to a file block that is where
-// it must be, although its hash is wrong.
+// inPlace handles a file block at its regular offset whose hash is wrong. It chooses the layout whose records fit best.
 func (d *decoder) inPlace() (*File, error) {
 	var best *File
 	bestScore := 0.0
@@ -132,7 +130,7 @@ func (d *decoder) inPlace() (*File, error) {
 			return nil, onlyIO(err)
 		}
 		f := d.file(l, b)
-		marked := f.markFast() // a damaged mark is one, too
+		marked := f.markFast() // a damaged mark is a mark, too
 		if !l.atEnd() {
 			end := f.FB.FileSize
 			if end != f.FB.CkptSize || end < l.fbSize() {
@@ -180,7 +178,7 @@ func (d *decoder) inPlace() (*File, error) {
 	return best, nil
 }
 
-// markFast sets the hash of f by its checksum field.
+// markFast sets the kind of hash of f by its checksum field.
 func (f *File) markFast() error {
 	if f.Layout != LayoutF {
 		return nil
@@ -192,8 +190,8 @@ func (f *File) markFast() error {
 	return err
 }
 
-// inPlaceShare is the share of the containers that lie where the growth rule
-// puts them, 0 to 1. It is high for records, and low for other bytes.
+// inPlaceShare returns the fraction, 0 to 1, of the containers that lie where the growth rule puts them. It is high for records
+// and low for other bytes.
 func inPlaceShare(l Layout, blocks []Block) float64 {
 	n, good := 0, 0
 	var at int64
@@ -218,9 +216,8 @@ func inPlaceShare(l Layout, blocks []Block) float64 {
 	return float64(good) / float64(n)
 }
 
-// scan searches the end of the file for records of C0 to F whose file block is
-// lost or not at the end: the first container lies at 0, and the records
-// at the end of all containers that they name.
+// scan searches the end of the file for records of C0 to F whose file block is lost or not at the end. The first container lies
+// at 0, and the records lie at the end of all their containers.
 func (d *decoder) scan() (*File, error) {
 	from := max(0, d.size-min(maxScan, d.maxMeta))
 	b, err := d.read(from, d.size-from)
@@ -228,11 +225,11 @@ func (d *decoder) scan() (*File, error) {
 		return nil, onlyIO(err)
 	}
 	for _, l := range d.layouts() {
-		// C0 and C, D and F have the same records; tail finds which file block it is.
+		// C0 has the same records as C, and D the same as F; tail finds the kind of file block.
 		if d.Layout == 0 && (l == LayoutC0 || l == LayoutD) || !l.atEnd() {
 			continue
 		}
-		budget := 4*len(b) + 1<<16 // of bytes parsed; bounds the cost of hostile files
+		budget := 4*len(b) + 1<<16 // in bytes parsed; bounds the cost of hostile files
 		hashed := int64(maxHashed)
 		for p := 0; p+int(l.blockMeta(1)) <= len(b) && budget > 0; p++ {
 			if !startsRecords(l, b[p:], from+int64(p)) {
@@ -253,9 +250,9 @@ func (d *decoder) scan() (*File, error) {
 	return nil, nil
 }
 
-// evident reports whether blocks whose records begin at base are real, not bytes of another format that happen to look like records:
-// their data end there, or a chunk has its hash. rest is the bytes behind them, where blobio's own file block may be. budget is how many
-// bytes may still be read for such tests.
+// evident reports whether blocks whose records begin at base are real records and not similar bytes of another format. In real
+// records the data end at base, or a chunk matches its hash. rest holds the bytes behind the records, where blobio's own file
+// block may be. budget is the number of bytes that evident may still read.
 func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64) (bool, error) {
 	end := int64(0)
 	for i := range blocks {
@@ -283,8 +280,8 @@ func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64
 	return false, nil
 }
 
-// startsRecords reports whether b, which has a block header and a record at least,
-// can be the first block of a file with at bytes of data.
+// startsRecords reports whether b can be the first block of a file with at bytes of data. b has at least a block header and a
+// record.
 func startsRecords(l Layout, b []byte, at int64) bool {
 	t := l.table()
 	if b[t.bmd.numvars.off+3] >= 0x80 || binary.LittleEndian.Uint32(b) == 0 {
@@ -298,8 +295,8 @@ func startsRecords(l Layout, b []byte, at int64) bool {
 	return size >= 0 && size <= at && 0 <= chunk && chunk <= room && room <= size
 }
 
-// consistent parses blocks from b as long as each is whole and its containers
-// lie behind each other, and returns how many bytes they take.
+// consistent parses blocks from b while each is whole and its containers are adjacent. It returns the blocks and their length in
+// bytes.
 func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, used int) {
 	var at int64
 	for {
@@ -311,7 +308,7 @@ func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, us
 		if n <= 0 || n > (int64(len(rest))-l.bmdSize())/l.vmdSize() || bl.Size < 0 || bl.Size > base-at {
 			return blocks, used
 		}
-		// The first record decides before n of them are allocated.
+		// Check the first record before n records are allocated.
 		if l.table().vmd.fptr.get(rest[l.bmdSize():]) != at {
 			return blocks, used
 		}
@@ -331,8 +328,8 @@ func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, us
 	}
 }
 
-// tail makes a File of blocks that end at byte at of the file, where b begins.
-// b has the file block, whole, cut or overwritten, and whatever else is there.
+// tail makes a File of blocks that end at byte at of the file, where b begins. b holds the file block, possibly truncated or
+// overwritten, and any other bytes.
 func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 	group := []Layout{l}
 	if d.Layout == 0 {
@@ -388,7 +385,7 @@ func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 	return g
 }
 
-// isHex reports whether b is lower-case hex digits only.
+// isHex reports whether b holds only lower-case hex digits.
 func isHex(b []byte) bool {
 	for _, c := range b {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {

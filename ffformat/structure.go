@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// place is a container and where its record is.
+// place is a container and the position of its record.
 type place struct {
 	*Container
 	block, index int
@@ -19,38 +19,35 @@ func (f *File) place(block, index int) place {
 	return place{&f.Blocks[block].Containers[index], block, index, f.RecordOffset(block, index)}
 }
 
-// maxFlaws caps the findings about records, and those about chunks: of a file of garbage the
-// first are enough. The others are counted.
+// maxFlaws is the maximum number of findings about records, and of findings about chunks. The rest are only counted.
 const maxFlaws = 1000
 
-// structure finds records that break the growth rule of FTI-FF,
-// whether or not a checksum covers them.
+// structure finds records that break the growth rule of FTI-FF, whether or not a checksum covers them.
 type structure struct {
 	f     *File
-	flaws []Finding // in the order of the file, then by variable
-	more  [3]int    // over maxFlaws, by severity
+	flaws []Finding // in file order, then by variable
+	more  [3]int    // number of flaws beyond maxFlaws, by severity
 
-	// lost holds the variables whose bytes cannot be found or put together, with the
-	// first reason.
+	// lost holds the unreadable variables, each with its first reason. Their bytes cannot be found or put together.
 	lost map[int32]reason
-	// doubtful holds the lost variables whose only fault is their id, which may be another's.
+	// doubtful holds the lost variables whose only fault is a doubtful id: their bytes may belong to another variable.
 	doubtful map[int32]bool
-	// nowhere holds the containers whose own place or size is impossible.
+	// nowhere holds the containers with an impossible offset or size.
 	nowhere map[*Container]bool
-	cut     bool // a block has fewer records than it had
+	cut     bool // a block has fewer records than before the damage
 	// moved holds the containers that are not where the rule puts them.
 	moved map[*Container]bool
 }
 
-// reason is why a variable is lost: a field of a container. There may be as many as there are
-// records, so only the first maxFlaws have words of their own.
+// reason is the field of a container that makes a variable unreadable. There may be as many reasons as records, so only the first
+// maxFlaws have texts of their own.
 type reason struct {
 	block, index int32 // of the container
 	off          int32 // of the field in the record
 	field, msg   string
 }
 
-// err puts it in words.
+// err describes the reason as an error.
 func (r reason) err(f *File) error {
 	p := f.place(int(r.block), int(r.index))
 	msg := r.msg
@@ -79,7 +76,7 @@ func (s *structure) add(fi Finding) {
 	s.flaws = append(s.flaws, fi)
 }
 
-// worst is the first error among the flaws.
+// worst returns the first error among the flaws.
 func (s *structure) worst() error {
 	for _, fl := range s.flaws {
 		if fl.Severity >= Error {
@@ -99,7 +96,7 @@ func (s *structure) finding(sev fault.Severity, off int64, field, format string,
 	return Finding{Severity: sev, File: s.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
 }
 
-// at adds a flaw of a field of a container.
+// at adds a flaw of a container's field.
 func (s *structure) at(p place, f span, field string, lost bool, format string, args ...any) {
 	if _, ok := s.lost[p.ID]; lost && !ok {
 		r := reason{block: int32(p.block), index: int32(p.index), off: int32(f.off), field: field}
@@ -108,7 +105,7 @@ func (s *structure) at(p place, f span, field string, lost bool, format string, 
 		}
 		s.lost[p.ID] = r
 	}
-	if len(s.flaws) == maxFlaws { // without the words
+	if len(s.flaws) == maxFlaws { // without its text
 		s.more[Error]++
 		return
 	}
@@ -117,17 +114,17 @@ func (s *structure) at(p place, f span, field string, lost bool, format string, 
 	s.add(fi)
 }
 
-// noPlace is at, for a container that cannot be where it claims to be.
+// noPlace is at for a container whose offset or size is impossible.
 func (s *structure) noPlace(p place, f span, field, format string, args ...any) {
 	s.nowhere[p.Container] = true
 	s.at(p, f, field, true, format, args...)
 }
 
-// places checks each block by itself, and that containers are back to back.
+// places checks each block by itself, and that containers are adjacent.
 func (s *structure) places() {
 	f, l := s.f, s.f.Layout
 	t := &l.table().vmd
-	var next, sum int64 // where the next container lies; of all dbsize
+	var next, sum int64 // offset of the next container; sum of all dbsize
 	if !l.atEnd() {
 		sum = l.fbSize()
 	}
@@ -161,7 +158,7 @@ func (s *structure) places() {
 			if p.odd[1] != 0 {
 				s.at(p, t.hasCkpt, "hasCkpt", false, "%d, want 0 or 1", p.odd[1])
 			}
-			// From the rule, not from this fptr: one wrong fptr is one finding.
+			// Use the rule and not this fptr, so that one wrong fptr gives one finding.
 			next = addSat(next, p.ContainerSize)
 		}
 		if len(bl.Containers) == 0 {
@@ -169,7 +166,7 @@ func (s *structure) places() {
 		}
 		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
 			s.add(s.finding(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want))
-			// Both say so: it is numvars that is wrong, and records are missing.
+			// dbsize and the offsets agree, so numvars is wrong and records are missing.
 			s.cut = s.cut || len(bl.Containers) == 0 || s.moved[&bl.Containers[0]]
 		}
 		sum = addSat(sum, want)
@@ -179,7 +176,7 @@ func (s *structure) places() {
 	}
 }
 
-// dataEnd is where containers must end.
+// dataEnd returns the maximum end of containers.
 func (f *File) dataEnd() int64 {
 	if f.Layout.atEnd() {
 		return f.metaOffset()
@@ -187,7 +184,7 @@ func (f *File) dataEnd() int64 {
 	return f.FB.FileSize
 }
 
-// FileBlockOffset is where the file block lies.
+// FileBlockOffset returns the offset of the file block.
 func (f *File) FileBlockOffset() int64 {
 	switch {
 	case !f.Layout.atEnd() && !f.Parity:
@@ -201,7 +198,7 @@ func (f *File) FileBlockOffset() int64 {
 
 // overlaps finds containers that claim the same bytes.
 func (s *structure) overlaps() {
-	// Those that are where the rule puts them do not overlap each other.
+	// Containers where the rule puts them do not overlap each other.
 	if len(s.moved) == 0 {
 		return
 	}
@@ -217,11 +214,10 @@ func (s *structure) overlaps() {
 		slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.Fptr, b.Fptr) })
 	}
 	t := &s.f.Layout.table().vmd
-	var far place // the one that reaches farthest so far
+	var far place // the container with the highest end so far
 	for _, p := range all {
 		if far.Container != nil && p.Fptr < addSat(far.Fptr, far.ContainerSize) {
-			// One that is where the rule puts it is taken to be right, so that all chunks
-			// that are read are at most the file.
+			// A container where the rule puts it counts as right, so the chunks to be read never exceed the file.
 			if s.moved[p.Container] {
 				s.noPlace(p, t.fptr, "fptr", "%d overlaps container %d of variable %d, [%d, %d)", p.Fptr, far.ContainerID, far.ID, far.Fptr, addSat(far.Fptr, far.ContainerSize))
 			}
@@ -235,7 +231,7 @@ func (s *structure) overlaps() {
 	}
 }
 
-// containers is how many there are.
+// containers returns the number of containers.
 func (f *File) containers() (n int) {
 	for i := range f.Blocks {
 		n += len(f.Blocks[i].Containers)
@@ -243,7 +239,7 @@ func (f *File) containers() (n int) {
 	return n
 }
 
-// all yields the containers in the order of the file.
+// all yields the containers in file order.
 func (f *File) all() func(func(place) bool) {
 	return func(yield func(place) bool) {
 		for i := range f.Blocks {
@@ -258,15 +254,15 @@ func (f *File) all() func(func(place) bool) {
 
 // varState is the state of a variable after its containers so far.
 type varState struct {
-	n     int32 // containers
-	sum   int64 // their sizes
-	size  int64 // of the chunks
+	n     int32 // number of containers
+	sum   int64 // sum of the container sizes
+	size  int64 // sum of the chunk sizes
 	idx   int32
-	open  bool  // a chunk that does not fill its container, or none, has been seen
+	open  bool  // some container was not full or had no content
 	first place // the first container
 }
 
-// fit has the fields that the next container of a variable must have.
+// fit holds the fields that the next container of a variable must have.
 type fit struct {
 	n    int32
 	dptr int64
@@ -329,9 +325,8 @@ func (s *structure) variables() {
 			single = append(single, v.first)
 		}
 	}
-	defer s.ids(single) // when all other flaws are known
-	// A stray container whose id is wrong is missing elsewhere: at the end of a
-	// variable that shows no flaw of its own.
+	defer s.ids(single) // after all other flaws are known
+	// A stray container with a wrong id is missing at the end of another variable that has no flaw of its own.
 	if len(strays) == 0 {
 		return
 	}
@@ -351,8 +346,7 @@ func (s *structure) variables() {
 	}
 }
 
-// content checks which containers have chunks: all before the last are full, and
-// none behind it has content.
+// content checks the chunks of a variable: all before the last chunk are full, and no container behind it has content.
 func (s *structure) content(v *varState, p place) {
 	t := &s.f.Layout.table().vmd
 	switch {

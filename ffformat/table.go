@@ -2,11 +2,11 @@ package ffformat
 
 import "encoding/binary"
 
-// span is the place of a field in its structure; len 0: this layout does not
-// store it. All integers are little-endian.
+// span is the offset and length of a field in its structure. A length of 0 means that the layout does not store the field. All
+// integers are little-endian.
 type span struct{ off, len int }
 
-// get returns the integer in b, sign-extended; 0 if the field is not stored.
+// get returns the integer in b, sign-extended, or 0 if the field is not stored.
 func (s span) get(b []byte) int64 {
 	switch s.len {
 	case 1:
@@ -19,8 +19,7 @@ func (s span) get(b []byte) int64 {
 	return 0
 }
 
-// put stores the low bytes of v and reports whether get then returns v.
-// A field that is not stored takes any value.
+// put stores the low bytes of v and reports whether get then returns v. It accepts any value for a field that is not stored.
 func (s span) put(b []byte, v int64) bool {
 	switch s.len {
 	case 0:
@@ -37,17 +36,16 @@ func (s span) put(b []byte, v int64) bool {
 
 func (s span) bytes(b []byte) []byte { return b[s.off : s.off+s.len] }
 
-// Common to the file blocks of all layouts.
+// Fields common to the file blocks of all layouts.
 const (
 	checksumLen = 33 // 32 hex digits and a NUL
-	myHashOff   = 33 // 16 bytes
+	myHashOff   = 33 // offset of a hash of 16 bytes
 	maxFB       = 110
 	minFB       = 82
 )
 
-// fbTable places the fields of a file block (FB). The bytes that myHash covers
-// are the first checksumLen and then, in this order, timestamp, ckptSize,
-// metaSize, dataSize, fs, ptFs, maxFs.
+// fbTable has the fields of a file block (FB). myHash covers the first checksumLen bytes and then, in this order, timestamp,
+// ckptSize, metaSize, dataSize, fs, ptFs and maxFs.
 type fbTable struct {
 	size                                     int
 	ckptID, ckptSize, metaSize, dataSize, fs span
@@ -56,13 +54,13 @@ type fbTable struct {
 	unsigned/* a timestamp of 4 bytes, that is */ bool
 }
 
-// bmdTable places the fields of a block header (BMD).
+// bmdTable has the fields of a block header (BMD).
 type bmdTable struct {
 	size            int
 	numvars, dbsize span
 }
 
-// vmdTable places the fields of a chunk record (VMD).
+// vmdTable has the fields of a chunk record (VMD).
 type vmdTable struct {
 	size                          int
 	id, idx, containerID          span
@@ -103,7 +101,7 @@ var (
 	}
 )
 
-// layoutTables are the seven layouts, by facts measured on files of each version.
+// layoutTables describe the seven layouts. The numbers were measured on files of each version.
 var layoutTables = [...]tables{
 	LayoutA: {fbTable{
 		size: 96, ckptSize: span{56, 8}, fs: span{64, 8}, maxFs: span{72, 8}, ptFs: span{80, 8}, timestamp: span{88, 8}, pad: span{49, 7},
@@ -129,17 +127,17 @@ var layoutTables = [...]tables{
 
 func (l Layout) table() *tables { return &layoutTables[l] }
 
-// fbSize, bmdSize and vmdSize are the sizes in bytes of the three structures.
+// fbSize, bmdSize and vmdSize return the sizes in bytes of the three structures.
 func (l Layout) fbSize() int64  { return int64(l.table().fb.size) }
 func (l Layout) bmdSize() int64 { return int64(l.table().bmd.size) }
 func (l Layout) vmdSize() int64 { return int64(l.table().vmd.size) }
 
-// wide reports whether sizes are 64-bit; else (E) a file is at most 2 GiB - 1.
+// wide reports whether sizes have 64 bits. Without wide (E) a file has at most 2 GiB - 1.
 func (l Layout) wide() bool { return l != LayoutE }
 
-// atEnd reports whether all metadata are behind the data, with the file block last;
-// else (A, B) the file block is first and each block's metadata before its data.
+// atEnd reports whether all metadata are behind the data, with the file block last. In A and B the file block is first, and each
+// block's metadata are before its data.
 func (l Layout) atEnd() bool { return l.table().fb.atEnd }
 
-// blockMeta returns the bytes of metadata of a block of n containers.
+// blockMeta returns the size in bytes of the metadata of a block of n containers.
 func (l Layout) blockMeta(n int) int64 { return l.bmdSize() + int64(n)*l.vmdSize() }

@@ -12,27 +12,25 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// UpdateOptions of Writer.Begin.
+// UpdateOptions are the options of Writer.Begin.
 type UpdateOptions struct {
 	CkptID    int32
-	Timestamp int64 // ns since 1970; OwnTime of it is stored
+	Timestamp int64 // ns since 1970; the file stores OwnTime(Timestamp)
 
-	// Vars are the protected variables, in the order of protection. They must all be
-	// added, with these sizes, before Finish. Layouts A and B need them, the others not:
-	// without Vars, the checkpoint holds the variables that were added.
+	// Vars are the protected variables, in the order of protection. The caller must add all of them, with these sizes, before
+	// Finish. Layouts A and B require Vars. In other layouts, a checkpoint without Vars holds the added variables.
 	Vars []VarSize
 
-	// Prev has the digests of the bytes in dst. Blocks with the same digest are not written. nil, or
-	// digests made with another BlockSize or Hash: everything is written.
+	// Prev has the digests of the bytes in dst. Blocks with the same digest are not written. If Prev is nil or has another BlockSize
+	// or Hash, the update writes everything.
 	Prev *Digests
-	// Recent is a newer state, in another file: a chunk that is equal to it has its MD5,
-	// which need not be computed.
+	// Recent is a newer state, in another file. A chunk equal to its chunk in Recent takes its MD5 from Recent.
 	Recent *Digests
 
-	// Differential marks the containers as FTI's differential checkpoints do
-	// (hasCkpt). Prev alone decides which blocks are written.
+	// Differential marks the containers like FTI's differential checkpoints (hasCkpt). It does not affect which blocks are written;
+	// see Prev.
 	Differential bool
-	// Fresh: dst is empty; bytes that are never written then read as zeros.
+	// Fresh: dst is empty, and its unwritten bytes read as zeros.
 	Fresh bool
 }
 
@@ -41,8 +39,8 @@ type Stats struct {
 	Data    int64 // bytes of the variables
 	Written int64 // bytes written, with the metadata
 	MD5     int64 // bytes that went through MD5
-	Blocks  int64 // blocks of all chunks
-	Dirty   int64 // of these, written
+	Blocks  int64 // number of blocks of all chunks
+	Dirty   int64 // number of blocks written
 }
 
 // Result is the result of one update.
@@ -52,14 +50,14 @@ type Result struct {
 	Stats   Stats
 }
 
-// Update is a checkpoint that is being written to one file. Until Finish has
-// returned, the file is no checkpoint; and nothing is synced, which is the caller's to do.
+// Update is a checkpoint that is being written to one file. The file is not a valid checkpoint until Finish returns. The caller
+// must sync it.
 type Update struct {
 	w      *Writer
 	o      UpdateOptions
 	dst    vfs.File
 	g      *growth
-	sizes  map[int32]int64 // of o.Vars
+	sizes  map[int32]int64 // sizes in o.Vars
 	added  map[int32]bool
 	chunks []chunkDigests // by container
 	maxFs  int64
@@ -69,7 +67,7 @@ type Update struct {
 	data, written, md5, blocks, dirty atomic.Int64
 }
 
-// Begin starts an update of dst. Only one at a time may be under way.
+// Begin starts an update of dst. A Writer allows only one update at a time.
 func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	if w.open != nil {
 		return nil, fault.Usage("Begin during another update")
@@ -106,8 +104,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	return u, nil
 }
 
-// usable returns digests that can be compared with the digests that the Writer makes,
-// and whose chunk hashes may go to its records. For all others it returns nil.
+// usable returns d if the Writer can compare it with its own digests and copy its chunk hashes to records, else nil.
 func (w *Writer) usable(d *Digests) *Digests {
 	if d == nil || d.BlockSize != w.o.BlockSize || d.Hash != w.o.Hash {
 		return nil
@@ -115,14 +112,13 @@ func (w *Writer) usable(d *Digests) *Digests {
 	return d
 }
 
-// Add writes one variable. data are read until Add returns. The order of the calls
-// is the order of new containers in the file.
+// Add writes one variable. It reads data until it returns. The order of the calls gives the order of new containers in the file.
 func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
 	return u.AddAll(ctx, []VarBuf{{id, data}})
 }
 
-// AddAll writes several variables, as Add in this order does, and their chunks in
-// parallel. After an error the update can only be aborted.
+// AddAll writes several variables, like Add in the same order, with their chunks in parallel. After an error the caller can only
+// abort the update.
 func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 	if u.err != nil {
 		return fmt.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
@@ -179,7 +175,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 	return nil
 }
 
-// Abort gives the update up. The Writer is as before it; the file must not be used.
+// Abort ends the update and restores the Writer. The file is then invalid.
 func (u *Update) Abort() {
 	if u.w.open == u {
 		u.md5s.close()
@@ -188,7 +184,7 @@ func (u *Update) Abort() {
 	}
 }
 
-// Finish writes the metadata. It ends the update, also with an error.
+// Finish writes the metadata and ends the update, also on error.
 func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if u.w.open != u {
 		return nil, fault.Usage("update has already ended")
@@ -233,10 +229,10 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// SetLargest names the size in bytes of the largest file of the ranks that FTI may make parity for (level 3).
+// SetLargest sets the size in bytes of the largest file of the ranks whose files FTI may protect with parity (level 3).
 func (u *Update) SetLargest(size int64) { u.maxFs = size + 8 }
 
-// file returns the metadata that will be written, without checksum and MyHash.
+// file returns the metadata to be written, without checksum and MyHash.
 func (u *Update) file() (*File, error) {
 	l := u.w.o.Layout
 	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash, FB: FileBlock{MaxFs: u.maxFs, PtFs: -1, Timestamp: u.o.Timestamp}}
@@ -267,11 +263,11 @@ func (u *Update) file() (*File, error) {
 	if err := f.layOut(); err != nil {
 		return nil, err
 	}
-	_, err := f.encode() // before anything of it is written
+	_, err := f.encode() // fail before any metadata are written
 	return f, err
 }
 
-// emptyHash is the hash of a chunk of no bytes.
+// emptyHash returns the hash of a chunk of no bytes.
 func emptyHash(f *File) digest {
 	if f.Hash == Fast {
 		return fastChunk(nil)
@@ -279,8 +275,8 @@ func emptyHash(f *File) digest {
 	return md5.Sum(nil)
 }
 
-// size cuts off bytes behind the end of the file and, in layout A, fills containers
-// up with zeros. A fresh file of layout B ends where its last bytes do.
+// size cuts off bytes behind the end of the file and, in layout A, fills containers with zeros. A fresh file of layout B ends
+// after its last written byte.
 func (u *Update) size(f *File) error {
 	if u.o.Fresh {
 		if f.Layout == LayoutA {
@@ -320,7 +316,7 @@ func (u *Update) put(b []byte, off int64) error {
 	return err
 }
 
-// stats are the counters.
+// stats returns the counters.
 func (u *Update) stats() Stats {
 	return Stats{Data: u.data.Load(), Written: u.written.Load(), MD5: u.md5.Load(), Blocks: u.blocks.Load(), Dirty: u.dirty.Load()}
 }

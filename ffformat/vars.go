@@ -8,12 +8,12 @@ import (
 // VarInfo is one variable of a file.
 type VarInfo struct {
 	ID         int32
-	Size       int64 // bytes: of all chunks with content
-	Reserved   int64 // bytes of all its containers
+	Size       int64 // bytes of all chunks with content
+	Reserved   int64 // bytes of all containers
 	Containers int
 }
 
-// Vars are the variables in order of first appearance.
+// Vars returns the variables in order of first appearance.
 func (f *File) Vars() []VarInfo {
 	var vars []VarInfo
 	at := map[int32]int{}
@@ -34,7 +34,7 @@ func (f *File) Vars() []VarInfo {
 	return vars
 }
 
-// addSat adds a size of a file, which may be any number, without overflow.
+// addSat adds file sizes of any value without overflow.
 func addSat(a, b int64) int64 {
 	switch {
 	case b < 0:
@@ -45,8 +45,8 @@ func addSat(a, b int64) int64 {
 	return a + b
 }
 
-// Containers returns the containers of a variable in the order of the file; in
-// a sound file their dptr ascend. They point into f; nil if there is no such variable.
+// Containers returns the containers of a variable in file order, as pointers into f. In a sound file their dptr ascend. The
+// result is nil if there is no such variable.
 func (f *File) Containers(id int32) []*Container {
 	var cs []*Container
 	for p := range f.all() {
@@ -57,17 +57,16 @@ func (f *File) Containers(id int32) []*Container {
 	return cs
 }
 
-// RecordOffset is where the record of a container (VMD) is in the file.
+// RecordOffset returns the file offset of a container's record (VMD).
 func (f *File) RecordOffset(block, container int) int64 {
 	return f.Blocks[block].Offset + f.Layout.blockMeta(container)
 }
 
-// bounds refuses records whose sizes the file cannot have, so that a program that makes room for the variables
-// of a file never needs more than the file has. It does not check that every container lies where
-// it must.
+// bounds refuses records whose sizes exceed the file. A program that allocates memory for the variables of a file then never
+// needs more than the size of the file. bounds does not check the offset of every container.
 func (f *File) bounds() error {
 	t := &f.Layout.table().vmd
-	room := f.dataEnd() // for containers
+	room := f.dataEnd() // space for containers
 	if !f.Layout.atEnd() {
 		room -= f.metaBytes()
 	}

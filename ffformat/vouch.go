@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// ownMark is in the low 16 bits of the timestamp of each file that this package writes; the first byte of the pad then has a
-// CRC-8 of all metadata with this byte as 0. It is needed because in MD5 files of B to F no hash covers the records (in A the checksum
-// does, which only Check computes), and the growth rule contradicts a wrong id only where the variable has several containers. FTI
-// reads neither the pad of the file block nor the timestamp. Convert, Compact and Repair keep the timestamp, and so a file with
-// the mark becomes one with the mark.
+// ownMark is the low 16 bits of the timestamp in each file that this package writes. The first byte of the pad in such a file
+// holds a CRC-8 of all metadata, computed with that byte as 0.
+//
+// MD5 files of B to F need the CRC because no hash covers their records. In A the checksum covers them, but only Check computes
+// it. The growth rule reveals a wrong id only if the variable has several containers. FTI reads neither the pad of the file block
+// nor the timestamp. Convert, Compact and Repair keep the timestamp, and so they keep the mark.
 const ownMark = 0xb10b
 
-// OwnTime is the first time from ns on, in ns since 1970, that a file can have as its timestamp
-// if the ids in it are to be covered by a sum; a Writer stores it in the place of ns. It is at most 65,535 ns later.
+// OwnTime returns the first timestamp from ns on, in ns since 1970, that marks a file whose ids a CRC covers (see ownMark). A
+// Writer stores it instead of ns. It is at most 65,535 ns later.
 func OwnTime(ns int64) int64 {
 	own := ns&^0xffff | ownMark
 	if own < ns {
@@ -25,20 +26,20 @@ func OwnTime(ns int64) int64 {
 	return own
 }
 
-// canVouch reports whether a reader needs the sum: Check has the checksum of A, and the hash of Fast files covers the records.
+// canVouch reports whether a reader needs the CRC. The hash of Fast files covers the records.
 func (f *File) canVouch() bool { return f.Hash == MD5 && !f.Parity }
 
-// vouched reports whether the pad is the sum.
+// vouched reports whether the pad holds the CRC.
 func (f *File) vouched() bool { return f.canVouch() && uint16(f.FB.Timestamp) == ownMark }
 
-// vouch makes f a file whose pad is the sum, where that can be; seal computes it.
+// vouch marks f as a file with a CRC in its pad, if f can have one; seal computes the CRC.
 func (f *File) vouch() {
 	if f.canVouch() {
 		f.FB.Timestamp = OwnTime(f.FB.Timestamp)
 	}
 }
 
-// padSum is the right value of the pad.
+// padSum returns the right value of the pad.
 func (f *File) padSum() (byte, error) {
 	g := *f
 	g.FB.Pad[0] = 0
@@ -71,9 +72,9 @@ var crc8 = func() (t [256]byte) {
 	return t
 }()
 
-// ids checks the sum that alone covers the ids of all records: the CRC-8 in the pad, or the hash of a Fast file, which a lenient
-// reader opens in spite of a wrong one. If that sum is wrong and no other finding explains it, any id that nothing else vouches for may be
-// wrong: those variables are lost, by that name.
+// ids checks the only sum that covers the ids of all records: the CRC-8 in the pad, or the hash of a Fast file. A lenient reader
+// opens a Fast file despite a wrong hash. If the sum is wrong and no other finding explains it, any id that no other rule
+// confirms may be wrong. ids then marks these variables as lost.
 func (s *structure) ids(single []place) {
 	f := s.f
 	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity >= Error })
@@ -84,7 +85,7 @@ func (s *structure) ids(single []place) {
 			fe := (*FormatError)(nil)
 			return errors.As(err, &fe) && fe.Field == "FB.myHash"
 		}) {
-			return // it fits, or it is torn or gone, which says nothing against the records
+			return // the sum fits, or is torn or missing, which proves nothing against the records
 		}
 		by = "FB.myHash"
 	case f.vouched() && f.Damaged == nil:
@@ -108,7 +109,7 @@ func (s *structure) ids(single []place) {
 	}
 }
 
-// uncovered is a note that names the variables whose ids nothing vouches for; "": there are none.
+// uncovered returns a note that names the variables whose ids no sum and no rule confirms, or "" if there are none.
 func (f *File) uncovered() string {
 	if f.Layout == LayoutA || !f.canVouch() || f.vouched() {
 		return ""

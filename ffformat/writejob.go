@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// writePiece is digested, hashed and written at once, in bytes: it stays in the cache between.
+	// writePiece is the number of bytes digested, hashed and written at once. A piece stays in the cache between these steps.
 	writePiece = 512 << 10
-	// writeSegment is how much one worker takes of a chunk that several work on.
+	// writeSegment is the number of bytes that one worker takes from a chunk shared by several workers.
 	writeSegment = 4 << 20
 )
 
@@ -24,14 +24,14 @@ type writeJob struct {
 	seq    int
 	c      *Container
 	data   []byte
-	cur    []byte // digests of its blocks
+	cur    []byte // digests of the chunk's new blocks
 	prev   chunkDigests
 	recent chunkDigests
 	hash   digest
 
-	newToFile atomic.Bool // differs from prev
-	newAtAll  atomic.Bool // differs from recent
-	summing   atomic.Bool // some worker computes hash
+	newToFile atomic.Bool // the chunk differs from prev
+	newAtAll  atomic.Bool // the chunk differs from recent
+	summing   atomic.Bool // a worker computes hash
 }
 
 func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
@@ -43,8 +43,7 @@ func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
 	return j
 }
 
-// settled returns the hash of the chunk if it is known without hashing it, as far as
-// its blocks have been seen.
+// settled returns the hash of the chunk if the blocks seen so far make it known without hashing.
 func (j *writeJob) settled() (digest, bool) {
 	switch {
 	case len(j.data) == 0:
@@ -57,9 +56,9 @@ func (j *writeJob) settled() (digest, bool) {
 	return digest{}, false
 }
 
-// write writes the chunks. MD5 of one chunk cannot be divided. Where there are enough
-// chunks each worker takes one through everything, so that its bytes come from memory once;
-// else blocks and writes are divided finely, beside the workers that hash.
+// write writes the chunks. The MD5 of one chunk cannot be divided. If there are enough chunks, each worker takes one chunk
+// through all steps, so that its bytes are read from memory once. Otherwise blocks and writes are divided finely, beside the
+// workers that hash.
 func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 	workers := par.Workers(u.w.o.Workers)
 	var total, largest int64
@@ -108,18 +107,17 @@ func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 	return perform(ctx, workers, tasks)
 }
 
-// perform runs the tasks in order on several workers. The first error stops it.
+// perform runs the tasks in order on several workers and stops at the first error.
 func perform(ctx context.Context, workers int, tasks []func(context.Context) error) error {
 	return par.Each(ctx, workers, len(tasks), func(ctx context.Context, k int) error { return tasks[k](ctx) })
 }
 
-// pieceLen is writePiece in whole blocks.
+// pieceLen returns writePiece rounded to whole blocks.
 func (u *Update) pieceLen() int64 {
 	return int64(max(writePiece/u.w.o.BlockSize, 1) * u.w.o.BlockSize)
 }
 
-// through takes a chunk through everything. Its MD5 starts where it turns out to be
-// needed, at the first block that neither the file nor the recent state has.
+// through takes a chunk through all steps. Its MD5 starts at the first block that is neither in the file nor in the recent state.
 func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 	var h hash.Hash
 	defer func() { release(h) }()
@@ -137,7 +135,7 @@ func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 			if h == nil {
 				h = u.md5s.new(lane)
 			}
-			for hashed < to { // pieces, not to fill the queue of the hash
+			for hashed < to { // in pieces, so that the hash queue does not fill up
 				end := min(hashed+step, to)
 				h.Write(j.data[hashed:end])
 				hashed = end
@@ -150,7 +148,7 @@ func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 		j.hash = sum
 		return nil
 	}
-	if h == nil { // of no bytes
+	if h == nil { // the chunk is empty
 		h = md5.New()
 	}
 	u.md5.Add(size)
@@ -158,9 +156,8 @@ func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 	return nil
 }
 
-// segment digests and writes bytes [off, to) of a chunk. Where it turns out that the
-// chunk needs its MD5, which is the longest of all work, this worker goes on with
-// that, beside those that do the other segments.
+// segment digests and writes bytes [off, to) of a chunk. If the chunk turns out to need its MD5, which is the longest step, this
+// worker computes it while other workers do the other segments.
 func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error {
 	for step := u.pieceLen(); off < to; off += step {
 		if err := ctx.Err(); err != nil {
@@ -178,7 +175,7 @@ func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error 
 	return nil
 }
 
-// sum computes the hash of a whole chunk: of a Fast file from the digests.
+// sum computes the hash of a whole chunk. For a Fast file it uses the digests.
 func (u *Update) sum(ctx context.Context, j *writeJob) error {
 	if u.w.o.Hash == Fast {
 		j.hash = fastChunk(j.cur)
@@ -196,12 +193,12 @@ func (u *Update) sum(ctx context.Context, j *writeJob) error {
 	return nil
 }
 
-// piece digests the blocks of [off, to), which begins at a block, calls hash, if
-// there is one, and writes the runs of blocks that the file does not hold.
+// piece digests the blocks of [off, to), which begins at a block, and calls hash if it is not nil. Then it writes the runs of
+// blocks that the file does not hold.
 func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	bs, size := int64(u.w.o.BlockSize), int64(len(j.data))
 	dirty, blocks := int64(0), int64(0)
-	run := int64(-1) // where a run of blocks to be written begins
+	run := int64(-1) // start of the current run of blocks to write
 	var room [writePiece / minBlockSize][2]int64
 	runs := room[:0]
 	for at := off; at < to; at += bs {
@@ -245,8 +242,8 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	return nil
 }
 
-// sameBlock reports whether the block [at, end) with digest d is in the state p. k is
-// the place of its digest; a last block that was longer or shorter is another one.
+// sameBlock reports whether the block [at, end) with digest d is in the state p. k is the offset of its digest. A last block of
+// another length is a different block.
 func sameBlock(p *chunkDigests, d []byte, at, end, bs, k int64) bool {
 	if at >= p.size || min(at+bs, p.size) != end {
 		return false

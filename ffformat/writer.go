@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// defaultBlockSize is the size of the blocks that a differential update compares, in bytes.
+// defaultBlockSize is the size in bytes of the blocks that a differential update compares.
 const defaultBlockSize = 16384
 
-// checkWriter returns an error if the options of a Writer are wrong.
+// checkWriter returns an error if the options of a Writer are invalid.
 func (o *Options) checkWriter() error {
 	v := o.withDefaults()
 	switch {
@@ -40,9 +40,8 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// Writer writes the checkpoints of one rank: it keeps the list of containers, which
-// grows with the protected variables. Several files may be kept up to date in turn;
-// a container has the same place in all of them.
+// Writer writes the checkpoints of one rank. It keeps the list of containers, which grows with the protected variables. A Writer
+// may update several files in turn; a container has the same offset in all of them.
 //
 // A Writer is not safe for concurrent use; its updates use several processors.
 type Writer struct {
@@ -51,7 +50,7 @@ type Writer struct {
 	dcp  []bool // by container: a differential update has stored it
 	open *Update
 
-	before    *growth // of the last finished update
+	before    *growth // state before the last finished update
 	beforeDCP []bool
 }
 
@@ -64,8 +63,8 @@ func NewWriter(o *Options) (*Writer, error) {
 	return &Writer{o: v, g: newGrowth(v.Layout)}, nil
 }
 
-// Resume goes on from the containers of a file, which must be sound and have the layout
-// of the Writer. The Writer forgets what it wrote before.
+// Resume continues from the containers of a file, which must be sound and have the layout of the Writer. The Writer discards its
+// earlier containers.
 func (w *Writer) Resume(f *File) error {
 	switch {
 	case w.open != nil:
@@ -84,7 +83,7 @@ func (w *Writer) Resume(f *File) error {
 	return nil
 }
 
-// FileSize is the size in bytes of the file that an update with these variables would make.
+// FileSize returns the size in bytes of the file that an update with these variables would produce.
 func (w *Writer) FileSize(vars []VarSize) (int64, error) {
 	g := w.g.clone()
 	if err := g.grow(vars); err != nil {
@@ -93,16 +92,15 @@ func (w *Writer) FileSize(vars []VarSize) (int64, error) {
 	return g.size(), nil
 }
 
-// Undo takes the last finished update back, once: it was not committed. The file must
-// not be used.
+// Undo reverts the last finished update, once, if it was not committed. The file is then invalid.
 func (w *Writer) Undo() {
 	if w.before != nil && w.open == nil {
 		w.g, w.dcp, w.before = w.before, w.beforeDCP, nil
 	}
 }
 
-// Holds reports whether the Writer has all containers of a file, at the
-// same places. Only then do the Digests of the file mean anything to an update of it.
+// Holds reports whether the Writer has all containers of a file at the same offsets. An update can use the Digests of the file
+// only if it does.
 func (w *Writer) Holds(f *File) bool {
 	if f.Layout != w.o.Layout || len(f.Blocks) > len(w.g.blocks) {
 		return false

@@ -11,33 +11,33 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Array is one rank's view of a distributed array. The current state lies in the memory of the ranks;
-// committed versions in the store. The methods that say so are collective; the others need nobody else.
+// Array is one rank's view of a distributed array. The current state is in the memory of the ranks, and committed versions are in
+// the store. A method is collective only if its comment states so.
 type Array struct {
 	c    comm.Comm
 	spec Spec
 	opt  Options
 
 	nodes   *nodes   // the nodes, the ranks on them, and the stores
-	cat     *catalog // where the chunks of versions are; shared by the ranks of the process
-	first   bool     // the lowest rank of the process: it closes cat
-	windows *windows // on versions in the memory of other processes; nil: there are none
-	state   *state   // the current state, of one generation
-	changes changes  // of the state since the newest version
+	cat     *catalog // locates the chunks of versions; shared by the ranks of the process
+	first   bool     // the lowest rank of the process, which closes cat
+	windows *windows // windows on versions in the memory of other processes; nil: there are none
+	state   *state   // the current state, which belongs to one generation
+	changes changes  // changes of the state since the newest version
 
-	later  later   // versions that wait for a snapshot to be durable
-	pins   []int64 // versions of snapshots, ascending: they stay, whatever the retention says
+	later  later   // versions that wait for a snapshot before they become durable
+	pins   []int64 // versions of snapshots, ascending; the retention does not drop them
 	broken error
 }
 
-// use makes a state of a new generation the current one, and returns the one before.
+// use makes a state of a new generation the current one and returns the previous state.
 func (a *Array) use(next *state) (was *state) {
 	was, a.state = a.state, next
 	a.changes.reset(next.chunks())
 	return was
 }
 
-// writeRecord replaces the record by the next one. It is collective.
+// writeRecord replaces the record with the next one. It is collective.
 func (a *Array) writeRecord(ctx context.Context, rec *record) error {
 	if a.later.on {
 		if err := comm.Agree(ctx, a.c, a.later.syncFiles(a.nodes, rec)); err != nil {
@@ -54,20 +54,21 @@ func (a *Array) writeRecord(ctx context.Context, rec *record) error {
 	return err
 }
 
-// install makes the new record, which all ranks have agreed on, the one of this process, and removes the files that are gone. It is collective.
+// install installs the new record, which all ranks have agreed on, in this process and removes the dropped files. It is
+// collective.
 func (a *Array) install(ctx context.Context, rec *record) error {
 	gone := a.cat.install(rec)
 	if err := a.windows.conceal(ctx, rec); err != nil {
 		return err
 	}
 	if a.later.pending {
-		return nil // the record on disk names files that may be gone from this one
+		return nil // the record on disk may name files that this record has dropped
 	}
 	if !a.nodes.memory {
-		_ = a.nodes.sweep(rec) // files that it cannot remove are left to the next sweep
-	} else if a.nodes.keeper { // only the files that went with this version
+		_ = a.nodes.sweep(rec) // the next sweep removes the remaining files
+	} else if a.nodes.keeper { // only the files dropped with this version
 		for _, f := range gone {
-			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // on another node the file may have this rank's name
+			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // the file on another node may have this rank's name
 		}
 	}
 	return nil
@@ -83,7 +84,7 @@ func (a *Array) Spec() Spec {
 // Versions lists the committed versions, oldest first.
 func (a *Array) Versions() []VersionInfo { return a.cat.record().versions() }
 
-// Newest is the number of the newest committed version that is not tainted, -1 if all are.
+// Newest returns the number of the newest committed version that is not tainted, or -1 if all are.
 func (a *Array) Newest() int64 {
 	if v := a.cat.record().newest(); v != nil {
 		return v.Number
@@ -91,12 +92,11 @@ func (a *Array) Newest() int64 {
 	return -1
 }
 
-// Close ends the use of the array by all ranks. Changes that were not committed are lost, and so are
-// versions in memory. It is collective.
+// Close ends the use of the array by all ranks. It discards uncommitted changes and versions in memory. It is collective.
 func (a *Array) Close(ctx context.Context) error {
 	err := errors.Join(a.windows.conceal(ctx, nil), a.state.win.Free(ctx))
 	if err == nil {
-		err = a.c.Barrier(ctx) // nobody reads through the catalog any more
+		err = a.c.Barrier(ctx) // no rank reads through the catalog after this
 	}
 	if a.first {
 		a.cat.close()
@@ -105,9 +105,9 @@ func (a *Array) Close(ctx context.Context) error {
 	return err
 }
 
-// Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. T must be the type of the array.
-// The put is complete when Put returns; other ranks are sure to see it after a Fence. Where ranks put to the same
-// element between two fences, one of the values remains, whole.
+// Put stores src in the box [lo, hi) of the current state, row-major, on whichever ranks own it. T must be the type of the array.
+// The put is complete when Put returns; other ranks are sure to see it after a Fence. If several ranks put to the same element
+// between two fences, the element gets one of their values.
 func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
 	b, err := bytesFor(a, src)
 	if err != nil {
@@ -125,7 +125,7 @@ func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) 
 	return a.getBytes(ctx, lo, hi, b)
 }
 
-// GetAt reads the box [lo, hi) of a committed version into dst. Every chunk that it touches is read whole and verified.
+// GetAt reads the box [lo, hi) of a committed version into dst. It reads and verifies whole chunks.
 func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi []int64, dst []T) error {
 	b, err := bytesFor(a, dst)
 	if err != nil {
@@ -134,7 +134,7 @@ func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi [
 	return a.getBytesAt(ctx, version, lo, hi, b)
 }
 
-// bytesFor views numbers of the type of an array as their memory.
+// bytesFor returns the memory of numbers that have the type of the array.
 func bytesFor[T comm.Number](a *Array, v []T) ([]byte, error) {
 	if t := elem.TypeOf[T](); t != a.spec.Type {
 		return nil, fault.Usage("array %s has elements of %v, not of %v", a.spec.Name, a.spec.Type, t)
@@ -142,17 +142,17 @@ func bytesFor[T comm.Number](a *Array, v []T) ([]byte, error) {
 	return bytesOf(v), nil
 }
 
-// putBytes is Put of elements as they lie in memory.
+// putBytes is Put of elements in their memory form.
 func (a *Array) putBytes(ctx context.Context, lo, hi []int64, src []byte) error {
 	return a.overBox(lo, hi, src, func(seg int, at int64, b []byte) error { return a.state.win.Put(ctx, seg, at, b) })
 }
 
-// getBytes is Get of elements as they lie in memory.
+// getBytes is Get of elements in their memory form.
 func (a *Array) getBytes(ctx context.Context, lo, hi []int64, dst []byte) error {
 	return a.overBox(lo, hi, dst, func(seg int, at int64, b []byte) error { return a.state.win.Get(ctx, seg, at, b) })
 }
 
-// getBytesAt is GetAt of elements as they lie in memory.
+// getBytesAt is GetAt of elements in their memory form.
 func (a *Array) getBytesAt(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if a.broken != nil {
 		return a.broken
@@ -160,7 +160,7 @@ func (a *Array) getBytesAt(ctx context.Context, version int64, lo, hi []int64, d
 	return a.cat.get(ctx, a.cat.record(), version, lo, hi, dst)
 }
 
-// overBox calls f for the parts of a box of the current state: see state.overBox.
+// overBox calls f for the pieces of a box of the current state: see state.overBox.
 func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	if a.broken != nil {
 		return a.broken
@@ -168,7 +168,7 @@ func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b
 	return a.state.overBox(lo, hi, buf, f)
 }
 
-// Fence ends an epoch: all ranks see the puts before it after it. It is collective.
+// Fence ends an epoch: after it all ranks see the puts made before it. It is collective.
 func (a *Array) Fence(ctx context.Context) error {
 	if a.broken != nil {
 		return comm.Agree(ctx, a.c, a.broken)
@@ -176,14 +176,15 @@ func (a *Array) Fence(ctx context.Context) error {
 	return a.state.win.Fence(ctx)
 }
 
-// Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves. Beyond it, or at every
-// call with Spec.EveryRegrid, the array is allocated again with a capacity of (1+Extra) times the length, and again is
-// true. The current state keeps the elements that both lengths have, the rest is zeros; older versions do not change. Collective.
+// Reserve changes the length of a one-dimensional array, as a regrid does. Within the capacity no data move. Beyond the capacity,
+// or at every call with Spec.EveryRegrid, Reserve reallocates the array with a capacity of (1+Extra) times the length, and again
+// is true. The current state keeps the elements within both lengths, and the rest is zeros. Older versions do not change. Reserve
+// is collective.
 func (a *Array) Reserve(ctx context.Context, length int64) (again bool, err error) {
 	return a.reserve(ctx, length, nil)
 }
 
-// reserve is Reserve of a rank that may have failed already.
+// reserve is Reserve on a rank that may have failed already.
 func (a *Array) reserve(ctx context.Context, length int64, bad error) (again bool, err error) {
 	if bad == nil {
 		bad = a.broken
@@ -192,7 +193,7 @@ func (a *Array) reserve(ctx context.Context, length int64, bad error) (again boo
 		bad = fault.Usage("array %s: Reserve of %d elements, %d dimensions; want a length of one dimension", a.spec.Name, length, len(a.state.shape))
 	}
 	ends, err := comm.AgreeMin(ctx, a.c, bad, length, ^length)
-	if err == nil && ends[0] != ^ends[1] { // on all ranks
+	if err == nil && ends[0] != ^ends[1] { // all ranks take this branch
 		err = fault.Usage("array %s: Reserve of %d elements on one rank, of %d on another", a.spec.Name, ends[0], ^ends[1])
 	}
 	if err != nil {
@@ -208,7 +209,8 @@ func (a *Array) reserve(ctx context.Context, length int64, bad error) (again boo
 	return a.resize(ctx, []int64{length}, true)
 }
 
-// resize gives the current state a shape. With keep it keeps the elements; without, only the capacity matters. It is collective.
+// resize changes the shape of the current state. It preserves the elements if keep is true; otherwise only the capacity matters.
+// It is collective.
 func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again bool, err error) {
 	need := elems(shape)
 	if need <= a.state.geo.Capacity && !(keep && a.spec.EveryRegrid) {
@@ -226,7 +228,7 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 		failed = next.copyFrom(ctx, a.state, min(elems(a.state.shape), need))
 	}
 	if err := comm.Agree(ctx, a.c, failed); err != nil {
-		return false, errors.Join(err, next.win.Free(ctx)) // the state is as it was
+		return false, errors.Join(err, next.win.Free(ctx)) // the state has not changed
 	}
 	was := a.use(next)
 	if err := was.win.Free(ctx); err != nil {
@@ -235,8 +237,8 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 	return true, next.win.Fence(ctx)
 }
 
-// Restore makes a committed version, its shape included, the current state again. It commits nothing and changes no
-// version. It is collective.
+// Restore makes a committed version, including its shape, the current state. It commits nothing and changes no version. It is
+// collective.
 func (a *Array) Restore(ctx context.Context, version int64) error {
 	rec := a.cat.record()
 	v, err := rec.find(version)

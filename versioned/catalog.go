@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// catalog has everything about an array that the ranks of one process share: the record, where chunks are, open files. It needs
-// no ranks: tools read stores through it.
+// catalog holds the data about an array that the ranks of one process share: the record, the locations of chunks, and the open
+// files. It works without ranks, so tools read stores through it.
 type catalog struct {
 	sources
 	code  *coder
-	chunk int64 // bytes
+	chunk int64 // bytes of a chunk
 	size  int64 // bytes of an element
 
 	mu    sync.RWMutex
 	rec   *record
 	files []*fileInfo // by id; nil after removal
-	gone  []fileInfo  // by the newest record
+	gone  []fileInfo  // removed files, by the newest record
 	ids   map[string]int32
-	idx   map[[2]int]*segIndex // by generation and segment, as far as needed
+	idx   map[[2]int]*segIndex // by generation and segment, loaded on demand
 }
 
 func newCatalog(rec *record, t Type, stores []*nodeStore, copies int, o *Options) (*catalog, error) {
@@ -33,7 +33,7 @@ func newCatalog(rec *record, t Type, stores []*nodeStore, copies int, o *Options
 	return c, nil
 }
 
-// setRecord takes a new record over: c.mu is held, or nobody else has c yet. It returns the files that are gone.
+// setRecord installs a new record and returns the files that it drops. The caller holds c.mu or has the only reference to c.
 func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 	c.rec = rec
 	here := map[string]bool{}
@@ -43,7 +43,7 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 		if _, ok := c.ids[f.Name]; !ok {
 			c.ids[f.Name] = int32(len(c.files))
 			c.files = append(c.files, f)
-			for _, s := range f.Segs { // their index is no longer complete
+			for _, s := range f.Segs { // the index of these segments is no longer complete
 				delete(c.idx, [2]int{f.Gen, s})
 			}
 		}
@@ -63,7 +63,8 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 	return gone
 }
 
-// install makes a record that is committed the one of the process, if no other rank of it has done that yet, and returns the files that are gone by it.
+// install makes a committed record the record of the process, unless another rank of the process has already done so. It returns
+// the files that the record drops.
 func (c *catalog) install(rec *record) []fileInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +82,7 @@ func (c *catalog) install(rec *record) []fileInfo {
 	return c.gone
 }
 
-// addFile adds a file whose tables are known to the indexes that are loaded. c.mu is held.
+// addFile adds a file with known tables to the loaded indexes. The caller holds c.mu.
 func (c *catalog) addFile(info *fileInfo, tables [][]entry) {
 	id, ok := c.ids[info.Name]
 	if !ok {
@@ -96,7 +97,7 @@ func (c *catalog) addFile(info *fileInfo, tables [][]entry) {
 	}
 }
 
-// forget takes addFile back.
+// forget reverts addFile.
 func (c *catalog) forget(info *fileInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +110,7 @@ func (c *catalog) forget(info *fileInfo) {
 	}
 }
 
-// prune forgets entries of loaded indexes that no version sees. c.mu is held.
+// prune drops entries of loaded indexes that no version sees. The caller holds c.mu.
 func (c *catalog) prune() {
 	numbers := map[int][]int64{}
 	for _, v := range c.rec.Versions {
@@ -131,8 +132,8 @@ func (c *catalog) close() {
 	c.code.close()
 }
 
-// index returns the index of a segment, and loads the tables of its files if need be. A table that cannot be read
-// makes the index an error; such an index is not kept: see segIndex.holds.
+// index returns the index of a segment. If necessary, it loads the tables of the segment's files. An unreadable table sets the
+// index's error, and the catalog does not keep such an index: see segIndex.holds.
 func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, error) {
 	key := [2]int{g.ID, seg}
 	c.mu.RLock()
@@ -170,10 +171,10 @@ func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, e
 	return x, nil
 }
 
-// table reads the table of a segment in a file, verified.
+// table reads and verifies the table of a segment in a file.
 func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64) (es []entry, err error) {
 	err = c.withFile(f, func(x *reader) error {
-		n, err := x.VarSize(int32(2 * seg)) // not more than the file has; a chunk may be there for many versions
+		n, err := x.VarSize(int32(2 * seg)) // not more than the file size; a chunk may have many versions
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64)
 	return es, err
 }
 
-// file is never nil for an entry that a version sees, as long as there is that version.
+// file returns a file. The result is never nil for an entry that an existing version sees.
 func (c *catalog) file(id int32) *fileInfo {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

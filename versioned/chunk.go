@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// coder turns chunks into their stored form, and back. It is safe for concurrent use.
+// coder converts chunks to their stored form and back. It is safe for concurrent use.
 type coder struct {
 	compress bool
 	zstd     *codec.Zstd
@@ -30,11 +30,11 @@ func newCoder(o *Options, chunk int) (*coder, error) {
 	if c.seal, err = aead(o.Key); err != nil {
 		return nil, err
 	}
-	// Reading needs no option: a stored form that is shorter than the chunk is compressed.
+	// Readers need no option: a stored form shorter than the chunk is compressed.
 	return c, nil
 }
 
-// plain reports whether chunks are stored as they are.
+// plain reports whether the stored form of chunks is the chunk itself.
 func (c *coder) plain() bool { return !c.compress && c.seal == nil }
 
 func (c *coder) close() { c.zstd.Close() }
@@ -69,7 +69,7 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 		stored = b
 	}
 	if len(stored) == len(dst) {
-		copy(dst, stored) // of a plain chunk, which may be the same memory, nothing
+		copy(dst, stored) // for a plain chunk, which may share the memory, this copies nothing
 		return nil
 	}
 	if len(stored) > len(dst) {
@@ -81,7 +81,7 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 	return nil
 }
 
-// keyCheck is a value by which the right key is known; "" without one.
+// keyCheck returns a value that identifies the key, or "" without a key.
 func keyCheck(o *Options) string {
 	c, err := aead(o.Key)
 	if err != nil || c == nil {
@@ -108,8 +108,8 @@ func keyFits(rec *record, o *Options) error {
 	return nil
 }
 
-// get reads a box of a version. A commit meanwhile may remove files and write the chunks that the version needs of them elsewhere: get then
-// reads again, by the new record.
+// get reads a box of a version. A concurrent commit may remove files and move the needed chunks of the version. get then reads
+// again with the new record.
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte) error {
 	v, err := rec.find(version)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 			return c.read(ctx, rec, v, off, n, dst[at*c.size:(at+n)*c.size])
 		})
 		now, ok := c.record(), false
-		if v, ok = now.version(version); !ok { // then some of the bytes may come from its remains
+		if v, ok = now.version(version); !ok { // the version was dropped, and some of the bytes may come from its remains
 			return fmt.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
 		}
 		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 	}
 }
 
-// read fills dst with n elements from off on of a version, in the byte order of the host. Chunks are read whole and verified.
+// read fills dst with n elements of a version from off on, in the byte order of the host. It reads and verifies whole chunks.
 func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int64, dst []byte) error {
 	g, _ := rec.generation(v.Generation)
 	err := g.pieces(off, n, func(seg int, at, k, pos int64) error {
@@ -157,7 +157,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 
 // readSeg reads bytes [at, at+len(dst)) of a segment.
 func (c *catalog) readSeg(x *segIndex, version int64, seg int, at int64, dst []byte) error {
-	var whole []byte // a chunk that is wanted in part
+	var whole []byte // a chunk of which only a part is needed
 	for len(dst) > 0 {
 		k, in := at/c.chunk, at%c.chunk
 		n := min(c.chunk-in, int64(len(dst)))
@@ -191,10 +191,10 @@ func (c *catalog) readChunk(seg int, p fileEntry, dst []byte) error {
 	if c.code.seal == nil && p.stored == c.chunk {
 		return c.readStored(seg, p, dst, dst)
 	}
-	return c.readStored(seg, p, make([]byte, p.stored), dst) // bounded by the file, see decodeTable
+	return c.readStored(seg, p, make([]byte, p.stored), dst) // stored does not exceed the file, see decodeTable
 }
 
-// readStored reads the stored form of a chunk, and the chunk, which is verified. Both may be the same memory.
+// readStored reads the stored form of a chunk into stored and decodes and verifies the chunk in dst. The two may share memory.
 func (c *catalog) readStored(seg int, p fileEntry, stored, dst []byte) error {
 	info := c.file(p.file)
 	return c.withFile(info, func(x *reader) error {

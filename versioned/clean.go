@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// clean finds the files of the current generation that no version needs any more once version number is there with the change sets of this
-// process; stay lists the versions that stay, ascending. If files hold so much unneeded data that together they are over the limit, the
-// needed chunks of the emptiest are written again with this version, and these files go too. The limit is one size of the data more than the versions
-// that are kept could take.
+// clean finds the files of the current generation that no version needs after version number is committed with the change sets of
+// this process. stay lists the remaining versions, ascending. If the unneeded data in files exceed a limit, clean moves the
+// needed chunks of the emptiest files to this version, and these files are dropped, too. The limit is one array size more than
+// the maximum size of the kept versions.
 func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []int64, sets []*changeSet) (dead []string, err error) {
 	stay = inGen(c.record(), stay, g.ID)
 	c.mu.RLock()
-	live := slices.Repeat([]int64{-1}, len(c.files)) // stored bytes that are needed, by file; -1: it has none of these segments
+	live := slices.Repeat([]int64{-1}, len(c.files)) // needed stored bytes, by file; -1: the file has none of these segments
 	c.mu.RUnlock()
 	idx := make([]*segIndex, len(sets))
 	total, full := int64(0), int64(0)
@@ -38,7 +38,7 @@ func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []i
 	type usage struct {
 		id   int32
 		info *fileInfo
-		part float64 // that is needed
+		part float64 // fraction of the file that is needed
 	}
 	var used []usage
 	for id, n := range live {
@@ -75,7 +75,8 @@ func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []i
 	return dead, nil
 }
 
-// cleanOlder finds such files of older generations. It keeps all files of a generation if it cannot find out which of them the remaining versions need.
+// cleanOlder finds unneeded files of older generations. If it cannot find out which files of a generation the remaining versions
+// need, it keeps all files of that generation.
 func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (dead []string, err error) {
 	rec := c.record()
 	for i := range rec.Generations {
@@ -92,7 +93,7 @@ func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (de
 				goes = true
 			}
 		}
-		if g.ID == current || !goes || len(left) == 0 { // without versions all of it goes
+		if g.ID == current || !goes || len(left) == 0 { // without versions all files of the generation are dropped
 			continue
 		}
 		names, err := c.unneeded(ctx, rec, g, left)
@@ -106,8 +107,8 @@ func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (de
 	return dead, nil
 }
 
-// unneeded lists the files of a generation that none of the versions, ascending, sees. All of its tables must be readable: an unreadable
-// one could have chunks that the versions need.
+// unneeded lists the files of a generation that none of the versions, ascending, sees. All tables of the generation must be
+// readable, because an unreadable one could have chunks that the versions need.
 func (c *catalog) unneeded(ctx context.Context, rec *record, g *geometry, versions []int64) (names []string, err error) {
 	needed := map[string]bool{}
 	seen := map[int]bool{}
@@ -139,7 +140,7 @@ func (c *catalog) unneeded(ctx context.Context, rec *record, g *geometry, versio
 	return names, nil
 }
 
-// dropped is the record without some versions, and without the files that no other version needs.
+// dropped returns the record without some versions and without the files that no other version needs.
 func (c *catalog) dropped(ctx context.Context, versions ...int64) (*record, error) {
 	rec := c.record().clone()
 	for _, n := range versions {

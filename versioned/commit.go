@@ -14,16 +14,16 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in
-// it; none may happen during it. It is collective; all ranks pass the same step and label (UTF-8, at most 1024 bytes). When it returns an error, no
-// version was added, on any rank, unless the error wraps ErrBroken.
+// Inc commits the current state as a version whose number is step (>= 1) above the newest one. The version includes all earlier
+// puts. No rank may put during Inc. Inc is collective; all ranks pass the same step and label (UTF-8, at most 1024 bytes). When
+// it returns an error, no rank has added a version, unless the error wraps ErrBroken.
 func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error) {
 	return a.inc(ctx, step, label, nil)
 }
 
-// inc is Inc of a rank that may have failed already: then there is no version, and all ranks hear of it.
+// inc is Inc on a rank that may have failed already. If bad is not nil, all ranks get an error and there is no version.
 func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (int64, error) {
-	if a.broken != nil { // on all ranks
+	if a.broken != nil { // all ranks take this branch
 		return 0, comm.Agree(ctx, a.c, a.broken)
 	}
 	if bad == nil && (step < 1 || len(label) > 1<<10 || !utf8.ValidString(label)) {
@@ -43,9 +43,9 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 	return a.commit(ctx, number, label, bad)
 }
 
-// commit is the rest of Inc after its fence: the whole order of a commit.
+// commit does the steps of Inc after its fence: see doc.go for their order.
 func (a *Array) commit(ctx context.Context, number int64, label string, bad error) (int64, error) {
-	copied := a.nodes.copied() // there are collectives between the writing and the gathering
+	copied := a.nodes.copied() // collectives run between the write and the gathering
 	if copied {
 		if err := comm.Agree(ctx, a.c, bad); err != nil {
 			return 0, err
@@ -89,17 +89,17 @@ func (a *Array) commit(ctx context.Context, number int64, label string, bad erro
 	return number, a.install(ctx, x.rec)
 }
 
-// commit is a version on its way, as one rank sees it.
+// commit is the state of a version commit on one rank.
 type commit struct {
 	a        *Array
-	old, rec *record // before, and with the version
+	old, rec *record // the record before the commit, and with the new version
 	v        verInfo
 	own      *changeSet
-	written  *written // by this rank, nil if it has written no file
-	dead     []string // files of this process that no version needs any more, once this one is committed
+	written  *written // the file written by this rank, or nil
+	dead     []string // files of this process that no version needs after this commit
 }
 
-// newCommit finds the chunks that this rank has for a version.
+// newCommit finds the chunks that this rank adds to a version.
 func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	x := &commit{a: a, old: a.cat.record(), own: &changeSet{rank: a.c.Rank(), err: bad}}
 	x.rec = x.old.clone()
@@ -119,7 +119,7 @@ func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	return x
 }
 
-// weigh gives the version its time and the sum over the segments of all ranks. It is collective.
+// weigh sets the version's time and its sum over the segments of all ranks. It is collective.
 func (x *commit) weigh(ctx context.Context) error {
 	if x.a.nodes.memory {
 		return nil
@@ -132,10 +132,10 @@ func (x *commit) weigh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	segs := make([][]byte, len(all)) // all is shared with other ranks, and stays as it is
+	segs := make([][]byte, len(all)) // do not change all, which is shared with other ranks
 	for r, b := range all {
 		if len(b) < 8 {
-			return fault.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
+			return fault.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 8", len(b)) // all ranks take this branch
 		}
 		segs[r] = b[8:]
 	}
@@ -144,8 +144,8 @@ func (x *commit) weigh(ctx context.Context) error {
 	return nil
 }
 
-// writeFile has the leader of each process write the chunks of its ranks. The others wait in the next collective while
-// the leader reads their memory.
+// writeFile makes the leader of each process write the chunks of its ranks. The others wait in the next collective while the
+// leader reads their memory.
 func (x *commit) writeFile(ctx context.Context) error {
 	a := x.a
 	got, err := a.nodes.process.Share(ctx, x.own)
@@ -193,7 +193,7 @@ func (x *commit) writeFile(ctx context.Context) error {
 	return err
 }
 
-// file is the one that this rank has written, nil if it has none.
+// file returns the file that this rank has written, or nil.
 func (x *commit) file() *fileInfo {
 	if x.written == nil || x.written.info.Sum == "" {
 		return nil
@@ -201,18 +201,18 @@ func (x *commit) file() *fileInfo {
 	return &x.written.info
 }
 
-// message goes from each rank to all others when a version is committed, as JSON.
+// message is the JSON message that each rank sends to all others when a version is committed.
 type message struct {
 	Failed  bool      `json:"failed,omitempty"`
-	Number  int64     `json:"number"` // of the version, and its label: all ranks pass the same
+	Number  int64     `json:"number"` // number and label of the version; all ranks pass the same
 	Label   string    `json:"label,omitempty"`
-	Time    int64     `json:"time"`              // of rank 0
-	Changed int64     `json:"changed,omitempty"` // bytes of chunks that are new
-	File    *fileInfo `json:"file,omitempty"`    // of the leader of a process
+	Time    int64     `json:"time"`              // only on rank 0
+	Changed int64     `json:"changed,omitempty"` // bytes of new chunks
+	File    *fileInfo `json:"file,omitempty"`    // only on the leader of a process
 	Dead    []string  `json:"dead,omitempty"`    // files that no version needs any more
 }
 
-// differs is the error of a rank that wants another version than the first one.
+// differs returns the error of a rank whose version or label differs from the first rank's.
 func (m *message) differs(array string, rank int, first *message) error {
 	if m.Number == first.Number && m.Label == first.Label {
 		return nil
@@ -220,7 +220,7 @@ func (m *message) differs(array string, rank int, first *message) error {
 	return fault.Usage("array %s: rank %d commits version %d %q, rank 0 %d %q", array, rank, m.Number, m.Label, first.Number, first.Label)
 }
 
-// gather completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
+// gather completes the record, which is the same on all ranks. If any rank has failed, all ranks get an error. It is collective.
 func (x *commit) gather(ctx context.Context, bad error) error {
 	a := x.a
 	m := message{Failed: bad != nil, Number: x.v.Number, Label: x.v.Label, Time: x.v.Time}
@@ -232,7 +232,7 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 		if m.File = x.file(); m.File != nil {
 			m.Changed = x.written.changed
 			a.cat.mu.Lock()
-			a.cat.addFile(m.File, x.written.tables) // discard takes it back
+			a.cat.addFile(m.File, x.written.tables) // discard reverts this
 			a.cat.mu.Unlock()
 		}
 	}
@@ -249,10 +249,10 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 	for r := range messages {
 		m := &messages[r]
 		if err := json.Unmarshal(all[r], m); err != nil {
-			return fmt.Errorf("array %s: message of rank %d: %w", a.spec.Name, r, err) // the same on all ranks
+			return fmt.Errorf("array %s: message of rank %d: %w", a.spec.Name, r, err) // all ranks take this branch
 		}
 		if m.Failed {
-			return comm.Agree(ctx, a.c, bad) // all ranks see it
+			return comm.Agree(ctx, a.c, bad) // all ranks take this branch
 		}
 		if err := m.differs(a.spec.Name, r, &messages[0]); err != nil {
 			return err
@@ -272,7 +272,7 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 	return nil
 }
 
-// discard removes the file of a commit that failed. If that is not possible, the next Open removes it.
+// discard removes the file of a failed commit. If discard cannot remove it, the next Open does.
 func (x *commit) discard() {
 	n := x.a.nodes
 	f := x.file()

@@ -9,11 +9,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// CreateHierarchy makes the arrays, without boxes: first the array of the snapshots, then the levels. A program that was stopped before the first snapshot leaves a
-// hierarchy that cannot be opened. CreateHierarchy completes it: it makes empty arrays again, and keeps the arrays of saved levels, with their versions for as long as
-// Keep says. So a program that creates what it cannot open because of ErrMissing or ErrNoVersion gets to its first snapshot, however
-// often it is stopped, and nothing that a snapshot names is touched. ErrExist: there is a snapshot, or a level
-// that was saved without the array of the snapshots, which is lost then, or saved with other parameters.
+// CreateHierarchy makes the arrays without boxes: first the array of the snapshots, then the levels.
+//
+// A program that stopped before the first snapshot leaves a hierarchy that cannot be opened. CreateHierarchy completes such a
+// hierarchy. It makes empty arrays again and keeps the arrays of saved levels, with their versions for as long as Keep allows. So
+// a program that calls CreateHierarchy after OpenHierarchy fails with ErrMissing or ErrNoVersion reaches its first snapshot,
+// however often it stops. CreateHierarchy never changes data that a snapshot names.
+//
+// ErrExist means that there is a snapshot, that a level was saved but the array of the snapshots is lost, or that a level was
+// saved with other parameters.
 func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
 	err := s.Config.Validate(s.Subcycling)
 	switch {
@@ -64,13 +68,13 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	return h, nil
 }
 
-// begun looks at the remains of a program that began to make the hierarchy: which levels were saved. It is collective.
+// begun examines the arrays left by a program that began to make the hierarchy, and finds the saved levels. It is collective.
 func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []Spec, o *Options) (saved []bool, err error) {
 	g, err := recordOf(ctx, h.c, st, global.Name, o)
 	if err != nil {
 		return nil, err
 	}
-	exist := func(format string, args ...any) error { // on all ranks
+	exist := func(format string, args ...any) error { // all ranks take this branch
 		return comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
 	}
 	if g != nil && !g.empty() {
@@ -96,7 +100,7 @@ func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []
 	return saved, nil
 }
 
-// takeOver opens a level that was saved before the first snapshot. It has no boxes then.
+// takeOver opens a level that was saved before the first snapshot. The level then has no boxes.
 func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name string, o *Options) (*Array, error) {
 	a, err := Open(ctx, h.c, st, name, o)
 	if err != nil {
@@ -111,20 +115,21 @@ func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name str
 		copy(b[levelHeader:], l.table())
 		err = a.putBytes(ctx, []int64{0}, []int64{l.used()}, b)
 	}
-	h.saved[level] = mark{a.cat.record().top(), -1} // no version is like this
+	h.saved[level] = mark{a.cat.record().top(), -1} // -1: the state equals no version
 	return a, comm.Agree(ctx, h.c, err)
 }
 
-// OpenHierarchy opens a hierarchy at its last snapshot that is not tainted, on any number of ranks. ErrNoVersion: there is none; ErrTainted: all are. Older snapshots that are
-// damaged are passed over: they stay in the list, but do not keep the versions that they named.
+// OpenHierarchy opens a hierarchy at its last untainted snapshot, on any number of ranks. The error is ErrNoVersion if there is
+// no snapshot, and ErrTainted if all are tainted. OpenHierarchy skips damaged older snapshots. They stay in the list, but no
+// longer pin the versions that they name.
 func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
 	return openHierarchy(ctx, c, name, newest, stored(ctx, c, st, o))
 }
 
-// origin is where the arrays of a hierarchy come from.
+// origin is the source of the arrays of a hierarchy.
 type origin struct {
 	open func(name string, version int64) (*Array, error)
-	look func(name string) (*record, error) // nil: there is none
+	look func(name string) (*record, error) // nil: there is no record to look at
 }
 
 func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) origin {
@@ -132,9 +137,9 @@ func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) origin {
 		func(n string) (*record, error) { return recordOf(ctx, c, st, n, o) }}
 }
 
-// OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
+// OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer snapshots, which may be damaged, stay.
 func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
-	if snapshot < 1 { // on all ranks
+	if snapshot < 1 { // all ranks take this branch
 		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
 	}
 	return openHierarchy(ctx, c, name, snapshot, stored(ctx, c, st, o))
@@ -150,7 +155,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	if last {
 		snapshot = g.Newest()
 	}
-	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // on all ranks
+	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // all ranks take this branch
 		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots, the last one is %d: %w", name, top, ErrTainted))
 	}
 	rec, err := h.global.readAll(ctx, snapshot)
@@ -164,7 +169,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	}
 	h.spec = rec.Spec
 	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
-	for l := range h.now { // versions after the snapshot need not be whole
+	for l := range h.now { // versions after the snapshot may be damaged
 		a, err := from.open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
 		if err != nil {
 			return nil, err
@@ -176,7 +181,8 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	return h, h.RestoreSnapshot(ctx, snapshot)
 }
 
-// HierarchyOf makes a hierarchy of its arrays, as Parts gave them, in any order, and stands at the newest snapshot. It is collective.
+// HierarchyOf makes a hierarchy from its arrays, as returned by Parts, in any order. Its current state is the newest snapshot. It
+// is collective.
 func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (*Hierarchy, error) {
 	find := func(n string, _ int64) (*Array, error) {
 		i := slices.IndexFunc(list, func(a *Array) bool { return a.spec.Name == n })
@@ -195,7 +201,8 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 	return openHierarchy(ctx, c, name, newest, origin{find, look})
 }
 
-// lastClean finds the last snapshot that is not tainted and not made of tainted versions. last is the newest unmarked snapshot, and rec its content.
+// lastClean finds the last snapshot that is neither tainted nor made of tainted versions. last is the newest unmarked snapshot,
+// and rec is its content.
 func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from origin) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {
@@ -216,5 +223,5 @@ func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec 
 		g, err := h.global.read(ctx, n)
 		return n, g, comm.Agree(ctx, h.c, err)
 	}
-	return 0, nil, comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // on all ranks
+	return 0, nil, comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // all ranks take this branch
 }

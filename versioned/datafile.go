@@ -21,15 +21,16 @@ type dataWriter struct {
 	sync  bool
 }
 
-// written is a file that was written.
+// written describes a file after it was written.
 type written struct {
 	info    fileInfo
-	tables  [][]entry // by segment of info
-	changed int64     // bytes of chunks that are new
+	tables  [][]entry // by segment, in the order of info
+	changed int64     // bytes of new chunks
 }
 
-// write writes the file of a version with the change sets of the ranks of this process, and reads their memory. said describes the array, nil for nothing. The file
-// is durable if commits are. After an error there is no file, if it could be removed.
+// write writes the file of a version with the change sets of the ranks of this process. It reads the memory of these ranks. said
+// describes the array; nil omits the description. The file is durable if commits are. After an error write removes the file if
+// possible.
 func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet, said []byte) (w *written, err error) {
 	w = &written{info: info}
 	w.info.From = info.Born
@@ -102,8 +103,8 @@ func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet
 	return w, d.nodes.store.fs.SyncDir(d.nodes.store.dir)
 }
 
-// pack brings chunks into the form that is stored. Without codec, chunks that
-// follow each other in memory are not copied if they are all there is.
+// pack converts chunks to their stored form. Without a codec, if a change set has only chunks that are adjacent in memory, pack
+// does not copy them.
 func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err error) {
 	plain := c.code.plain()
 	n := int64(len(p.dirty))
@@ -122,7 +123,7 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 		data = c.code.encode(data, p.local[k*c.chunk:(k+1)*c.chunk])
 		es = append(es, entry{k, number, off, int64(len(data)) - off, p.sums[k]})
 	}
-	for _, m := range p.moved { // as they are stored
+	for _, m := range p.moved { // in their stored form
 		off := int64(len(data))
 		data = slices.Grow(data, int(m.stored))[:off+m.stored]
 		if err := c.readStored(p.rank, m, data[off:], make([]byte, c.chunk)); err != nil {
@@ -135,27 +136,27 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 	return es, data, nil
 }
 
-// aboutID is the variable of a data file that says what the file is of; others are less.
+// aboutID is the variable of a data file that describes the file. All other variables have lower ids.
 const aboutID = math.MaxInt32
 
-// maxAbout is how many bytes it may have.
+// maxAbout is the maximum size of that variable in bytes.
 const maxAbout = 64 << 20
 
-// about is what a data file knows of its array, so that a record that is lost can be made anew: see Rebuild.
+// about is the description of the array in a data file. Rebuild makes a lost record from these descriptions.
 type about struct {
-	Seq   int64  `json:"seq"`  // of the commit
-	Node  int    `json:"node"` // that wrote the file
+	Seq   int64  `json:"seq"`  // number of the commit
+	Node  int    `json:"node"` // number of the node that wrote the file
 	Spec  spec   `json:"array"`
 	Order string `json:"byte_order"`
 	Key   string `json:"key,omitempty"`
 
-	Generations []geometry `json:"generations"` // of Versions
-	// Versions are the one that the file was written for, which is the last, and others that no other file may tell of: those that have none, and, where
-	// files go with this version, all that stay.
+	Generations []geometry `json:"generations"` // generations of Versions
+	// Versions lists the version that the file was written for, last, and versions that no other file may list. These are versions
+	// without files and, if the commit drops files, all remaining versions.
 	Versions []verInfo `json:"versions"`
 }
 
-// aboutOf is what a file of a version says. dead says that files go with it.
+// aboutOf returns the description in a file of a version. dead reports whether the commit drops files.
 func aboutOf(rec *record, node int, v verInfo, keep []int64, dead bool) *about {
 	x := &about{Seq: rec.Seq, Node: node, Spec: rec.Spec, Order: rec.Order, Key: rec.Key}
 	for _, o := range rec.Versions {
@@ -172,7 +173,7 @@ func aboutOf(rec *record, node int, v verInfo, keep []int64, dead bool) *about {
 	return x
 }
 
-// readAbout is nil for files that were written without it.
+// readAbout reads the description. It returns nil for files written without one.
 func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, error) {
 	if !slices.ContainsFunc(r.File().Vars(), func(v ffformat.VarInfo) bool { return v.ID == aboutID }) {
 		return nil, nil

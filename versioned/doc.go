@@ -1,52 +1,51 @@
-// Package versioned keeps distributed arrays whose states can be committed as
-// versions, read in any range afterwards, and returned to.
+// Package versioned keeps distributed arrays. It commits their states as versions,
+// reads any range of a version, and restores versions.
 //
 //	Create, Open            an Array over the ranks of a Comm
-//	Put, Get                any range, by any rank, without the owner taking part
+//	Put, Get                access any range from any rank, without action of its owner
 //	Array.Inc               commits the current state as a version; collective
-//	GetAt                   any range of any version
-//	Array.Restore           a version becomes the current state again
-//	Array.Reserve           another length, as a regrid needs it; old versions stay
+//	GetAt                   reads any range of any version
+//	Array.Restore           makes a version the current state again
+//	Array.Reserve           changes the length, as after a regrid; old versions stay
 //	Hierarchy               the levels of an AMR run, each with its box table
-//	OpenView, Rebuild       reading, checking, pruning and mending without ranks
+//	OpenView, Rebuild       read, check, prune and mend a store without ranks
 //
-// The current state is in the memory of the ranks; committed versions are in a
+// The current state is in the memory of the ranks. Committed versions are in a
 // Store: memory (nil), with copies in the memory of other nodes, or a directory that all
-// nodes see. Levels keeps them in an scr.Session, which survives the loss of nodes.
+// nodes see. Levels keeps versions in an scr.Session, which survives the loss of nodes.
 //
-// When Inc returns nil the version is committed on all ranks; what fails before the
-// commit leaves no trace, and a kill at any instant leaves the newest version or
-// the one before. If nobody knows which of the two a power loss would leave, the
-// array is broken (ErrBroken) and has to be opened again. Chunks are read whole, and
-// verified by their digest.
-// Any number of ranks can open an array again.
+// When Inc returns nil, the version is committed on all ranks. A failure before the
+// commit leaves no trace. A kill at any instant leaves the newest version or the one
+// before. If it is unknown which of the two would survive a power loss, the array is
+// broken (ErrBroken) and must be opened again. Readers read whole chunks and verify
+// their digests. Any number of ranks can open an array again.
 //
-// docs/gvr.md is the guide, docs/format-versions.md has the files.
+// docs/gvr.md is the guide, docs/format-versions.md describes the files.
 //
 // Read first: array.go, commit.go, hierarchy.go.
 package versioned
 
 // How a version is committed (commit.go).
 //
-// The flattened array is cut into as many segments as there are ranks, of whole
-// chunks (64 KiB). A generation is an array of one size on one set of ranks:
-// growing over the capacity starts a new one, and so does Open.
+// The flattened array is cut into one segment of whole chunks (64 KiB) for each rank. A
+// generation is an array of one capacity on one set of ranks. Growth beyond the capacity
+// and Open each start a new generation.
 //
-//  1. a fence: all puts are in
-//  2. each rank hashes its chunks (XXH3-128) and finds those that the newest
-//     version does not have; the version's sum is taken over all digests
-//  3. the ranks of a process on a node write one file with them; it is synced,
-//     and its name
-//  4. copies go to the memory of the next nodes, if Store.Copies says so
-//  5. all ranks agree that all went well
-//  6. the record is replaced, both files of it: written, synced, renamed, the
-//     directory synced
-//  7. files that no version needs any more are removed
+//  1. A fence completes all puts.
+//  2. Each rank hashes its chunks (XXH3-128) and finds those that differ from the newest
+//     version. The version's sum covers all digests.
+//  3. The ranks of a process on a node write one file with these chunks, and sync the
+//     file and its name.
+//  4. With Store.Copies, copies go to the memory of the next nodes.
+//  5. All ranks agree that no step has failed.
+//  6. The two files of the record are replaced: written, synced and renamed, and the
+//     directory is synced.
+//  7. Files that no version needs any more are removed.
 //
-// In memory there is no record to replace: 6 falls away. Processes read the versions
-// that others hold in memory through windows (readers.go).
+// A store in memory has no record, so step 6 is skipped. Processes read versions in the
+// memory of other processes through windows (readers.go).
 //
-// A version writes the chunks that changed. Files in which versions that were dropped
-// have left holes are emptied: what is needed of them is written again with a new
-// version, so that k kept versions of an array that changes everywhere never take more
-// than k+1 times its size (and the tables).
+// A version writes only the chunks that changed. Dropped versions leave unneeded chunks in
+// files. A new version rewrites the needed chunks of such files, and the files are removed.
+// So k kept versions of an array that changes everywhere never take more than k+1 times
+// its size (plus the tables).

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// waitForSnapshots lets the levels wait for snapshots, if they are kept in a directory.
+// waitForSnapshots makes the versions of levels in a directory wait for snapshots.
 func (h *Hierarchy) waitForSnapshots() {
 	for _, a := range h.levels {
 		if a.opt.Durability == DurableSnapshot && !a.nodes.memory {
@@ -18,11 +18,11 @@ func (h *Hierarchy) waitForSnapshots() {
 	}
 }
 
-// flush makes the new versions of all levels durable, in one commit: first the files, then the records. It is collective.
+// flush makes the new versions of all levels durable in one commit: first the files, then the records. It is collective.
 func (h *Hierarchy) flush(ctx context.Context) error {
 	var list []*Array
 	for _, a := range h.levels {
-		if a.later.pending && a.broken == nil { // on all ranks
+		if a.later.pending && a.broken == nil { // all ranks take this branch
 			list = append(list, a)
 		}
 	}
@@ -73,13 +73,13 @@ func (h *Hierarchy) Close(ctx context.Context) error {
 	return errors.Join(append(errs, h.global.Close(ctx))...)
 }
 
-// later has the versions that an array of a hierarchy with DurableSnapshot has not yet made durable. The newest record is in memory; the record on disk still names all of its
-// files.
+// later lists the versions of an array that a hierarchy with DurableSnapshot has not yet made durable. The newest record is in
+// memory; all files that the record on disk names still exist.
 type later struct {
 	on      bool
-	pending bool     // versions that the record on disk does not have
-	files   []string // that this rank has written and not synced
-	last    int64    // commit of the newest record that this program has read or tried to write; 0: the one before the next
+	pending bool     // the record on disk lacks versions
+	files   []string // files that this rank has written and not synced
+	last    int64    // commit number of the newest record that this program has read or tried to write; 0: the one before the next
 }
 
 func (l *later) wrote(file string) {
@@ -88,19 +88,19 @@ func (l *later) wrote(file string) {
 	}
 }
 
-// since is the newest record on disk that is our own.
+// since returns the commit number of our newest record on disk.
 func (l *later) since(rec *record) int64 {
 	if !l.on {
 		return rec.Seq - 1
 	}
 	last := l.last
-	l.last = max(last, rec.Seq) // even if it is not written: part of it may be
+	l.last = max(last, rec.Seq) // even if the write fails, because part of the record may be on disk
 	return last
 }
 
 func (l *later) done() { l.pending, l.files = false, nil }
 
-// syncFiles makes the files durable that a record names. Others are gone, or will be.
+// syncFiles syncs the files that a record names. Other files are removed or about to be.
 func (l *later) syncFiles(n *nodes, rec *record) error {
 	if !n.sync {
 		return nil
@@ -111,7 +111,7 @@ func (l *later) syncFiles(n *nodes, rec *record) error {
 	if len(need) == 0 {
 		return nil
 	}
-	// All at once: a disk that waits for one waits for all.
+	// Sync all files at once, so that they share the wait for the disk.
 	err := par.Each(context.Background(), len(need), len(need), func(_ context.Context, i int) error {
 		f, err := n.store.fs.OpenRW(n.file(need[i]))
 		if err != nil {

@@ -13,20 +13,19 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// geometry of one generation of an array: its capacity, cut into equal segments of whole chunks, one for each
-// rank. Arrays that are made anew, and those that are opened again, start a new one.
+// geometry describes one generation of an array: its capacity, cut into equal segments of whole chunks, one for each rank. A new
+// generation begins whenever an array is reallocated or opened.
 type geometry struct {
 	ID       int   `json:"id"`
-	Capacity int64 `json:"capacity"` // elements
-	Seg      int64 `json:"segment"`  // elements of a segment, whole chunks; the last ones may be empty
+	Capacity int64 `json:"capacity"` // in elements
+	Seg      int64 `json:"segment"`  // elements of a segment, in whole chunks; the last segments may be empty
 	Segs     int   `json:"segments"`
 
-	// Order is the byte order of the elements, if the record has another one: an array may be opened by another kind of machine than the one
-	// that made it.
+	// Order is the byte order of the elements if it differs from the record's. A machine of another byte order may open an array.
 	Order string `json:"byte_order,omitempty"`
 }
 
-// hostOrder is the byte order of this machine, as a record has it.
+// hostOrder returns the byte order of this machine as it appears in a record.
 func hostOrder() string {
 	if elem.HostBig {
 		return "big"
@@ -40,7 +39,7 @@ func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 	return geometry{ID: id, Capacity: capacity, Seg: per * chunkElems, Segs: segs}
 }
 
-// check refuses a geometry that no reader takes.
+// check refuses an invalid geometry.
 func (g *geometry) check(s *Spec) error {
 	if g.Seg/s.chunkElems() > maxSegChunks {
 		return fault.Usage("array %s: %d elements on %d ranks need more than %d chunks of %d bytes per rank: use larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
@@ -48,13 +47,13 @@ func (g *geometry) check(s *Spec) error {
 	return nil
 }
 
-// segLen is the number of elements that segment s has room for.
+// segLen returns the capacity of segment s in elements.
 func (g *geometry) segLen(s int) int64 {
 	return min(max(g.Capacity-int64(s)*g.Seg, 0), g.Seg)
 }
 
-// pieces cuts a run of elements at segments: f gets the segment, the first element in it, the length, and
-// where it is in the run.
+// pieces cuts a run of elements at segment borders. f receives the segment, the first element in it, the length, and the offset
+// in the run.
 func (g *geometry) pieces(off, n int64, f func(seg int, at, n, pos int64) error) error {
 	pos := int64(0)
 	for n > 0 {
@@ -69,11 +68,11 @@ func (g *geometry) pieces(off, n int64, f func(seg int, at, n, pos int64) error)
 	return nil
 }
 
-// runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the
-// flattened array, its length, and its first element in the flattened box. It stops at the first error.
+// runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the flattened
+// array, its length, and its first element in the flattened box. It stops at the first error.
 func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 	nd := len(shape)
-	// The slowest dimensions from which on the box is whole form one run.
+	// The dimensions from k on, in which the box is whole, form one run.
 	k := nd - 1
 	n := hi[k] - lo[k]
 	for k > 0 && lo[k] == 0 && hi[k] == shape[k] {
@@ -138,14 +137,14 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	return nil
 }
 
-// entryLen is the length of an entry of a table. Each segment of a file has two variables of the container: 2s its table, 2s+1 the
-// stored chunks. An entry, little endian:
+// entryLen is the length of an entry of a table. For segment s, variable 2s of the file has its table and variable 2s+1 its
+// stored chunks. An entry, little-endian:
 //
 //	off len
 //	  0   8 chunk     number in the segment
-//	  8   8 since     the version from which on the chunk is this
-//	 16   8 off       of its stored bytes in the other variable
-//	 24   8 stored    bytes; the chunk's length if it is neither compressed nor encrypted
+//	  8   8 since     first version with this content
+//	 16   8 off       offset of the stored bytes in variable 2s+1
+//	 24   8 stored    number of stored bytes; the chunk's length if it is neither compressed nor encrypted
 //	 32  16 digest    XXH3-128 of the chunk, high word first
 const entryLen = 48
 
@@ -153,7 +152,7 @@ type digest = xxh3.Uint128
 
 func hashChunk(b []byte) digest { return xxh3.Hash128(b) }
 
-// entry is where the content of a chunk is, from a version on.
+// entry locates the content of a chunk from version since on.
 type entry struct {
 	chunk, since, off, stored int64
 	sum                       digest
@@ -168,7 +167,7 @@ func appendEntry(b []byte, e entry) []byte {
 	return binary.BigEndian.AppendUint64(b, e.sum.Lo)
 }
 
-// decodeTable checks a table against the segment and the size of the stored chunks.
+// decodeTable decodes a table and checks it against the segment and the size of the stored chunks.
 func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]entry, error) {
 	if len(b)%entryLen != 0 {
 		return nil, fault.At(name, -1, "table", ErrCorrupt, "%d bytes of segment %d, want a multiple of %d", len(b), seg, entryLen)
@@ -188,28 +187,28 @@ func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]en
 	return out, nil
 }
 
-// fileEntry is an entry and the file that has it.
+// fileEntry is an entry and its file.
 type fileEntry struct {
 	entry
-	file int32 // id of a file of the catalog
+	file int32 // id of the file in the catalog
 }
 
 // segIndex finds the content of a segment's chunks in any version.
 type segIndex struct {
-	chunks [][]fileEntry // ascending by since
+	chunks [][]fileEntry // by chunk, ascending by since
 
-	err  error      // why a table could not be read; the index is then valid only where holds returns nil
-	lost []lostFile // the files of such tables
+	err  error      // error of an unreadable table; the index is then valid only where holds returns nil
+	lost []lostFile // the files with unreadable tables
 }
 
-// lostFile is a file whose table cannot be read: it may have chunks of versions from ... born.
+// lostFile is a file with an unreadable table. It may have chunks of versions from ... born.
 type lostFile struct {
 	from, born int64
 	err        error
 }
 
-// holds returns an error if the index may not know the chunks lo ... hi of a version: a lost file may have them, unless
-// a newer one has.
+// holds returns an error if the index may be incomplete for the chunks lo ... hi of a version. A lost file may have such a chunk
+// unless a newer file has it.
 func (x *segIndex) holds(version, lo, hi int64) error {
 	for _, l := range x.lost {
 		for k := lo; k <= hi && l.from <= version; k++ {
@@ -236,7 +235,7 @@ func (x *segIndex) add(file int32, es []entry) {
 	}
 }
 
-// find finds a chunk as it is in a version; false: it is zeros.
+// find finds the content of a chunk in a version; false means zeros.
 func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	l := x.chunks[chunk]
 	for i := len(l) - 1; i >= 0; i-- {
@@ -253,7 +252,7 @@ func visible(versions []int64, since, until int64) bool {
 	return k < len(versions) && versions[k] < until
 }
 
-// until is the version from which on entry i of a list no longer counts.
+// until returns the first version in which entry i of a list is no longer valid.
 func until(l []fileEntry, i int) int64 {
 	if i+1 < len(l) {
 		return l[i+1].since
@@ -261,13 +260,13 @@ func until(l []fileEntry, i int) int64 {
 	return math.MaxInt64
 }
 
-// prune forgets the entries that none of the versions, ascending, sees.
+// prune drops the entries that none of the versions, ascending, sees.
 func (x *segIndex) prune(versions []int64) {
 	for c, l := range x.chunks {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {
 			continue
 		}
-		keep := l[:0] // never beyond entry i
+		keep := l[:0] // the output index never exceeds i
 		for i, p := range l {
 			if visible(versions, p.since, until(l, i)) {
 				keep = append(keep, p)
@@ -277,8 +276,8 @@ func (x *segIndex) prune(versions []int64) {
 	}
 }
 
-// live calls f for each entry that one of the versions will see, when the chunks of dirty, ascending, are new in
-// version number.
+// live calls f for each entry that one of the versions sees after the chunks of dirty, ascending, get new content in version
+// number.
 func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p fileEntry)) {
 	for c, l := range x.chunks {
 		for i, p := range l {

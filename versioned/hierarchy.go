@@ -14,44 +14,44 @@ import (
 
 // HierarchySpec describes the levels of an AMR run.
 type HierarchySpec struct {
-	Name       string // of the hierarchy; its arrays are Name.level0, ..., and Name.global
+	Name       string // name of the hierarchy; its arrays are Name.level0, ..., and Name.global
 	Dim        int    // 1 to 3
 	Comps      []string
 	Subcycling Subcycling
 	Dx         float64 // cell size of level 0
-	Domain     BoxInfo // of level 0
+	Domain     BoxInfo // domain of level 0
 	Periodic   [3]bool
 	Config     Config // cadence, allocation, puts per box or per level
-	Chunk      int    // of the arrays; default 64 KiB
-	// Keep says which versions of the levels stay. Those that a snapshot names stay as long as it does.
+	Chunk      int    // chunk size of the arrays; default 64 KiB
+	// Keep is the retention of the levels' versions. The versions of a snapshot stay as long as the snapshot.
 	Keep Retention
-	// Snapshots says which snapshots stay; the zero value: Keep.
+	// Snapshots is the retention of the snapshots. The zero value means Keep.
 	Snapshots Retention
 }
 
-// Hierarchy keeps the levels of an AMR run, each in an array with versions of its own, and an array with the
-// global metadata: which versions of the levels make one snapshot. All methods but Box, Put and Info are collective.
+// Hierarchy keeps the levels of an AMR run. Each level is an array with its own versions. Another array holds the global
+// metadata, which list the level versions of each snapshot. All methods except Box, Put and Info are collective.
 type Hierarchy struct {
 	c      comm.Comm
 	spec   HierarchySpec
 	levels []*Array
 	global snapshots
-	now    []LevelInfo // of the current state
-	sums   []uint32    // of its tables
-	saved  []mark      // by level: the version that the current state was saved as, or restored to
+	now    []LevelInfo // tables of the current state, by level
+	sums   []uint32    // checksums of these tables
+	saved  []mark      // by level: the version to which the current state was saved or restored
 }
 
-// snapshots is the array with the global metadata, one version for each snapshot, and what is known of the snapshots so far.
+// snapshots is the array with the global metadata, one version for each snapshot, and the known content of the snapshots.
 type snapshots struct {
 	*Array
-	named map[int64][]int64 // versions of the levels that each snapshot names
+	named map[int64][]int64 // by snapshot: the versions of the levels
 	times map[int64]float64
 }
 
-// mark is a version of a level, and the regrid that made its boxes.
+// mark is a version of a level and the number of the regrid that made its boxes.
 type mark struct{ version, epoch int64 }
 
-// lay sets the offsets of a level whose boxes are new, and returns the table.
+// lay sets the offsets of a level with new boxes and returns its table.
 func (h *Hierarchy) lay(level int) []byte {
 	h.now[level].layout()
 	t := h.now[level].table()
@@ -64,25 +64,25 @@ func (s *HierarchySpec) array(name string, bytes int64, extra float64) Spec {
 		EveryRegrid: s.Config.EveryRegrid, Keep: s.Keep}
 }
 
-// Spec returns the HierarchySpec that CreateHierarchy got.
+// Spec returns the HierarchySpec passed to CreateHierarchy.
 func (h *Hierarchy) Spec() HierarchySpec { return h.spec }
 
 // Array returns the array of a level.
 func (h *Hierarchy) Array(level int) *Array { return h.levels[level] }
 
-// Info is the table of a level's current state. It is read-only.
+// Info returns the table of a level's current state. The caller must not change it.
 func (h *Hierarchy) Info(level int) LevelInfo { return h.now[level] }
 
-// Version of a level that its current state was last saved as, or restored to.
+// Version returns the version to which a level's current state was last saved or restored.
 func (h *Hierarchy) Version(level int) int64 { return h.saved[level].version }
 
-// SnapshotTime is the time of a snapshot; false: there is none, or it is damaged.
+// SnapshotTime returns the time of a snapshot, or false if the snapshot is absent or damaged.
 func (h *Hierarchy) SnapshotTime(snapshot int64) (time float64, ok bool) {
 	time, ok = h.global.times[snapshot]
 	return time, ok
 }
 
-// Current reads a box of the current state of a level, whoever owns it. It is not collective.
+// Current reads a box of a level's current state, whichever rank owns it. It is not collective.
 func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) error {
 	if err := h.has(level); err != nil {
 		return err
@@ -92,7 +92,8 @@ func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) 
 	})
 }
 
-// Regrid gives a level other boxes; put their data next. Its array is allocated again if they do not fit. All ranks pass the same.
+// Regrid gives a level new boxes; the caller puts their data next. It reallocates the level's array if the boxes do not fit. All
+// ranks pass the same boxes.
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
 	bad := h.has(level)
 	if bad == nil && len(boxes) > maxBoxes {
@@ -118,7 +119,7 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	l.Epoch++
 	table := h.lay(level)
 	if again, err = h.levels[level].Reserve(ctx, l.used()); err != nil {
-		*l, h.sums[level] = was, sum // the array is as it was
+		*l, h.sums[level] = was, sum // the array has not changed
 		return again, err
 	}
 	if h.c.Rank() == 0 {
@@ -127,9 +128,9 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	return again, comm.Agree(ctx, h.c, err)
 }
 
-// Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when
-// finer levels are averaged down to it, is put again. It is not collective. Unless every level is saved at every
-// step, each box by itself (Config.PerBox), it returns errCadence: give the data to Save then.
+// Put stores the data of one box for the next Save: one component after the other, x fastest. If averaging finer levels changes a
+// box after its Put, the caller puts it again. Put is not collective. Unless every level is saved at every step with
+// Config.PerBox, it returns errCadence; pass the data to Save instead.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || !h.spec.Config.PerBox {
 		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, errCadence)
@@ -153,11 +154,11 @@ func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) err
 	return h.levels[level].putBytes(ctx, []int64{lo}, []int64{hi}, b)
 }
 
-// Save commits a level, at the beginning of its step: after the values of finer levels were brought down to it, and after a regrid. By the cadence a
-// level that is saved takes all finer ones with it, which stand at the same time; the program saves each of them. own has the data of this rank's boxes, by box; nil
-// where all boxes were put one by one.
+// Save commits a level at the beginning of its step, after the values of finer levels were averaged to it and after a regrid. By
+// the cadence, saving a level also saves all finer levels, which are at the same time. The program calls Save for each. own has
+// the data of this rank's boxes, by box; nil if the caller has put all boxes one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
-	if err := h.has(level); err != nil { // on all ranks
+	if err := h.has(level); err != nil { // all ranks take this branch
 		return 0, comm.Agree(ctx, h.c, err)
 	}
 	var bad error
@@ -223,7 +224,7 @@ func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error
 	return l, l.decodeTable(t, name, boxes, sum, have)
 }
 
-// Box reads one box of a level in a version. table comes from Table; with it only the box is read.
+// Box reads one box of a level in a version. table comes from Table, so Box reads only the box.
 func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *LevelInfo, box int, dst []float64) error {
 	if err := h.has(level); err != nil {
 		return err
@@ -233,9 +234,9 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	})
 }
 
-// RestoreLevel makes a version of a level, its boxes included, the current state again.
+// RestoreLevel makes a version of a level, including its boxes, the current state.
 func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) error {
-	if err := h.has(level); err != nil { // on all ranks
+	if err := h.has(level); err != nil { // all ranks take this branch
 		return comm.Agree(ctx, h.c, err)
 	}
 	if err := h.levels[level].Restore(ctx, version); err != nil {
@@ -243,7 +244,7 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 	}
 	v, _ := h.levels[level].cat.record().version(version)
 	if v.Shape[0] < levelHeader || version == 0 {
-		h.now[level].Boxes = nil // before the first save: nothing
+		h.now[level].Boxes = nil // a version before the first save has no boxes
 		h.lay(level)
 		h.saved[level] = mark{version, h.now[level].Epoch}
 		return nil

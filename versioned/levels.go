@@ -16,26 +16,28 @@ import (
 	"blobio/scr"
 )
 
-// Levels keeps versions of arrays at the levels of an scr.Session: in the caches of the nodes, protected there by a redundancy scheme, and in the
-// prefix directory of the parallel file system. So versions in the memory of the ranks, which are cheap and many, outlive the job when one of them is
-// committed to the session from time to time.
+// Levels keeps versions of arrays in an scr.Session. The session stores them in the caches of the nodes, where a redundancy
+// scheme protects them, and in the prefix directory on the parallel file system. Versions in the memory of the ranks are cheap
+// and frequent; committing one of them to the session from time to time lets it outlive the job.
 //
-// A dataset has one file for each rank, NAME/rank_R.fti: an FTI-FF container (layout F, fast hashes) with, for part i, the variables 2i, a description as
-// JSON, and 2i+1, the elements. The session decides when a dataset is protected, flushed and deleted; it restarts on the same number of ranks from the
-// caches, and on any number from the prefix directory. All datasets of the session must be of Levels. One goroutine at a time may use it.
+// A dataset has one file for each rank, NAME/rank_R.fti. The file is an FTI-FF container (layout F, fast hashes). For part i,
+// variable 2i is a description as JSON and variable 2i+1 holds the elements. The session decides when a dataset is protected,
+// flushed and deleted. It restarts from the caches on the same number of ranks, and from the prefix directory on any number. All
+// datasets of the session must come from Levels. Only one goroutine at a time may use a Levels.
 type Levels struct {
 	Comm    comm.Comm // the ranks of the session
 	Session *scr.Session
-	FS      vfs.FS // of the session's Config; nil: the operating system's
+	FS      vfs.FS // from the session's Config; nil: the operating system's
 }
 
-// file is the name of a rank's file in the prefix directory.
+// file returns the name of a rank's file in the prefix directory.
 func (x *Levels) file(dataset string, rank int) string {
 	return path.Join(dataset, fmt.Sprintf("rank_%d.fti", rank))
 }
 
-// Commit writes versions as one dataset; it is collective, and all ranks pass the same. name is unique in the prefix directory, a file name. When it
-// returns an error there is no such dataset on any rank, unless the flush failed: see scr.Session.Complete. ErrTainted: a version is tainted.
+// Commit writes versions as one dataset. It is collective, and all ranks pass the same arguments. name is a file name, unique in
+// the prefix directory. After an error no rank has such a dataset, unless the flush failed: see scr.Session.Complete. ErrTainted
+// means that a version is tainted.
 func (x *Levels) Commit(ctx context.Context, name string, flags scr.Flags, parts ...Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
@@ -101,9 +103,9 @@ func (x *Levels) write(ctx context.Context, name string, parts []Part) (err erro
 	return err
 }
 
-// Restart makes the arrays of the newest dataset that is whole, in the order in which they were committed, in another store (nil: memory); false: there is
-// none. Each array has the version that was committed, and version 0. If a dataset turns out to be damaged, the session drops it and takes the one before.
-// It is collective, on any number of ranks.
+// Restart makes the arrays of the newest whole dataset in another store (nil: memory), in the order of their commit. It returns
+// false if there is no such dataset. Each array has the committed version and version 0. If a dataset turns out to be damaged,
+// the session drops it and Restart takes the one before. Restart is collective, on any number of ranks.
 func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, bool, error) {
 	for {
 		r, ok, err := x.Session.HaveRestart(ctx)
@@ -128,11 +130,11 @@ func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, 
 		}
 		if cerr := x.Session.CompleteRestart(ctx, err == nil); cerr != nil {
 			if errors.Is(cerr, scr.ErrInvalid) {
-				continue // an older one
+				continue // try an older dataset
 			}
 			return nil, false, errors.Join(err, cerr)
 		}
-		n, err := comm.AllreduceOne(ctx, x.Comm, int64(len(parts)), comm.Max) // a rank may have read none
+		n, err := comm.AllreduceOne(ctx, x.Comm, int64(len(parts)), comm.Max) // a rank may have read no parts
 		if err != nil {
 			return nil, false, err
 		}
@@ -154,7 +156,7 @@ func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, 
 
 const maxHead = 1 << 20
 
-// read adds the pieces of one file, by part.
+// read adds the pieces of one file to parts.
 func (x *Levels) read(ctx context.Context, dataset string, rank int, parts [][]*piece) ([][]*piece, error) {
 	name, err := x.Session.Route(x.file(dataset, rank))
 	if err != nil {

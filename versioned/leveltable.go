@@ -11,7 +11,7 @@ import (
 	"math"
 )
 
-// An array of a level is bytes, numbers little endian, each part a multiple of 8 bytes:
+// The array of a level is a byte array with little-endian numbers. The size of each part is a multiple of 8 bytes:
 //
 //	off len
 //	  0   8 "BLOBLVL1"
@@ -33,8 +33,8 @@ import (
 //	    8(n+1) offsets float64s before box i; the last one is their number
 //	       data        of box i: component by component, x fastest
 //
-// The boxes and the offsets change at a regrid only, and have the version of their data: an old
-// version is read with its own table.
+// The boxes and the offsets change only at a regrid. Every version contains its own table, so
+// old versions stay readable.
 const (
 	levelMagic  = "BLOBLVL1"
 	levelHeader = 96
@@ -42,13 +42,13 @@ const (
 	maxBoxes    = 1 << 26
 )
 
-// BoxInfo is a box of a level: cells Lo to Hi, both of them in it; dimensions that the hierarchy does not have are 0.
+// BoxInfo is a box of a level with the cells Lo to Hi, both included. Unused dimensions are 0.
 type BoxInfo struct {
 	Lo, Hi [3]int32
 	Owner  int32 // rank
 }
 
-// Cells is the number of cells of a box, 0 if it is empty, at most 2^63-1.
+// Cells returns the number of cells of a box, at most 2^63-1. It is 0 if the box is empty.
 func (b *BoxInfo) Cells() int64 {
 	n := int64(1)
 	for d := range b.Lo {
@@ -62,33 +62,33 @@ func (b *BoxInfo) Cells() int64 {
 	return n
 }
 
-// LevelInfo describes a level in one version; the level's array holds it.
+// LevelInfo describes a level in one version. It is stored in the level's array.
 type LevelInfo struct {
-	Level, Dim, Comps int     // 0 is the coarsest; dimensions; components of a cell
-	Time, Dt, Dx      float64 // in the units of the program; Dx is the size of a cell
-	Step, Epoch       int64   // the step of the level that begins here; the regrid that made the table
-	Ratio             int     // of refinement, to the next finer level
+	Level, Dim, Comps int     // level number, 0 is the coarsest; dimensions; components of a cell
+	Time, Dt, Dx      float64 // in the units of the program; Dx is the cell size
+	Step, Epoch       int64   // step of the level that begins here; number of the regrid that made the table
+	Ratio             int     // refinement ratio to the next finer level
 	Boxes             []BoxInfo
-	Offsets           []int64 // float64s before each box; one more than boxes
+	Offsets           []int64 // number of float64s before each box; one entry more than boxes
 }
 
-// tableBytes is the offset of the data.
+// tableBytes returns the offset of the data.
 func tableBytes(boxes int) int64 { return levelHeader + boxLen*int64(boxes) + 8*int64(boxes+1) }
 
-// DataOffset is where the data of the boxes begin, in bytes of the array; box i begins at DataOffset()+8*Offsets[i].
+// DataOffset returns the byte offset of the data of the boxes in the array. Box i begins at DataOffset()+8*Offsets[i].
 func (l *LevelInfo) DataOffset() int64 { return tableBytes(len(l.Boxes)) }
 
 func (l *LevelInfo) used() int64 {
 	return tableBytes(len(l.Boxes)) + 8*l.Offsets[len(l.Boxes)]
 }
 
-// dataRange says where the data of a box lie, in bytes.
+// dataRange returns the byte range of a box's data.
 func (l *LevelInfo) dataRange(box int) (lo, hi int64) {
 	at := tableBytes(len(l.Boxes))
 	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
 }
 
-// boxRange is dataRange of a box that must be there, and have that many numbers.
+// boxRange is dataRange with checks that the box exists and has the given number of values.
 func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 	if box < 0 || box >= len(l.Boxes) {
 		return 0, 0, fmt.Errorf("box %d of level %d, which has %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
@@ -99,7 +99,7 @@ func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 	return lo, hi, nil
 }
 
-// read reads a box by get, which reads bytes of the array.
+// read reads a box through get, which reads bytes of the array.
 func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
 	lo, hi, err := l.boxRange(box, len(dst))
 	if err == nil {
@@ -111,7 +111,7 @@ func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte
 	return err
 }
 
-// overfull returns the first box with which the boxes have more than most numbers, -1 if none is.
+// overfull returns the first box at which the total exceeds most numbers, or -1.
 func (l *LevelInfo) overfull(most int64) int {
 	for i := range l.Boxes {
 		n := l.Boxes[i].Cells()
@@ -133,7 +133,7 @@ func (l *LevelInfo) layout() {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// table is boxes and offsets.
+// table returns the encoded boxes and offsets.
 func (l *LevelInfo) table() []byte {
 	b := make([]byte, 0, tableBytes(len(l.Boxes))-levelHeader)
 	u := func(v int32) { b = binary.LittleEndian.AppendUint32(b, uint32(v)) }
@@ -149,7 +149,7 @@ func (l *LevelInfo) table() []byte {
 	return b
 }
 
-// header is the first bytes, with the sum of the table.
+// header returns the encoded header with the checksum of the table.
 func (l *LevelInfo) header(sum uint32) []byte {
 	b := make([]byte, levelHeader)
 	copy(b, levelMagic)
@@ -170,7 +170,7 @@ func (l *LevelInfo) header(sum uint32) []byte {
 	return b
 }
 
-// decodeLevelHeader reads the first levelHeader bytes, and returns the number of boxes, from which the length of the table follows.
+// decodeLevelHeader decodes the first levelHeader bytes and returns the number of boxes, which gives the length of the table.
 func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes int, sum uint32, err error) {
 	le := binary.LittleEndian
 	bad := func(off int64, field string, class error, format string, args ...any) (*LevelInfo, int, uint32, error) {
@@ -195,7 +195,7 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 	return l, int(n), le.Uint32(b[76:]), nil
 }
 
-// decodeTable fills in boxes and offsets.
+// decodeTable decodes boxes and offsets.
 func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, have int64) error {
 	if got := crc32.Checksum(b, castagnoli); got != sum {
 		return fault.At(name, levelHeader, "boxes", ErrChecksum, "CRC-32C is %08x, want %08x", got, sum)
@@ -210,7 +210,7 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 			x.Lo[d], x.Hi[d] = i32(at+4*d), i32(at+12+4*d)
 		}
 		x.Owner = i32(at + 24)
-		if x.Cells() == 0 { // no level has any: Regrid refuses them
+		if x.Cells() == 0 { // Regrid refuses empty boxes
 			return fault.At(name, int64(levelHeader+at), "boxes", ErrCorrupt, "box %d: %+v has no cells", i, *x)
 		}
 	}
@@ -230,7 +230,7 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 	return nil
 }
 
-// bytesOf returns the length of a version of an array of bytes; level arrays and global arrays are such arrays.
+// bytesOf returns the length of a version of a byte array. The arrays of levels and snapshots are byte arrays.
 func (v *View) bytesOf(version int64) (int64, error) {
 	x, err := v.rec.find(version)
 	if err != nil {
@@ -242,8 +242,8 @@ func (v *View) bytesOf(version int64) (int64, error) {
 	return x.Shape[0], nil
 }
 
-// Table reads the table of a version of the array of a level (Name.level0, ... of a Hierarchy), and nothing of its data. ErrNotFormat: the array
-// is not one of a level, or the version is from before the first save.
+// Table reads the table of a level array (Name.level0, ... of a Hierarchy) in a version, without its data. It returns
+// ErrNotFormat if the array does not belong to a level, or if the version is older than the first save.
 func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
 	n, err := v.bytesOf(version)
 	if err != nil {
@@ -254,8 +254,8 @@ func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
 	})
 }
 
-// Snapshot reads a version of the global array of a hierarchy (Name.global). ErrNotFormat: the array is not one, or the version is from
-// before the first snapshot.
+// Snapshot reads a version of the global array of a hierarchy (Name.global). It returns ErrNotFormat for another array, or for a
+// version older than the first snapshot.
 func (v *View) Snapshot(ctx context.Context, version int64) (*Snapshot, error) {
 	n, err := v.bytesOf(version)
 	if err != nil {

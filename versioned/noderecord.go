@@ -13,7 +13,7 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// findRecord reads the record, and gives it to all ranks. It is collective.
+// findRecord reads the record and sends it to all ranks. It is collective.
 func (n *nodes) findRecord(ctx context.Context) (*record, error) {
 	if n.memory {
 		return nil, fmt.Errorf("%s: no array of this name: %w", n.array, ErrMissing)
@@ -32,13 +32,13 @@ func (n *nodes) findRecord(ctx context.Context) (*record, error) {
 	if mine, err = n.c.Bcast(ctx, 0, mine); err != nil {
 		return nil, err
 	}
-	return decodeRecord(mine, n.file(recordName)) // the same on all ranks
+	return decodeRecord(mine, n.file(recordName)) // all ranks get the same result
 }
 
-// newRecord makes the directory and the record with version 0: zeros. again says that an array may be there that holds nothing but
-// version 0. It is collective.
+// newRecord makes the directory and the record with version 0: zeros. With again, an existing array that has only version 0 is
+// allowed. It is collective.
 func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) (*record, error) {
-	before := int64(0) // commit of an empty array that makes way
+	before := int64(0) // commit number of the empty array to be replaced
 	var err error
 	if n.keepsRecord() {
 		var rec *record
@@ -64,7 +64,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	}
 	rec := &record{SealHead: records.Head(before + 1), Order: hostOrder(), Generations: []geometry{g}, Spec: specOf(s)}
 	v := verInfo{VersionInfo: VersionInfo{Generation: 1, Shape: s.Shape}}
-	mine, err := json.Marshal(rec) // all ranks have to agree on it
+	mine, err := json.Marshal(rec) // all ranks must agree on the result
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	if err = keyFits(rec, o); err == nil && !bytes.Equal(first, mine) {
 		err = fault.Usage("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
 	}
-	if err := comm.Agree(ctx, n.c, err); err != nil { // before anything is there
+	if err := comm.Agree(ctx, n.c, err); err != nil { // before the first write
 		return nil, err
 	}
 	rec.Versions = []verInfo{v}
@@ -95,11 +95,11 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	return rec, err
 }
 
-// anySeq takes whatever record is there.
+// anySeq accepts a record with any commit number.
 const anySeq = math.MaxInt64
 
-// writeRecords replaces the record. It is collective. last is the commit of the newest record that this program has
-// read or tried to write: one that another program has written since is noticed. broken: nothing more can be done with the array.
+// writeRecords replaces the record. It is collective. last is the commit number of the newest record that this program has read
+// or tried to write; it reveals a record that another program has written since. broken, if not nil, makes the array unusable.
 func (n *nodes) writeRecords(ctx context.Context, rec *record, last int64) (broken bool, err error) {
 	if n.memory {
 		return false, nil
@@ -129,22 +129,23 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 	return writeRecord(n.store.fs, n.store.dir, rec, n.sync)
 }
 
-// verdict decides what the outcome of a commit means for an array. It is collective.
+// verdict translates the outcome of a commit into an error for the array. It is collective.
 func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict bool, err error) (broken bool, _ error) {
 	switch outcome {
-	case verdict.InDoubt: // which one counts is known when it is read again
+	case verdict.InDoubt: // the next open shows which record is valid
 		return true, fmt.Errorf("array %s: it is unknown which version would survive a power loss; open the array again: %w: %w", n.array, err, ErrBroken)
-	case verdict.NotDone: // err may be of another node than the conflict
+	case verdict.NotDone: // another node may have the conflict, while err comes from this node
 		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
-		if aerr != nil || some != 0 { // leave this rank's files alone: they may have the names of the other program's
+		if aerr != nil || some != 0 { // keep this rank's files: they may have the names of the other program's files
 			return true, fmt.Errorf("array %s: open the array again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
 		}
 	}
 	return false, err
 }
 
-// removeStray removes files of this array that no record knows: remains of a dead writer. It does so only if both records are sound and the array is
-// opened with them: an older record may need the files, and is all there is if the other is lost before the next commit. It is collective.
+// removeStray removes files of this array that no record names, left by a dead writer. It does so only if both records are sound
+// and the array is opened with them. An older record may need the files, and it is the only one left if the other is lost before
+// the next commit. removeStray is collective.
 func (n *nodes) removeStray(ctx context.Context, rec *record) error {
 	var err error
 	if n.keepsRecord() {

@@ -16,19 +16,19 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// nodes says how the ranks lie on nodes and in processes, and where each node keeps versions.
+// nodes describes how the ranks lie on nodes and in processes, and where each node keeps versions.
 type nodes struct {
 	c       comm.Comm
 	process comm.Comm // ranks of one process on one node, which write one file
 	array   string
 
-	count  int          // of nodes
+	count  int          // number of nodes
 	own    int          // number of this rank's node
-	keeper bool         // lowest rank of its node: it takes copies
-	store  *nodeStore   // of this rank's node
+	keeper bool         // lowest rank of its node, which receives copies
+	store  *nodeStore   // store of this rank's node
 	stores []*nodeStore // by node; nil: in the memory of another process
-	copies int          // how many next nodes get a copy
-	memory bool         // the store is memory: no record outlives the processes, so none is written
+	copies int          // number of following nodes that get a copy
+	memory bool         // the store is in memory: records would not outlive the processes, so none is written
 	remote bool         // some rank cannot read the stores of all nodes
 	sync   bool         // committed versions survive a power loss
 }
@@ -44,7 +44,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 	if err != nil {
 		return nil, err
 	}
-	// Ranks of one process: those that share a value.
+	// Ranks of one process can share a value.
 	vals, err := c.Share(ctx, c.Rank())
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 		return nil, err
 	}
 	if n.memory {
-		node = n.process // other processes cannot see it
+		node = n.process // other processes cannot read its memory
 	}
 	lead, err := node.Bcast(ctx, 0, fmt.Append(nil, c.Rank()))
 	if err != nil {
@@ -73,7 +73,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 	n.count, n.own = len(leaders), slices.Index(leaders, string(lead))
 	n.keeper = node.Rank() == 0
 	bad := n.openStore(st)
-	if n.memory { // one for the ranks of a node, made by the first of them
+	if n.memory { // the first rank of a node makes one store for all ranks of the node
 		got, err := node.Share(ctx, n.store)
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 	return n, comm.Agree(ctx, c, bad)
 }
 
-// openStore names the directory of the array on this node.
+// openStore sets the directory of the array on this node.
 func (n *nodes) openStore(st *Store) error {
 	n.store = &nodeStore{fs: vfs.OrOS(st.FS), dir: filepath.Join(st.Dir, n.array)}
 	switch {
@@ -105,7 +105,7 @@ func (n *nodes) openStore(st *Store) error {
 	return nil
 }
 
-// shareStores finds the stores that this process can reach. It is collective.
+// shareStores finds the stores that this process can read. It is collective.
 func (n *nodes) shareStores(ctx context.Context) error {
 	if !n.memory {
 		n.stores = slices.Repeat([]*nodeStore{n.store}, n.count)
@@ -131,7 +131,7 @@ func (n *nodes) shareStores(ctx context.Context) error {
 	return err
 }
 
-// file is the path of a file of the array in this node's store.
+// file returns the path of a file of the array in this node's store.
 func (n *nodes) file(name string) string { return n.store.path(name) }
 
 // copied reports whether other nodes keep copies.
@@ -144,13 +144,13 @@ func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 func (n *nodes) makeDir() error {
 	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)
 	if err == nil && n.sync {
-		err = vfs.SyncParent(n.store.fs, n.store.dir) // one that is there already may come from a killed process
+		err = vfs.SyncParent(n.store.fs, n.store.dir) // an existing directory may come from a killed process
 	}
 	return err
 }
 
-// create makes a file of a version that is not committed. One of that name is left from an attempt that failed, and
-// could not be removed then; or it is of a version that another program has committed.
+// create makes a file of an uncommitted version. An existing file of the same name is left from a failed attempt, or belongs to a
+// version that another program has committed.
 func (n *nodes) create(base string) (vfs.File, error) {
 	fsys, name := n.store.fs, n.file(base)
 	f, err := fsys.Create(name)
@@ -170,8 +170,8 @@ func (n *nodes) create(base string) (vfs.File, error) {
 	return f, err
 }
 
-// copyFile brings a copy of each new file, nil if this rank has none, to the memory of the next nodes. It is collective. Pieces go in step,
-// so that no more than a few of them are on the way.
+// copyFile copies each new file to the memory of the next nodes. f is nil if this rank has no file. copyFile is collective. All
+// ranks send their pieces in step, so that only a few are in flight.
 func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	const piece = 1 << 20
 	var mine [3]int64 // size, node, whether this rank keeps its node's store
@@ -201,7 +201,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 		most = max(most, v[0])
 	}
 	copies := min(n.copies, n.count-1)
-	var failed error            // then the rest arrives, and is not written
+	var failed error            // after a failure the rest is received but not written
 	sinks := map[int]vfs.File{} // by rank of the sender
 	if n.keeper {
 		for r, p := range peers {
@@ -253,7 +253,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	}
 	for r := range sinks {
 		if failed != nil {
-			n.store.fs.Remove(n.file(peers[r].name)) // Open removes files that stay
+			n.store.fs.Remove(n.file(peers[r].name)) // Open removes remaining files
 		}
 	}
 	return comm.Agree(ctx, n.c, failed)

@@ -10,13 +10,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Create makes an array of zeros, and its version 0. It is collective; all ranks pass the same Spec. The store
-// must have none of its name (ErrExist).
+// Create makes an array of zeros as version 0. It is collective; all ranks pass the same Spec. If the store already has an array
+// of the same name, Create returns ErrExist.
 func Create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options) (*Array, error) {
 	return create(ctx, c, st, s, o, false)
 }
 
-// create is Create; again lets it replace an array that holds nothing but version 0.
+// create is Create. With again it may replace an array that has only version 0.
 func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, again bool) (*Array, error) {
 	err := s.Validate()
 	if err == nil {
@@ -44,19 +44,20 @@ func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, aga
 	return a, nil
 }
 
-// newest is the version that Open opens an array at.
+// newest stands for the newest untainted version in OpenAt's version argument.
 const newest = -1
 
-// Open opens an array whose ranks have ended, by any number of ranks. Its current state is the newest
-// version that is not tainted, Newest; ErrTainted: all are. The first version after it is written whole. It is collective.
+// Open opens an array on any number of ranks after its previous ranks have ended. The current state is the newest untainted
+// version; see Newest. If all versions are tainted, the error is ErrTainted. The next version is written whole. Open is
+// collective.
 func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
 	return open(ctx, c, st, name, newest, o)
 }
 
-// OpenAt is Open at an older version: the current state is that. Newer ones, which may be damaged, stay, and the next one has a number above
-// theirs. It is collective.
+// OpenAt is Open at an older version, which becomes the current state. Newer versions, which may be damaged, stay, and the next
+// version has a higher number. OpenAt is collective.
 func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
-	if version < 0 { // on all ranks
+	if version < 0 { // all ranks take this branch
 		return nil, comm.Agree(ctx, c, fmt.Errorf("array %s: version %d: %w", name, version, ErrNoVersion))
 	}
 	return open(ctx, c, st, name, version, o)
@@ -95,7 +96,7 @@ func open(ctx context.Context, c comm.Comm, st *Store, name string, version int6
 	return a, a.Restore(ctx, v.Number)
 }
 
-// describe takes the description of the array from the record, and finds the version to open it at.
+// describe sets the array's description from the record and finds the version to open.
 func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if a.spec, err = rec.Spec.public(); err != nil {
 		return nil, err
@@ -110,7 +111,8 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	return rec.find(version)
 }
 
-// attach gives the ranks of each process one catalog, with the stores that it can reach. bad says that this rank has failed already. It is collective.
+// attach gives the ranks of each process one catalog with the stores that the process can read. bad is the earlier error of this
+// rank. It is collective.
 func (a *Array) attach(ctx context.Context, rec *record, bad error) error {
 	if err := a.nodes.shareStores(ctx); err != nil {
 		return err
@@ -148,7 +150,7 @@ func (a *Array) attach(ctx context.Context, rec *record, bad error) error {
 	return nil
 }
 
-// recordOf reads the record of an array, nil if there is none. It is collective.
+// recordOf reads the record of an array, or nil if there is none. It is collective.
 func recordOf(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*record, error) {
 	if err := comm.Agree(ctx, c, o.Validate()); err != nil {
 		return nil, err
@@ -159,19 +161,20 @@ func recordOf(ctx context.Context, c comm.Comm, st *Store, name string, o *Optio
 		return nil, err
 	}
 	rec, err := n.findRecord(ctx)
-	if errors.Is(err, ErrMissing) { // on all ranks
+	if errors.Is(err, ErrMissing) { // all ranks take this branch
 		return nil, nil
 	}
 	return rec, err
 }
 
-// NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean reports whether a
-// version does not have it yet. clean is called on all ranks for the same versions and may be collective; a version is clean if all ranks find it so. One that
-// cannot be read because it is damaged (clean returns that error) is not clean, and passed over. An error of another kind ends the search on all ranks.
-// ErrNoVersion: none is clean. It is collective; nothing is marked.
+// NewestClean finds the newest untainted version that clean accepts, after the program has noticed an error. clean reports
+// whether a version is free of the error. All ranks call clean for the same versions, so clean may be collective. A version is
+// clean if all ranks find it clean. NewestClean skips a damaged version (clean returns its read error). Any other error ends the
+// search on all ranks. The error is ErrNoVersion if no version is clean. NewestClean is collective and marks nothing.
 //
-// It looks at one version after the other, newest first. With bisect it looks at about log2 of them: for errors that stay, so that all versions from the first
-// bad one on are bad. Otherwise the version that it finds with bisect is clean, but may not be the newest.
+// It tests one version after the other, newest first. With bisect it tests about log2 of the versions. bisect suits errors that
+// persist, where all versions from the first bad one on are bad. For other errors bisect finds a clean version that may not be
+// the newest.
 func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
 	var list []int64
 	for _, v := range a.cat.record().Versions {
@@ -189,7 +192,7 @@ func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx con
 	return list[i], nil
 }
 
-// NewestClean is Array.NewestClean for snapshots; clean reads the levels that the snapshot names with Table and Box.
+// NewestClean is Array.NewestClean for snapshots. clean reads the snapshot's levels with Table and Box.
 func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
 	marks := h.marks()
 	var list []int64
@@ -219,12 +222,12 @@ func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx
 	return list[i], nil
 }
 
-// errUnreadable: the snapshot is damaged, on some rank.
+// errUnreadable means that the snapshot is damaged on some rank.
 var errUnreadable = errors.New("cannot be read")
 
-// newestClean is the last of n, ascending, that all ranks find clean, -1 if none is. It is collective.
+// newestClean returns the index of the last of n ascending items that all ranks find clean, or -1. It is collective.
 func newestClean(ctx context.Context, c comm.Comm, bisect bool, n int, clean func(i int) (bool, error)) (int, error) {
-	const bad, lost, good = 0, 1, 2 // one that is bad on some ranks and cannot be read on others is bad
+	const bad, lost, good = 0, 1, 2 // bad on one rank outweighs unreadable on another
 	judge := func(i int) (int64, error) {
 		ok, err := clean(i)
 		v := bad + good*btoi(ok)
@@ -237,7 +240,7 @@ func newestClean(ctx context.Context, c comm.Comm, bisect bool, n int, clean fun
 		}
 		return all[0], nil
 	}
-	// Those up to lo are clean or cannot be read, those from hi on are bad or cannot be read.
+	// Items up to lo are clean or unreadable; items from hi on are bad or unreadable.
 	best := -1
 	for lo, hi := -1, n; hi-lo > 1; {
 		mid := hi - 1
@@ -245,7 +248,7 @@ func newestClean(ctx context.Context, c comm.Comm, bisect bool, n int, clean fun
 			mid = lo + (hi-lo)/2
 		}
 		at, v := mid+1, int64(lost)
-		for v == lost && at-1 > lo { // one that cannot be read says nothing: the one before it does
+		for v == lost && at-1 > lo { // an unreadable item proves nothing, so test the one before
 			at--
 			var err error
 			if v, err = judge(at); err != nil {

@@ -12,23 +12,23 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// piece is one rank's part of a version, for a store of another kind: see Levels.
+// piece is one rank's part of a version, for stores of another kind: see Levels.
 type piece struct {
 	Name    string
 	Type    string
-	Shape   []int64 // of the version
+	Shape   []int64 // shape of the version
 	Chunk   int
 	Extra   float64
 	Every   bool // Spec.EveryRegrid
 	Keep    Retention
 	Version int64
 	Label   string
-	Order   string // of the bytes of Data: little or big
+	Order   string // byte order of Data: little or big
 	First   int64  // number of the first element
 	Data    []byte `json:"-"`
 }
 
-// piece reads this rank's segment of a version. The pieces of all ranks are the version. It is not collective.
+// piece reads this rank's segment of a version. The pieces of all ranks together are the version. It is not collective.
 func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	if a.broken != nil {
 		return nil, a.broken
@@ -42,7 +42,7 @@ func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	p := &piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
 		Version: version, Label: v.Label, Order: hostOrder()}
 	g, _ := rec.generation(v.Generation)
-	// The segments of a version from before are dealt out among the ranks that there are now.
+	// The segments of an older version are divided among the present ranks.
 	all := elems(v.Shape)
 	n := int64(a.c.Size())
 	if g.Segs == a.c.Size() {
@@ -61,8 +61,8 @@ func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data)
 }
 
-// createFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that
-// it has, in any order; all ranks together must pass all. It is collective. The store must have no array of the name.
+// createFrom makes an array with version 0 and one other version from the pieces of that version. Each rank passes its pieces in
+// any order; all ranks together must pass all pieces. It is collective. The store must not have an array of the same name.
 func createFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*piece, o *Options) (*Array, error) {
 	var mine []byte
 	var err error
@@ -112,11 +112,11 @@ func createFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*piece, o 
 	return a, nil
 }
 
-// wholeOf checks that the pieces of all ranks are one whole version, each element once.
+// wholeOf checks that the pieces of all ranks form one whole version, with each element once.
 func wholeOf(all [][]byte) (*piece, Spec, error) {
 	type sized struct {
 		*piece
-		bytes int64 // of its data
+		bytes int64 // of Data
 	}
 	var ps []sized
 	for _, b := range all {

@@ -29,28 +29,28 @@ type readerKey struct {
 	name string
 }
 
-// nodeStore is the directory of an array, or the memory of a node that keeps it.
+// nodeStore is the directory of an array, or the memory of a node that keeps the array.
 type nodeStore struct {
 	fs  vfs.FS
 	dir string
 }
 
-// path of a file.
+// path returns the path of a file.
 func (st *nodeStore) path(name string) string { return filepath.Join(st.dir, name) }
 
-// readers keeps files open for reading, under a cap.
+// readers keeps a limited number of files open for reading.
 type readers struct {
 	open *cache.Pool[readerKey, *reader]
 }
 
 func newReaders(max int) readers {
 	return readers{cache.NewPool[readerKey](vfs.Descriptors, max, func(x *reader) error {
-		x.f.Close() // it was only read
+		x.f.Close() // the file was only read
 		return nil
 	})}
 }
 
-// get opens a file and compares its metadata with the record. put must be called.
+// get opens a file and compares its metadata with the record. The caller must call put.
 func (r readers) get(node int, info *fileInfo, open func() (vfs.File, error)) (*reader, error) {
 	key := readerKey{node, info.Name}
 	return r.open.Get(key, func() (*reader, error) {
@@ -83,7 +83,7 @@ func (x *reader) load(info *fileInfo) error {
 	return err
 }
 
-// decodeData reads the metadata of a data file, and their sum.
+// decodeData reads the metadata of a data file and their sum.
 func decodeData(f vfs.File, size int64) (r *ffformat.Reader, sum string, err error) {
 	if r, err = ffformat.NewReader(f, size, f.Name(), &ffformat.Options{Layout: ffformat.LayoutF}); err != nil {
 		return nil, "", err
@@ -94,23 +94,23 @@ func decodeData(f vfs.File, size int64) (r *ffformat.Reader, sum string, err err
 
 func (r readers) put(x *reader) { r.open.Put(x.key) }
 
-// forget closes a file that is about to be removed. It must not be in use.
+// forget closes a file that is about to be removed. The file must not be in use.
 func (r readers) forget(name string) {
 	_ = r.open.Forget(func(k readerKey) bool { return k.name == name })
 }
 
 func (r readers) close() { _ = r.open.Close() }
 
-// sources are where one process reads the files of versions.
+// sources lists the stores from which one process reads the files of versions.
 type sources struct {
 	stores  []*nodeStore // by node; nil: in the memory of another process
-	copies  int          // how many next nodes have a copy
+	copies  int          // number of next nodes that have a copy
 	exposed exposures
 	open    readers
 }
 
-// withFile calls f with a reader of the file, from its node or from a copy, until one succeeds. An
-// error of f that is no damage of the file ends it.
+// withFile calls f with a reader of the file, from its node or from a copy, until f succeeds. An error of f that is no damage of
+// the file ends the attempts.
 func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 	if info == nil {
 		return fmt.Errorf("it was dropped while it was read: %w", ErrNoVersion)
@@ -134,7 +134,7 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 	return errors.Join(errs...)
 }
 
-// reader returns a reader of a file that a node has; open.put must be called.
+// reader returns a reader of a file on a node. The caller must call open.put.
 func (s *sources) reader(node int, info *fileInfo) (*reader, error) {
 	return s.open.get(node, info, func() (vfs.File, error) {
 		if st := s.stores[node]; st != nil {
@@ -147,10 +147,11 @@ func (s *sources) reader(node int, info *fileInfo) (*reader, error) {
 	})
 }
 
-// windows let all ranks read versions in the memory of other processes. nil: there is no such process, or the store is a directory.
+// windows let all ranks read versions in the memory of other processes. It is nil if there is no such process or the store is a
+// directory.
 type windows struct {
 	nodes *nodes
-	open  *exposures // of the process
+	open  *exposures // windows of the process
 }
 
 // exposeVersion opens the files of a version that is being committed to all ranks. It is collective.
@@ -192,7 +193,7 @@ func (w *windows) exposeVersion(ctx context.Context, rec *record, gen int, numbe
 	return nil
 }
 
-// conceal ends the windows whose files the record no longer names; without a record, all windows. It is collective.
+// conceal ends the windows whose files the record no longer names. For a nil record it ends all windows. It is collective.
 func (w *windows) conceal(ctx context.Context, rec *record) error {
 	if w == nil {
 		return nil
@@ -204,22 +205,22 @@ func (w *windows) conceal(ctx context.Context, rec *record) error {
 	return errors.Join(errs...)
 }
 
-// writerOf is the rank whose file of a version that is.
+// writerOf returns the rank that wrote a file of a version.
 func writerOf(f *fileInfo) (rank int) {
-	fmt.Sscanf(f.Name, fmt.Sprintf("g%d-v%d-r%%d", f.Gen, f.Born), &rank) // dataName makes the name
+	fmt.Sscanf(f.Name, fmt.Sprintf("g%d-v%d-r%%d", f.Gen, f.Born), &rank) // dataName makes names of this form
 	return rank
 }
 
-// exposure is a window on the files of a version that are in the memory of other processes.
+// exposure is a window on files of a version in the memory of other processes.
 type exposure struct {
 	win   comm.Window
 	files map[string]extent
 
-	mu    sync.RWMutex // held by those that read through win
+	mu    sync.RWMutex // readers of win hold it
 	ended bool
 }
 
-// extent is where a file is in the window.
+// extent is the position of a file in a window.
 type extent struct {
 	rank int
 	off  int64
@@ -228,7 +229,7 @@ type extent struct {
 
 // exposures are the windows of the ranks of one process.
 type exposures struct {
-	mu   sync.RWMutex // a mutex of its own: the catalog reads files while it holds the other
+	mu   sync.RWMutex // separate from the catalog's mutex, which the catalog holds while it reads files
 	list []*exposure
 }
 
@@ -238,7 +239,7 @@ func (x *exposures) add(e *exposure) {
 	x.list = append(x.list, e)
 }
 
-// find returns the file of another process, nil if there is none.
+// find returns the file of another process, or nil.
 func (x *exposures) find(name string) vfs.File {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -250,7 +251,7 @@ func (x *exposures) find(name string) vfs.File {
 	return nil
 }
 
-// withdraw removes and returns the exposures whose files the record no longer names; without a record, all of them.
+// withdraw removes and returns the exposures whose files the record no longer names. For a nil record it returns all exposures.
 func (x *exposures) withdraw(rec *record) (end []*exposure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -269,7 +270,7 @@ func (x *exposures) withdraw(rec *record) (end []*exposure) {
 // free ends a window. It is collective.
 func (e *exposure) free(ctx context.Context) error {
 	e.mu.Lock()
-	e.ended = true // whoever comes later does not touch the window
+	e.ended = true // later readers do not touch the window
 	e.mu.Unlock()
 	return e.win.Free(ctx)
 }

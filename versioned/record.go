@@ -10,22 +10,22 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// records is the seal by which records are recognised.
+// records is the seal that identifies records.
 var records = durable.Seal{Format: "blobio versions", Version: 1}
 
-// record is all that is known of an array beside the chunks.
+// record holds the complete description of an array except its chunks.
 type record struct {
 	durable.SealHead
 	Spec  spec   `json:"array"`
-	Order string `json:"byte_order"` // of the elements: little or big
+	Order string `json:"byte_order"` // byte order of the elements: little or big
 	Key   string `json:"key,omitempty"`
 
-	Generations []geometry `json:"generations"` // the last one is the current one
+	Generations []geometry `json:"generations"` // the last generation is the current one
 	Files       []fileInfo `json:"files"`       // ascending by born, then node
 	Versions    []verInfo  `json:"versions"`    // ascending by number
 
-	Twice bool  `json:"twice,omitempty"` // it was written to both files
-	Top   int64 `json:"top,omitempty"`   // the highest number that a version had which was dropped as the newest one; no other gets it
+	Twice bool  `json:"twice,omitempty"` // the record was written to both files
+	Top   int64 `json:"top,omitempty"`   // highest number of a version dropped while it was the newest; the number is not reused
 }
 
 type spec struct {
@@ -38,7 +38,7 @@ type spec struct {
 	Keep  Retention `json:"keep"`
 }
 
-// specOf is a Spec as the record has it; public is the reverse.
+// specOf converts a Spec to its form in the record; public converts it back.
 func specOf(s *Spec) spec {
 	return spec{s.Name, s.Type.String(), s.Shape, s.Chunk, s.Extra, s.EveryRegrid, s.Keep}
 }
@@ -48,15 +48,15 @@ func (s *spec) public() (Spec, error) {
 	return Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}, err
 }
 
-// fileInfo is one file: chunks of some segments, written by one process for one version.
+// fileInfo describes one file: chunks of some segments, written by one process for one version.
 type fileInfo struct {
 	Name string `json:"name"`
-	Node int    `json:"node"` // that wrote it; in memory, whose it is: copies are on the next nodes
+	Node int    `json:"node"` // node that wrote the file; in memory, the node that has it, with copies on the next nodes
 	Gen  int    `json:"generation"`
-	Born int64  `json:"born"` // the version it was written for
-	From int64  `json:"from"` // the oldest version that any of its entries may be of; less than Born where cleaning moved some
+	Born int64  `json:"born"` // the version for which the file was written
+	From int64  `json:"from"` // oldest version of its entries; lower than Born if cleaning moved entries here
 	Size int64  `json:"size"`
-	Sum  string `json:"sum"` // of its metadata, hex
+	Sum  string `json:"sum"` // sum of its metadata, in hex
 	Segs []int  `json:"segments"`
 }
 
@@ -64,18 +64,18 @@ type fileInfo struct {
 type VersionInfo struct {
 	Number     int64   `json:"number"`
 	Label      string  `json:"label,omitempty"`
-	Time       int64   `json:"time_ns"` // since 1970, UTC
+	Time       int64   `json:"time_ns"` // ns since 1970, UTC
 	Generation int     `json:"generation"`
 	Shape      []int64 `json:"shape"`
-	Changed    int64   `json:"changed"` // bytes of the chunks that were new in it
-	Written    int64   `json:"written"` // bytes of the files that it wrote
+	Changed    int64   `json:"changed"` // bytes of the chunks that changed in this version
+	Written    int64   `json:"written"` // bytes of the files that this version wrote
 	Tainted    bool    `json:"tainted,omitempty"`
 }
 
-// verInfo is a version as the record has it.
+// verInfo is a version in the form of the record.
 type verInfo struct {
 	VersionInfo
-	Sum string `json:"sum,omitempty"` // of the digests of all chunks, hex; see about
+	Sum string `json:"sum,omitempty"` // sum of the digests of all chunks, in hex; see about
 }
 
 func (r *record) versions() []VersionInfo {
@@ -87,7 +87,7 @@ func (r *record) versions() []VersionInfo {
 	return out
 }
 
-// order is the byte order of the elements of a generation.
+// order returns the byte order of the elements of a generation.
 func (r *record) order(g *geometry) string {
 	if g.Order != "" {
 		return g.Order
@@ -110,7 +110,7 @@ func (r *record) version(n int64) (*verInfo, bool) {
 	return &r.Versions[i], true
 }
 
-// find is version with the error for one that is not there.
+// find is version with an error if the version is absent.
 func (r *record) find(n int64) (*verInfo, error) {
 	v, ok := r.version(n)
 	if !ok {
@@ -119,7 +119,7 @@ func (r *record) find(n int64) (*verInfo, error) {
 	return v, nil
 }
 
-// newest is the newest version that is not tainted, nil if all are.
+// newest returns the newest untainted version, or nil if all are tainted.
 func (r *record) newest() *verInfo {
 	for i := len(r.Versions) - 1; i >= 0; i-- {
 		if !r.Versions[i].Tainted {
@@ -129,16 +129,17 @@ func (r *record) newest() *verInfo {
 	return nil
 }
 
-// top is the highest number that any version has or had.
+// top returns the highest number that any version has or had.
 func (r *record) top() int64 { return max(r.Top, r.Versions[len(r.Versions)-1].Number) }
 
-// drop takes a version away. Newest one or not, its number is not given again.
+// drop removes a version. Its number is not reused.
 func (r *record) drop(version int64) {
 	r.Top = max(r.Top, version*btoi(version == r.top()))
 	r.Versions = slices.DeleteFunc(r.Versions, func(v verInfo) bool { return v.Number == version })
 }
 
-// goes says that a version may be dropped: there is another one, and it is not the newest of those that are not tainted.
+// goes returns an error unless the version may be dropped. It may be dropped if there is another version and it is not the newest
+// untainted one.
 func (r *record) goes(version int64) error {
 	v, err := r.find(version)
 	if err == nil && (len(r.Versions) == 1 || r.newest() == v) {
@@ -147,7 +148,7 @@ func (r *record) goes(version int64) error {
 	return err
 }
 
-// empty reports whether nothing was committed but version 0.
+// empty reports whether only version 0 was committed.
 func (r *record) empty() bool {
 	return len(r.Versions) == 1 && r.Versions[0].Number == 0 && len(r.Files) == 0
 }
@@ -174,7 +175,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	return &r, r.check(name)
 }
 
-// check checks every field for values that are possible.
+// check checks that every field has a valid value.
 func (r *record) check(name string) error {
 	bad := func(field, format string, args ...any) error {
 		return fault.At(name, 0, field, ErrCorrupt, format, args...)
@@ -213,7 +214,7 @@ func (r *record) check(name string) error {
 		}
 	}
 	if len(r.Versions) == 0 {
-		return bad("versions", "none") // the newest one is never dropped
+		return bad("versions", "none") // the newest version is never dropped
 	}
 	for i, v := range r.Versions {
 		g, ok := r.generation(v.Generation)

@@ -13,10 +13,10 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// The record is in two files. Replacing the first one commits a version, drops one, or starts a generation.
+// The record is stored in two files. The replacement of the first file commits a version, drops one, or starts a generation.
 
-// readRecord returns the newest one of a directory that is sound. ErrMissing: there is none, and no file of a version either; where there are such files a record
-// was lost, which is an error of the class ErrCorrupt.
+// readRecord returns the newest sound record of a directory. It returns ErrMissing if there is neither a record nor a data file.
+// If there are data files but no record, the record was lost, and the error is of class ErrCorrupt.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	rec, bad := readRecords(fsys, dir)
 	if rec != nil {
@@ -32,15 +32,15 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 		return nil, err
 	}
 	for _, e := range list {
-		if arrays.DataName.MatchString(e.Name()) { // written after the first record
+		if arrays.DataName.MatchString(e.Name()) { // data files are written after the first record
 			return nil, fault.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions exist (%s); \"blobio versions rebuild\" rebuilds the seal", e.Name())
 		}
 	}
 	return nil, fmt.Errorf("%s: no array of this name: %w", dir, ErrMissing)
 }
 
-// readRecords reads both files. best is the newest sound record, nil if there is none; bad has an error for each file that is not sound, or
-// older than best.
+// readRecords reads both files. best is the newest sound record, or nil. bad has an error for each file that is damaged or older
+// than best.
 func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	var recs []*record
 	for _, n := range arrays.Seals {
@@ -66,8 +66,8 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	return best, bad
 }
 
-// lastSeq is the number of the newest sound record in a directory, 0 if there is none. A damaged record does not count: the next commit mends it.
-// A record of a newer program, and one that cannot be read now, are errors: they may be whole.
+// lastSeq returns the commit number of the newest sound record in a directory, or 0. It ignores a damaged record, which the next
+// commit replaces. A record of a newer program or a temporarily unreadable record is an error, because it may be whole.
 func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	rec, bad := readRecords(fsys, dir)
 	for _, err := range bad {
@@ -87,15 +87,14 @@ func damaged(err error) bool {
 	return errors.As(err, &fe)
 }
 
-// unreadable reports whether an error is about the content of a file, or its absence: another version may still be readable.
+// unreadable reports whether an error means that the file is damaged or absent, so that another version may still be readable.
 func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
-// recordWriter is the owner of the files that replace the record. Programs that write an array at once differ in the numbers of
-// their commits.
+// recordWriter is the owner of the files that replace the record. Commit numbers detect programs that write an array at the same
+// time.
 const recordWriter = "versioned"
 
-// writeRecord replaces the record, both files of it. After an UnsureError
-// nobody knows which one a power loss would leave.
+// writeRecord replaces both files of the record. After an UnsureError it is unknown which record would survive a power loss.
 func writeRecord(fsys vfs.FS, dir string, rec *record, sync bool) error {
 	b, err := rec.encode()
 	if err != nil {
@@ -110,7 +109,7 @@ func writeRecord(fsys vfs.FS, dir string, rec *record, sync bool) error {
 
 // Files of an array.
 const (
-	leftPrefix = "left-" // before the names of files that Rebuild had no use for
+	leftPrefix = "left-" // prefix of data files that Rebuild could not use
 	dataExt    = ".fti"
 )
 
@@ -120,10 +119,10 @@ func dataName(gen int, version int64, rank int) string {
 	return fmt.Sprintf("g%d-v%d-r%d%s", gen, version, rank, dataExt)
 }
 
-// isData reports whether a name can belong to a data file.
+// isData reports whether name can be the name of a data file.
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
 
-// Classes of errors, re-exported.
+// Error classes, re-exported.
 var (
 	ErrExist     = fault.ErrExist
 	ErrMissing   = fault.ErrMissing
@@ -134,12 +133,12 @@ var (
 )
 
 var (
-	// ErrNoVersion: there is no such version, or no longer.
+	// ErrNoVersion means that the version does not exist or was dropped.
 	ErrNoVersion = errors.New("no such version")
-	// ErrConflict: another program has changed the store since it was opened.
+	// ErrConflict means that another program has changed the store since it was opened.
 	ErrConflict = fault.ErrInUse
-	// ErrTainted: the versions are marked as tainted. OpenAt opens one all the same.
+	// ErrTainted means that the versions are marked as tainted. OpenAt opens them nevertheless.
 	ErrTainted = errors.New("tainted")
-	// ErrKey: the store is encrypted, and the key is missing or another one.
+	// ErrKey means that the store is encrypted, and the key is missing or wrong.
 	ErrKey = errors.New("wrong key")
 )

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. The versions
-// in pins, ascending, stay in any case. Tainted ones go with the first version that is made after them, and do not count.
+// retained lists the numbers of the versions that stay after number (-1: none) is added, ascending. The versions in pins,
+// ascending, stay in any case. Tainted versions do not count and are dropped with the next commit.
 func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
 	var all []int64
 	for _, v := range versions {
@@ -36,7 +36,7 @@ func retained(versions []verInfo, number int64, keep Retention, pins []int64) []
 	return out
 }
 
-// inGen keeps the numbers of the versions of one generation; those that are not in the record belong to it.
+// inGen returns the numbers of versions of one generation. Versions that are not in the record belong to it.
 func inGen(rec *record, numbers []int64, gen int) []int64 {
 	return slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool {
 		v, ok := rec.version(n)
@@ -44,7 +44,7 @@ func inGen(rec *record, numbers []int64, gen int) []int64 {
 	})
 }
 
-// add adds a version, and takes those away that are not among keep, ascending.
+// add adds a version and removes the versions that are not in keep, ascending.
 func (r *record) add(v verInfo, keep []int64) {
 	r.Versions = append(r.Versions, v)
 	if len(keep) < len(r.Versions) {
@@ -63,7 +63,7 @@ func (r *record) needed() []geometry {
 	return out
 }
 
-// prune drops files that are not needed: those named, and all of generations without versions.
+// prune removes unneeded files: those in dead, and all files of generations without versions.
 func (r *record) prune(dead map[string]bool) {
 	r.Generations = r.needed()
 	gens := map[int]bool{}
@@ -73,7 +73,7 @@ func (r *record) prune(dead map[string]bool) {
 	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
 }
 
-// stray reports whether a file is one of an array, but not one that the record names: one that was not finished is neither.
+// stray reports whether name is a complete file of an array that the record does not name.
 func (r *record) stray(name string) bool {
 	if isData(name) {
 		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return f.Name == name })
@@ -81,7 +81,7 @@ func (r *record) stray(name string) bool {
 	return durable.IsTemp(name)
 }
 
-// Drop forgets a committed version, but not the newest one that is not tainted. The others stay as they are. It is collective.
+// Drop drops a committed version, but never the newest untainted one. The other versions do not change. It is collective.
 func (a *Array) Drop(ctx context.Context, version int64) error {
 	bad := cmp.Or(a.broken, a.cat.record().goes(version))
 	if _, pinned := slices.BinarySearch(a.pins, version); bad == nil && pinned {
@@ -101,7 +101,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
-	rec, err := decodeRecord(b, a.spec.Name) // the same on all ranks
+	rec, err := decodeRecord(b, a.spec.Name) // all ranks get the same result
 	if err != nil {
 		return err
 	}
@@ -115,14 +115,15 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	return a.install(ctx, rec)
 }
 
-// Taint marks versions as tainted: they hold an error that was noticed too late. Open, Newest and the retention pass over them, in this program and
-// in later ones; they can still be read, restored and dropped. One that a snapshot is made of is marked by Hierarchy.Taint. It is collective; all
-// ranks pass the same. The marks are one commit: after a kill all are there or none.
+// Taint marks versions as tainted: they contain an error that was noticed too late. Open, Newest and the retention ignore tainted
+// versions, in this program and in later ones. They can still be read, restored and dropped. Use Hierarchy.Taint for a version
+// that belongs to a snapshot. Taint is collective; all ranks pass the same versions. One commit makes all marks, so a kill leaves
+// all of them or none.
 func (a *Array) Taint(ctx context.Context, versions ...int64) error {
 	return a.mark(ctx, true, versions)
 }
 
-// Untaint takes marks back. It is collective.
+// Untaint removes marks. It is collective.
 func (a *Array) Untaint(ctx context.Context, versions ...int64) error {
 	return a.mark(ctx, false, versions)
 }
@@ -147,7 +148,7 @@ func (a *Array) mark(ctx context.Context, tainted bool, versions []int64) error 
 	return a.install(ctx, rec)
 }
 
-// marked is the record with the marks, and whether any is new.
+// marked returns the record with the marks, and whether any mark is new.
 func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bool, err error) {
 	rec = r.clone()
 	rec.Seq++
@@ -162,15 +163,15 @@ func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bo
 	return rec, changed, nil
 }
 
-// Taint marks versions of a level, and before them, in a commit of their own, the snapshots that name one of them; of level -1 the snapshots of these
-// numbers, and then the versions of all levels that no other snapshot names. So a kill in between leaves no snapshot that can be opened and holds the error.
-// It is collective; all ranks pass the same.
+// Taint marks versions of a level. Before that, in a separate commit, it marks the snapshots that name one of them. With level -1
+// it marks the snapshots with these numbers, and then the versions of all levels that no other snapshot names. So a kill in
+// between never leaves an untainted snapshot that contains the error. Taint is collective; all ranks pass the same arguments.
 func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) error {
-	if level < -1 || level >= len(h.levels) { // on all ranks
+	if level < -1 || level >= len(h.levels) { // all ranks take this branch
 		return comm.Agree(ctx, h.c, h.has(level))
 	}
 	var snaps []int64
-	names := make([][]int64, len(h.levels)) // versions of each level that are to be marked
+	names := make([][]int64, len(h.levels)) // by level: versions to be marked
 	if level < 0 {
 		snaps = versions
 	} else {
@@ -181,7 +182,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 			}
 		}
 		slices.Sort(snaps)
-		if _, _, err := h.levels[level].cat.record().marked(true, versions); err != nil { // on all ranks, before anything is marked
+		if _, _, err := h.levels[level].cat.record().marked(true, versions); err != nil { // all ranks take this branch, before the first mark
 			return comm.Agree(ctx, h.c, err)
 		}
 	}
@@ -196,7 +197,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 			for _, n := range snaps {
 				v, ok := h.global.named[n]
 				if !ok {
-					continue // it could not be read
+					continue // the snapshot was unreadable
 				}
 				_, there := a.cat.record().version(v[l])
 				if _, pinned := slices.BinarySearch(a.pins, v[l]); there && !pinned {
@@ -212,7 +213,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 	return nil
 }
 
-// Taint marks versions as Array.Taint does, in a store that no array has open; with tainted false it takes marks back.
+// Taint marks versions like Array.Taint in a store that no array has open. With tainted false it removes marks.
 func (v *View) Taint(tainted bool, versions ...int64) error {
 	rec, changed, err := v.rec.marked(tainted, versions)
 	if err != nil || !changed {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// salvage has the files that were found in the directory of an array.
+// salvage holds the files found in the directory of an array.
 type salvage struct {
 	fsys  vfs.FS
 	dir   string
@@ -65,7 +65,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 	return nil
 }
 
-// read reads a data file by its own description of the array, and verifies its metadata and the description.
+// read reads a data file with its own description of the array. It verifies the metadata and the description.
 func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 		return x, err
 	}
 	v := x.about.Versions[len(x.about.Versions)-1]
-	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Generation, v.Number, 0 // until the tables are read
+	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Generation, v.Number, 0 // final values come from the tables
 	for _, id := range r.File().Vars() {
 		if id.ID != aboutID && id.ID%2 == 0 {
 			x.info.Segs = append(x.info.Segs, int(id.ID/2))
@@ -98,28 +98,31 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	return x, nil
 }
 
-// Rebuilt is what Rebuild did, or in a dry run would do.
+// Rebuilt describes the actions of Rebuild, or in a dry run the planned ones.
 type Rebuilt struct {
 	Array    string        `json:"array"`
-	Whole    bool          `json:"whole"`     // the seals were whole: there was nothing to do
-	FromTwin bool          `json:"from_twin"` // a whole seal replaced the others
-	Versions []VersionInfo `json:"versions"`  // of the seal, oldest first
-	Left     []Finding     `json:"left"`      // files of versions that do not belong to any of them; they get names that begin with "left-"
+	Whole    bool          `json:"whole"`     // the seals were whole, and Rebuild did nothing
+	FromTwin bool          `json:"from_twin"` // a whole seal replaced the other
+	Versions []VersionInfo `json:"versions"`  // versions in the seal, oldest first
+	Left     []Finding     `json:"left"`      // files that belong to none of these versions; their new names begin with "left-"
 }
 
-// Rebuild restores the lost or damaged seal of an array: from its twin, or, if that is not sound, from the data files. dir and fsys are as
-// of OpenView, and no array may have the store open. Data files give the versions whose chunks are all there and match the version's sum. Among
-// them may be one whose commit was cut short, or one that was dropped. ErrMissing: there is neither a seal nor a data file that names its array.
+// Rebuild restores the lost or damaged seal of an array. It uses the seal's twin or, if the twin is not sound, the data files.
+// dir and fsys are as for OpenView. No array may have the store open.
+//
+// From the data files Rebuild restores the versions whose chunks are complete and match the version's sum. These may include a
+// version whose commit was interrupted, or a dropped one. ErrMissing means that there is neither a seal nor a data file that
+// names its array.
 func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuilt, error) {
 	s := &salvage{fsys: vfs.OrOS(fsys), dir: filepath.Clean(dir)}
 	rec, bad := readRecords(s.fsys, s.dir)
 	out := &Rebuilt{Array: filepath.Base(s.dir), Whole: rec != nil && errors.Join(bad...) == nil, Left: []Finding{}}
 	for _, err := range bad {
 		if err != nil && !unreadable(err) {
-			return nil, err // it may be read another time
+			return nil, err // a later attempt may read it
 		}
 		if errors.Is(err, fault.ErrVersion) {
-			return nil, err // of a newer program, not damaged
+			return nil, err // written by a newer program, not damaged
 		}
 	}
 	if rec != nil {
@@ -140,7 +143,7 @@ func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuil
 	if dryRun {
 		return out, nil
 	}
-	for _, f := range s.left { // nobody removes it
+	for _, f := range s.left { // no later step removes the file
 		if err := durable.Rename(s.fsys, f.File, filepath.Join(filepath.Dir(f.File), leftPrefix+filepath.Base(f.File))); err != nil {
 			return nil, err
 		}
@@ -148,7 +151,7 @@ func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuil
 	return out, writeRecord(s.fsys, s.dir, rec, true)
 }
 
-// record makes a record of the versions that are whole.
+// record makes a record of the whole versions.
 func (s *salvage) record(ctx context.Context) (*record, error) {
 	last := s.files[0].about
 	for _, f := range s.files {
@@ -172,7 +175,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 			gens[g.ID] = g
 		}
 		for i, v := range x.Versions {
-			if o, ok := versions[v.Number]; !ok || v.Generation > o.Generation || v.Generation == o.Generation && i < len(x.Versions)-1 { // later files know all of it
+			if o, ok := versions[v.Number]; !ok || v.Generation > o.Generation || v.Generation == o.Generation && i < len(x.Versions)-1 { // later files have the complete data
 				versions[v.Number] = v
 			}
 		}
@@ -192,7 +195,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	if len(rec.Versions) > 0 {
 		rec.Spec.Shape = rec.Versions[len(rec.Versions)-1].Shape
 	}
-	if err := rec.check(name); err != nil { // files may say what no record can
+	if err := rec.check(name); err != nil { // descriptions in files may be invalid in a record
 		return nil, err
 	}
 	if err := s.whole(ctx, rec); err != nil {
@@ -205,7 +208,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	return rec, rec.check(name)
 }
 
-// whole leaves in a record the versions that have every chunk, and the files that they need.
+// whole removes from a record all versions with missing chunks, and the files that the other versions do not need.
 func (s *salvage) whole(ctx context.Context, rec *record) error {
 	t, err := parseType(rec.Spec.Type)
 	if err != nil {
@@ -259,7 +262,7 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// weighFiles sums up the sizes of a version's files, which were not known when the files were written.
+// weighFiles sums the sizes of a version's files, which were unknown when the files were written.
 func (v *verInfo) weighFiles(rec *record) {
 	if v.Written > 0 {
 		return

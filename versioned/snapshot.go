@@ -13,28 +13,29 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ErrNotSynchronised: the levels do not stand at one time.
+// ErrNotSynchronised means that the levels are not at the same time.
 var ErrNotSynchronised = errors.New("levels are not synchronised")
 
-// Snapshot is a consistent state of all levels: the content of a version of the global array.
+// Snapshot is a consistent state of all levels, stored as a version of the global array.
 type Snapshot struct {
 	Spec     HierarchySpec
-	Snapshot int64   // its number
-	Versions []int64 // of each level
+	Snapshot int64   // number of the snapshot
+	Versions []int64 // version of each level
 	Time     float64
 }
 
-// readAll reads the versions that all snapshots name, and returns the snapshot want. Others may be damaged. It is collective.
+// readAll reads the list of level versions of all snapshots and returns the snapshot want. Other snapshots may be damaged. It is
+// collective.
 func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) {
 	var found *Snapshot
 	for _, v := range s.Versions() {
-		if (v.Number == 0 || v.Tainted) && v.Number != want { // empty, or not to be opened
+		if (v.Number == 0 || v.Tainted) && v.Number != want { // empty or tainted
 			continue
 		}
 		g, err := s.read(ctx, v.Number)
 		kind := btoi(err != nil)
 		if err != nil && !unreadable(err) {
-			kind = 2 // it may be read another time
+			kind = 2 // a later attempt may succeed
 		}
 		all, err := comm.AgreeMin(ctx, s.c, err, -kind)
 		if err != nil && (all == nil || all[0] == -2 || v.Number == want) {
@@ -47,13 +48,13 @@ func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) 
 			found = g
 		}
 	}
-	if found == nil { // on all ranks
+	if found == nil { // all ranks take this branch
 		return nil, comm.Agree(ctx, s.c, fmt.Errorf("array %s: snapshot %d: %w", s.spec.Name, want, ErrNoVersion))
 	}
 	return found, nil
 }
 
-// pin makes the versions stay that snapshots name, but for tainted ones, and no others.
+// pin protects the level versions of untainted snapshots from the retention, and no others.
 func (h *Hierarchy) pin() {
 	for n := range h.global.named {
 		if _, ok := h.global.cat.record().version(n); !ok {
@@ -73,7 +74,7 @@ func (h *Hierarchy) pin() {
 	}
 }
 
-// marks are the records of the levels.
+// marks returns the records of the levels.
 func (h *Hierarchy) marks() (out []*record) {
 	for _, a := range h.levels {
 		out = append(out, a.cat.record())
@@ -81,7 +82,7 @@ func (h *Hierarchy) marks() (out []*record) {
 	return out
 }
 
-// clean reports whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
+// clean reports whether neither a snapshot nor any version that it names is tainted. marks are the records of the levels.
 func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	g, ok := s.cat.record().version(snapshot)
 	if !ok || g.Tainted {
@@ -89,7 +90,7 @@ func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	}
 	for l, n := range s.named[snapshot] {
 		if l >= len(marks) || marks[l] == nil {
-			continue // absent: that is said when it is opened
+			continue // opening the snapshot reports the absent version
 		}
 		if v, ok := marks[l].version(n); ok && v.Tainted {
 			return false
@@ -98,7 +99,7 @@ func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	return true
 }
 
-// read decodes a version of the global array, and verifies every byte of it.
+// read decodes a version of the global array and verifies all its bytes.
 func (s *snapshots) read(ctx context.Context, version int64) (*Snapshot, error) {
 	v, err := s.cat.record().find(version)
 	if err != nil {
@@ -130,14 +131,14 @@ func decodeGlobal(b []byte, name string) (*Snapshot, error) {
 	return &g, nil
 }
 
-// together reports whether a level stands at a time, within the rounding errors of a sum of its steps.
+// together reports whether a level is at a time, within the rounding errors of a sum of its steps.
 func (l *LevelInfo) together(time float64) bool {
 	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
 }
 
-// Snapshot notes the versions that the levels were saved as, or restored to, as one state. All levels with boxes must stand at the same
-// time, which is the end of a coarse step, and be saved with the boxes that they have (else ErrNotSynchronised). A level that has lost its
-// boxes is saved with the snapshot.
+// Snapshot records the versions to which the levels were last saved or restored as one state. All levels with boxes must be at
+// the same time, the end of a coarse step, and must be saved with their current boxes (else ErrNotSynchronised). The snapshot
+// also saves a level that has lost its boxes.
 func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	g := Snapshot{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.cat.record().top() + 1}
 	var bad error
@@ -151,7 +152,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 			bad = fmt.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
 	}
-	for l := range h.now { // the result is the same on all ranks
+	for l := range h.now { // all ranks get the same result
 		if len(h.now[l].Boxes) == 0 && h.saved[l].epoch != h.now[l].Epoch && bad == nil {
 			if _, err := h.Save(ctx, l, g.Time, 0, h.now[0].Step, nil); err != nil {
 				return 0, err
@@ -159,7 +160,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 		}
 		g.Versions = append(g.Versions, h.saved[l].version)
 	}
-	if bad == nil { // on all ranks
+	if bad == nil { // all ranks take this branch
 		if err := h.flush(ctx); err != nil {
 			return 0, err
 		}
@@ -183,7 +184,8 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// RestoreSnapshot makes a snapshot the current state again: of each level the version that the snapshot names, even if there are newer ones.
+// RestoreSnapshot makes a snapshot the current state. It restores each level to the snapshot's version, even if there are newer
+// ones.
 func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 	g, err := h.global.read(ctx, snapshot)
 	if err := comm.Agree(ctx, h.c, err); err != nil {
@@ -199,7 +201,7 @@ func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 
 // Snapshots lists the snapshots, oldest first.
 func (h *Hierarchy) Snapshots() []VersionInfo {
-	return slices.DeleteFunc(h.global.Versions(), func(v VersionInfo) bool { return v.Number == 0 }) // which is empty
+	return slices.DeleteFunc(h.global.Versions(), func(v VersionInfo) bool { return v.Number == 0 }) // version 0 is empty
 }
 
 // Part is one version of an array.
@@ -208,7 +210,7 @@ type Part struct {
 	Version int64
 }
 
-// Parts of a snapshot: the levels in the versions that it names, and the array of the snapshots.
+// Parts returns the arrays of a snapshot: the levels at the snapshot's versions, and the array of the snapshots.
 func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
 	named, ok := h.global.named[snapshot]
 	if !ok {

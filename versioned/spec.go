@@ -20,29 +20,30 @@ const (
 	maxCopies    = 8
 	maxElems     = 1 << 56
 
-	// A reader keeps a list for each chunk of a segment: 24 bytes and more.
+	// A reader keeps a list of at least 24 bytes for each chunk of a segment.
 	maxSegChunks = 1 << 24
 )
 
-// Spec describes an array. It does not change, except that Reserve changes the length.
+// Spec describes an array. It never changes, except that Reserve changes the length.
 type Spec struct {
-	Name  string  // letters, digits, "_", "-", "."; the directory of the array in its store
+	Name  string  // letters, digits, "_", "-" and "."; also the directory of the array in its store
 	Type  Type    //
-	Shape []int64 // 1 to 4 dimensions, slowest first, elements
-	Chunk int     // the unit of change in bytes, 512 to 16 MiB, a multiple of 8; default 64 KiB
+	Shape []int64 // number of elements in 1 to 4 dimensions, slowest first
+	Chunk int     // size in bytes of the unit of change, 512 to 16 MiB, a multiple of 8; default 64 KiB
 
-	// Extra is how much more than needed an array has room for: its capacity is ceil((1+Extra)*need) elements.
+	// Extra is the relative extra capacity of the array: its capacity is ceil((1+Extra)*need) elements.
 	Extra float64
-	// EveryRegrid allocates the array again at each Reserve, not only when it grows over its capacity.
+	// EveryRegrid reallocates the array at each Reserve, not only when it exceeds its capacity.
 	EveryRegrid bool
 
 	Keep Retention
 }
 
-// Retention says which versions stay. Dropped ones vanish when a newer one is committed. Tainted versions do not count, and vanish with the others.
+// Retention selects the versions to keep. The commit of a newer version drops the others. Tainted versions do not count and are
+// dropped with the others.
 type Retention struct {
-	Last  int   // how many of the newest stay; 0: all
-	Every int64 // versions whose number is a multiple of this stay, too; 0: none
+	Last  int   // number of newest versions to keep; 0: all
+	Every int64 // also keep versions whose number is a multiple of Every; 0: none
 }
 
 var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -69,7 +70,7 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// elems is the number of elements of a shape, -1 if there can be no such shape.
+// elems returns the number of elements of a shape, or -1 if the shape is invalid.
 func elems(shape []int64) int64 {
 	n := int64(1)
 	for _, d := range shape {
@@ -90,10 +91,10 @@ func (s *Spec) withDefaults() Spec {
 	return v
 }
 
-// chunkElems is the number of elements of a chunk.
+// chunkElems returns the number of elements of a chunk.
 func (s *Spec) chunkElems() int64 { return int64(s.Chunk / s.Type.Size()) }
 
-// capacity returns how many elements an array gets that needs need of them.
+// capacity returns the capacity in elements of an array that needs need elements.
 func (s *Spec) capacity(need int64) int64 {
 	n := min(float64(need)*(1+s.Extra), maxElems)
 	return max(need, int64(n)+btoi(n > float64(int64(n))))
@@ -106,35 +107,36 @@ func btoi(b bool) int64 {
 	return 0
 }
 
-// Durability says what a commit waits for.
+// Durability selects which failures a commit survives.
 type Durability uint8
 
 const (
 	DurableCommit Durability = iota // survives a power loss
 	DurableNone                     // survives the end of the program
-	// DurableSnapshot is for hierarchies in a directory: versions of the levels are for going back in the same job until a snapshot
-	// names them; one commit then makes them durable on all levels, and so does Close. After a kill the last snapshot is there. Other arrays take it for DurableCommit.
+	// DurableSnapshot is for hierarchies in a directory. Until a snapshot names them, versions of the levels only serve a return
+	// within the same job. The commit of a snapshot makes them durable on all levels, and so does Close. After a kill the last
+	// snapshot exists. Other arrays treat DurableSnapshot as DurableCommit.
 	DurableSnapshot
 )
 
-// Store is where versions are kept. nil, or the zero value, is memory: then they live as long as
-// the array; ranks that share no heap read each other's through windows.
+// Store is the place where versions are kept. nil or the zero value is memory. Versions in memory live as long as the array.
+// Ranks that share no heap read each other's versions through windows.
 type Store struct {
-	// Dir is a directory that all nodes see; each array has one of its own below. "" is memory.
+	// Dir is a directory that all nodes see, with a subdirectory for each array. "" is memory.
 	Dir string
-	// FS is the file system, default the operating system's.
+	// FS is the file system; default: the operating system's.
 	FS vfs.FS
-	// Copies is how many other nodes keep a copy of a node's files in their memory: 0 to 8. Memory only.
+	// Copies is the number of other nodes that keep a copy of a node's files in their memory: 0 to 8. Memory only.
 	Copies int
 }
 
-// Options of Create and Open. nil, or a zero field, means the default.
+// Options are the options of Create and Open. nil or a zero field means the default.
 type Options struct {
-	Compress   bool   // chunks are compressed with zstd, as far as that makes them smaller
-	Key        []byte // 16, 24 or 32 bytes: chunks are encrypted with AES-GCM
+	Compress   bool   // compress chunks with zstd if that makes them smaller
+	Key        []byte // 16, 24 or 32 bytes; encrypts chunks with AES-GCM
 	Durability Durability
 
-	maxOpen int              // open files of one process; default 64
+	maxOpen int              // maximum number of open files of a process; default 64
 	clock   func() time.Time // default time.Now
 }
 
@@ -164,7 +166,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// aead is the cipher of a key, nil without one.
+// aead returns the cipher of a key, or nil without a key.
 func aead(key []byte) (cipher.AEAD, error) {
 	if len(key) == 0 {
 		return nil, nil
@@ -176,13 +178,13 @@ func aead(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(b)
 }
 
-// Type of the elements of an array.
+// Type is the type of the elements of an array.
 type Type = elem.Type
 
-// TypeOf is the type of elements that Put and Get take as T.
+// TypeOf returns the element type of T for Put and Get.
 func TypeOf[T comm.Number]() Type { return elem.TypeOf[T]() }
 
-// parseType is the reverse of Type.String.
+// parseType parses the output of Type.String.
 func parseType(s string) (Type, error) {
 	if t := elem.Parse(s); t.Valid() {
 		return t, nil
@@ -190,5 +192,5 @@ func parseType(s string) (Type, error) {
 	return 0, fault.Usage("type %q, want int8 ... uint64, float32 or float64", s)
 }
 
-// bytesOf views a slice of numbers as its memory.
+// bytesOf returns the memory of a slice of numbers.
 func bytesOf[T comm.Number](v []T) []byte { return elem.Bytes(v) }

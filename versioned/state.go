@@ -13,39 +13,39 @@ import (
 	"blobio/internal/base/par"
 )
 
-// state is the current state of an array: the memory of the ranks, one segment each, of one generation.
+// state is the current state of an array of one generation. Each rank has one segment in its memory.
 type state struct {
 	c     comm.Comm
-	spec  *Spec // of the array; the state has a shape of its own
+	spec  *Spec // spec of the array; the state has its own shape
 	geo   geometry
 	shape []int64
 	win   comm.Window
-	local []byte // own segment, whole chunks
+	local []byte // this rank's segment, in whole chunks
 }
 
-// newState gives a generation memory, zeros. It is collective.
+// newState allocates zeroed memory for a generation. It is collective.
 func newState(ctx context.Context, c comm.Comm, s *Spec, g geometry, shape []int64) (*state, error) {
 	if err := g.check(s); err != nil {
 		return nil, err
 	}
 	x := &state{c: c, spec: s, geo: g, shape: slices.Clone(shape)}
-	n := (g.segLen(c.Rank()) + s.chunkElems() - 1) / s.chunkElems() // chunks
+	n := (g.segLen(c.Rank()) + s.chunkElems() - 1) / s.chunkElems() // number of chunks
 	x.local = make([]byte, n*int64(s.Chunk))
 	var err error
 	x.win, err = c.NewWindow(ctx, x.local)
 	return x, err
 }
 
-// chunks is the number of chunks of the own segment.
+// chunks returns the number of chunks of this rank's segment.
 func (x *state) chunks() int { return len(x.local) / x.spec.Chunk }
 
-// mine returns the part of the first all elements that lies in this rank's segment.
+// mine returns the part of the first all elements in this rank's segment.
 func (x *state) mine(all int64) (first, n int64) {
 	first = int64(x.c.Rank()) * x.geo.Seg
 	return first, min(max(all-first, 0), x.geo.segLen(x.c.Rank()))
 }
 
-// overBox cuts a box into runs of single segments; f gets the segment, the first byte in it, and the bytes of buf.
+// overBox cuts a box into runs within single segments. f receives the segment, the first byte in it, and the bytes of buf.
 func (x *state) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	size := int64(x.spec.Type.Size())
 	if int64(len(buf))%size != 0 {
@@ -59,7 +59,7 @@ func (x *state) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b
 	})
 }
 
-// overRun is overBox of n elements from the first on.
+// overRun is overBox for n elements from first on.
 func (x *state) overRun(first, n int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	size := int64(x.spec.Type.Size())
 	return x.geo.pieces(first, n, func(seg int, at, k, pos int64) error {
@@ -68,12 +68,12 @@ func (x *state) overRun(first, n int64, buf []byte, f func(seg int, off int64, b
 	})
 }
 
-// put stores elements from the first on, whoever has them.
+// put stores elements from first on, on whichever ranks own them.
 func (x *state) put(ctx context.Context, first int64, b []byte) error {
 	return x.overRun(first, int64(len(b)/x.spec.Type.Size()), b, func(seg int, off int64, b []byte) error { return x.win.Put(ctx, seg, off, b) })
 }
 
-// copyFrom fills the own segment from another state, elements up to all.
+// copyFrom fills this rank's segment from another state, up to element all.
 func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
 	first, n := x.mine(all)
 	if n == 0 {
@@ -86,19 +86,19 @@ func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
 func (x *state) reshape(ctx context.Context, shape []int64) error {
 	need, old := elems(shape), elems(x.shape)
 	x.shape = slices.Clone(shape)
-	if need < old { // elements beyond the end stay zeros
+	if need < old { // elements beyond the end stay zero
 		x.clearFrom(need)
 	}
 	return x.win.Fence(ctx)
 }
 
-// clearFrom makes zeros of the own elements from that one of the array on.
+// clearFrom zeroes this rank's elements from element all of the array on.
 func (x *state) clearFrom(all int64) {
 	_, n := x.mine(all)
 	clear(x.local[n*int64(x.spec.Type.Size()):])
 }
 
-// stateSum is the sum of a version, made of the sums of its segments in their order.
+// stateSum returns the sum of a version: a hash of the sums of its segments in order.
 func stateSum(segs [][]byte) string {
 	h := xxh3.New()
 	for _, s := range segs {
@@ -108,7 +108,7 @@ func stateSum(segs [][]byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// segSum is the sum of a segment: of the digests of its chunks, in their order.
+// segSum returns the sum of a segment: a hash of the digests of its chunks in order.
 func segSum(n int, at func(k int) digest) []byte {
 	h := xxh3.New()
 	for k := range n {
@@ -119,7 +119,7 @@ func segSum(n int, at func(k int) digest) []byte {
 	return sum[:]
 }
 
-// oldest finds the oldest version that an entry of a file is of; of one whose tables cannot be read it stays unknown.
+// oldest sets the oldest version of a file's entries. If the tables are unreadable, that version stays unknown.
 func (c *catalog) oldest(ctx context.Context, f *fileInfo) error {
 	g, _ := c.record().generation(f.Gen)
 	from := f.Born
@@ -136,7 +136,8 @@ func (c *catalog) oldest(ctx context.Context, f *fileInfo) error {
 	return nil
 }
 
-// stateOf reports whether the chunks of a version, as the tables have them, are those that were committed, and which files have them.
+// stateOf reports whether the chunks of a version, by the tables, are the committed ones. It returns the files that have these
+// chunks.
 func (c *catalog) stateOf(ctx context.Context, g *geometry, v *verInfo) (files map[string]bool, ok bool, err error) {
 	files = map[string]bool{}
 	zero := hashChunk(make([]byte, c.chunk))
@@ -159,40 +160,39 @@ func (c *catalog) stateOf(ctx context.Context, g *geometry, v *verInfo) (files m
 	return files, v.Sum == stateSum(segs) || v.Number == 0 && len(files) == 0, nil
 }
 
-// changes finds which chunks of the own segment the newest version of the generation does not have.
+// changes finds the chunks of this rank's segment that differ from the generation's newest version.
 type changes struct {
-	chunk int // bytes
-	ranks int // of the process, which share its cores
+	chunk int // size of a chunk in bytes
+	ranks int // number of ranks in the process, which share its cores
 
-	sums []digest // of the chunks in that version
-	has  []bool   // whether it has the chunk; others are zeros
-	zero digest   // of a chunk of zeros
+	sums []digest // digests of the chunks in that version
+	has  []bool   // whether that version has the chunk; otherwise the chunk is zeros
+	zero digest   // digest of a chunk of zeros
 }
 
-// changeSet has the chunks that one rank adds to a version, and where they lie in its memory.
+// changeSet holds the chunks that one rank adds to a version, and their memory.
 type changeSet struct {
 	rank  int
-	err   error // why the rank has none
+	err   error // reason if the rank has no change set
 	local []byte
-	dirty []int64     // chunks, ascending
-	sums  []digest    // of all chunks of the segment
-	moved []fileEntry // chunks of older versions that are written again, out of files that are to go
+	dirty []int64     // numbers of changed chunks, ascending
+	sums  []digest    // digests of all chunks of the segment
+	moved []fileEntry // chunks of older versions to be copied out of files that will be removed
 }
 
-// empty reports whether nothing is to be written.
+// empty reports whether there is nothing to write.
 func (s *changeSet) empty() bool { return len(s.dirty)+len(s.moved) == 0 }
 
-// reset begins a generation with segments of that many chunks; no version has any of them yet.
+// reset begins a generation with chunks chunks per segment; no version has any of them yet.
 func (d *changes) reset(chunks int) {
 	d.sums, d.has = make([]digest, chunks), make([]bool, chunks)
 	d.zero = hashChunk(make([]byte, d.chunk))
 }
 
-// forget makes the next version write all chunks that any version had: the newest one is no longer there.
+// forget makes the next version write all chunks that any version had, because the newest version was dropped.
 func (d *changes) forget() { clear(d.sums) }
 
-// find finds the chunks that the newest version does not have. Chunks of zeros that never were
-// anything else are not kept at all.
+// find finds the chunks that differ from the newest version. It skips chunks that have always been zeros.
 func (d *changes) find(rank int, local []byte) *changeSet {
 	s := &changeSet{rank: rank, local: local, sums: make([]digest, len(d.sums))}
 	d.hash(s.sums, local)
@@ -205,7 +205,7 @@ func (d *changes) find(rank int, local []byte) *changeSet {
 	return s
 }
 
-// committed makes the version of a change set the newest one.
+// committed records that the version of a change set is now the newest.
 func (d *changes) committed(s *changeSet) {
 	d.sums = s.sums
 	for _, k := range s.dirty {
@@ -213,9 +213,9 @@ func (d *changes) committed(s *changeSet) {
 	}
 }
 
-// hash computes the digests of chunks, on as many cores as there are for each rank of the process.
+// hash computes the digests of chunks on this rank's share of the process's cores.
 func (d *changes) hash(sums []digest, local []byte) {
-	const least = 1 << 20 // bytes that are worth a goroutine
+	const least = 1 << 20 // minimum number of bytes worth a goroutine
 	size := d.chunk
 	some := func(lo, hi int) {
 		for k := lo; k < hi; k++ {

@@ -11,19 +11,18 @@ import (
 
 const (
 	maxLevels = 20
-	maxSteps  = 1 << 20 // fine steps of a coarse step
+	maxSteps  = 1 << 20 // maximum number of fine steps in a coarse step
 )
 
-// Step is one step of one level; Index counts from the beginning of the coarse
-// step.
+// Step is one step of one level. Index counts from the beginning of the coarse step.
 type Step struct{ Level, Index int }
 
 func (s Step) String() string { return fmt.Sprintf("%d:%d", s.Level, s.Index) }
 
-// Subcycling is the hierarchy's order of steps.
+// Subcycling describes the order of steps in a hierarchy.
 type Subcycling struct {
-	Levels int // 1 ... 20
-	Ratio  int // steps of level l+1 in one of level l, >= 1; usually 2
+	Levels int // number of levels, 1 to 20
+	Ratio  int // number of steps of level l+1 in one step of level l, >= 1; usually 2
 }
 
 // Validate returns an error that wraps ErrUsage if a field is out of range.
@@ -41,7 +40,7 @@ func (s Subcycling) Validate() error {
 	return nil
 }
 
-// Steps is the number of steps of a level in one coarse step.
+// Steps returns the number of steps of a level in one coarse step.
 func (s Subcycling) Steps(level int) int {
 	n := 1
 	for range level {
@@ -50,14 +49,13 @@ func (s Subcycling) Steps(level int) int {
 	return n
 }
 
-// At is the step that level l is in while level at is in its step k; l <= at.
+// At returns the step that level l <= at.Level is in while level at.Level takes step at.
 func (s Subcycling) At(l int, at Step) int { return at.Index / s.Steps(at.Level-l) }
 
-// Begins reports whether the step is one at whose beginning level l begins a step as
-// well. For l <= at.Level.
+// Begins reports whether level l <= at.Level begins a step when step at begins.
 func (s Subcycling) Begins(l int, at Step) bool { return at.Index%s.Steps(at.Level-l) == 0 }
 
-// Order yields the steps of a coarse step in the order in which they are taken.
+// Order yields the steps of a coarse step in the order of execution.
 func (s Subcycling) Order() iter.Seq[Step] {
 	return func(yield func(Step) bool) { s.order(Step{}, yield) }
 }
@@ -78,10 +76,10 @@ func (s Subcycling) order(at Step, yield func(Step) bool) bool {
 	return true
 }
 
-// Cadence says for each level to save it at the beginning of every c-th step; 0: never.
+// Cadence has one number c per level: the level is saved at the beginning of every c-th step; 0: never.
 type Cadence []int
 
-// Validate checks a cadence for the hierarchy.
+// Validate checks a cadence against the hierarchy.
 func (c Cadence) Validate(s Subcycling) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -95,14 +93,14 @@ func (c Cadence) Validate(s Subcycling) error {
 	return nil
 }
 
-// EveryStep reports whether each level is saved at each of its steps. Only then may
-// boxes be put one by one as they are computed.
+// EveryStep reports whether each level is saved at each of its steps. Only then may a program put boxes one by one as it computes
+// them.
 func (c Cadence) EveryStep() bool {
 	return !slices.ContainsFunc(c, func(n int) bool { return n != 1 })
 }
 
-// Saved reports whether the level's own cadence saves it at the beginning of its step; coarse is the
-// number of the coarse step in the run.
+// Saved reports whether the level's own cadence saves it at the beginning of step at. coarse is the number of the coarse step in
+// the run.
 func (c Cadence) Saved(at Step, coarse int64) bool {
 	n := c[at.Level]
 	if n <= 0 {
@@ -114,19 +112,19 @@ func (c Cadence) Saved(at Step, coarse int64) bool {
 	return at.Index%n == 0
 }
 
-// Config holds the knobs of the paper and those that it leaves open.
+// Config holds the four knobs of the paper and further settings.
 type Config struct {
 	Cadence       Cadence // knob 1: when each level is saved
 	Extra         float64 // knob 2: capacity is ceil((1+Extra)*need) elements; default 0
-	EveryRegrid   bool    // knob 2: the array of a level is allocated again at each regrid, which wastes no space; default: when its capacity is too small
-	PerBox        bool    // knob 3: each box is put as soon as it is computed, which needs cadence 1 of every level; default: all boxes after the step
-	AbortSystemic bool    // knob 4: the run ends when computing again does not help; default: diagnostics
+	EveryRegrid   bool    // knob 2: reallocate a level's array at each regrid, which wastes no space; default: only when its capacity is too small
+	PerBox        bool    // knob 3: put each box as soon as it is computed, which needs cadence 1 on every level; default: all boxes after the step
+	AbortSystemic bool    // knob 4: end the run if recomputation does not help; default: diagnostics
 
-	Confirm  int // recomputations that must agree, 1 or 2; 0: 1
-	BoxLimit int // errors in a box in a step from which on the box is rolled back; 0: 3
+	Confirm  int // number of recomputations that must agree, 1 or 2; 0: 1
+	BoxLimit int // number of errors in a box within a step at which the box is rolled back; 0: 3
 }
 
-// configJSON is a Config as snapshots hold it.
+// configJSON is the form of a Config in snapshots.
 type configJSON struct {
 	Cadence                Cadence
 	Extra                  float64
@@ -149,7 +147,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// errCadence: boxes are put one by one, but not every step of every level is saved.
+// errCadence means that boxes are put one by one, but not every step of every level is saved.
 var errCadence = fmt.Errorf("%w: per-box puts need cadence 1 of every level", fault.ErrUsage)
 
 // Validate checks the fields against the hierarchy.

@@ -19,12 +19,13 @@ type View struct {
 	dir    string
 	spec   Spec
 	fsys   vfs.FS
-	sealed bool // encrypted, and no key was given
+	sealed bool // the array is encrypted, and no key was given
 	key    []byte
 }
 
-// OpenView opens the directory of an array: the store's directory and the array's name below it. fsys nil is the operating system. key belongs to an
-// encrypted store; without it all works but reading and checking elements (ErrKey).
+// OpenView opens the directory of an array: the store's directory and the array's name below it. A nil fsys means the operating
+// system's file system. key is the key of an encrypted store. Without the key, reading and checking elements fails with ErrKey,
+// and all other calls work.
 func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
 	v := &View{dir: dir, fsys: vfs.OrOS(fsys), key: key}
 	var err error
@@ -37,7 +38,7 @@ func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
 			return nil, err
 		}
 	}
-	v.spec, _ = v.rec.Spec.public() // checked by readRecord
+	v.spec, _ = v.rec.Spec.public() // readRecord has checked it
 	v.cat, err = newCatalog(v.rec, v.spec.Type, []*nodeStore{{v.fsys, dir}}, 0, &opt)
 	return v, err
 }
@@ -54,10 +55,10 @@ func (v *View) Spec() Spec { return v.spec }
 // Versions lists the committed versions, oldest first.
 func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 
-// Encrypted reports whether the chunks are.
+// Encrypted reports whether the chunks are encrypted.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// Bytes returns the bytes and the number of the store's files.
+// Bytes returns the total size and the number of the store's files.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size
@@ -65,8 +66,7 @@ func (v *View) Bytes() (n int64, files int) {
 	return n, len(v.rec.Files)
 }
 
-// Get reads the box [lo, hi) of a version, elements in the byte order of the host. Every chunk that is touched is
-// read whole and verified.
+// Get reads the box [lo, hi) of a version, with elements in the byte order of the host. It reads and verifies whole chunks.
 func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if v.sealed {
 		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
@@ -74,8 +74,8 @@ func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byt
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
 }
 
-// Pieces reads the box [lo, hi) of a version in pieces of at most most bytes, in row-major order. Elements are in the byte order of
-// the host. f may use its elements until it returns.
+// Pieces reads the box [lo, hi) of a version in pieces of at most most bytes, in row-major order. Elements are in the byte order
+// of the host. f may use its elements only until it returns.
 func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most int, f func(lo, hi []int64, b []byte) error) error {
 	size := int64(v.spec.Type.Size())
 	buf := []byte(nil)
@@ -96,7 +96,7 @@ func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most i
 
 // slabs cuts a box, in row-major order, into boxes of at most most elements.
 func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
-	per := int64(1) // elements of one index of dimension d
+	per := int64(1) // number of elements per index of dimension d
 	d := len(lo) - 1
 	for ; d > 0; d-- {
 		n := hi[d] - lo[d]
@@ -108,7 +108,7 @@ func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 		}
 		per *= n
 	}
-	// Dimensions before d go one by one, d in steps.
+	// Dimensions before d advance one by one, and dimension d in steps.
 	for k := range d {
 		if hi[k] <= lo[k] {
 			return nil
@@ -139,7 +139,7 @@ func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 	}
 }
 
-// Expired lists the versions that do not stay with a retention, ascending. The newest one that is not tainted stays.
+// Expired lists the versions that a retention does not keep, ascending. It never lists the newest untainted version.
 func (v *View) Expired(keep Retention) []int64 {
 	stay := retained(v.rec.Versions, -1, keep, nil)
 	var out []int64
@@ -151,9 +151,9 @@ func (v *View) Expired(keep Retention) []int64 {
 	return out
 }
 
-// Pinned lists the versions of a level that snapshots of its hierarchy are made of, ascending: without them the hierarchy cannot be
-// opened there. Drop does not ask. An array that is no level, or of a hierarchy without snapshots here, has none. ErrKey: the snapshots are
-// encrypted, and the view has no key.
+// Pinned lists the versions of a level that belong to snapshots of its hierarchy, ascending. Without them these snapshots cannot
+// be opened. Drop does not check for pinned versions. The list is empty for an array that is no level, or whose hierarchy has no
+// snapshots here. ErrKey means that the snapshots are encrypted, and the view has no key.
 func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	name, level := arrays.Member(v.spec.Name)
 	if name == "" || level < 0 {
@@ -169,7 +169,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	defer g.Close()
 	var out []int64
 	for _, x := range g.rec.Versions {
-		if x.Number == 0 || x.Tainted { // before the first snapshot, or not to be opened
+		if x.Number == 0 || x.Tainted { // before the first snapshot, or tainted
 			continue
 		}
 		s, err := g.Snapshot(ctx, x.Number)
@@ -184,9 +184,9 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	return slices.Compact(out), nil
 }
 
-// Drop forgets versions in a store that no array has open, and removes the files that no other version needs; it returns their bytes and number. A
-// file stays whole if any of it is needed; a commit of an array with Retention writes the needed chunks again when that pays.
-// The newest version cannot be dropped. A dry run changes nothing.
+// Drop drops versions in a store that no array has open, and removes the files that no other version needs. It returns the size
+// and number of these files. A file stays whole if any version needs a part of it. Commits of an array with Retention compact
+// such files when that pays. The newest version cannot be dropped. A dry run changes nothing.
 func (v *View) Drop(ctx context.Context, dry bool, versions ...int64) (bytes int64, files int, err error) {
 	rec, err := v.cat.dropped(ctx, versions...)
 	if err != nil {
@@ -207,7 +207,7 @@ func (v *View) Drop(ctx context.Context, dry bool, versions ...int64) (bytes int
 	return bytes, files, v.replace(rec)
 }
 
-// replace replaces the record, and removes the files that the new one does not name.
+// replace replaces the record and removes the files that the new record does not name.
 func (v *View) replace(rec *record) error {
 	seq, err := lastSeq(v.fsys, v.dir)
 	if err != nil {

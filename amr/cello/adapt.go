@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// adaptBytes is the size of adapt_buffer: 1000 integers of 32 bits.
+// adaptBytes is the size of adapt_buffer: 1000 32-bit integers.
 const adaptBytes = 4000
 
-// Offsets in adapt_buffer, bytes. From adaptValid on nothing is aligned.
+// Byte offsets in adapt_buffer. From adaptValid on no field is aligned.
 const (
 	adaptCurr      = 0    // i32 27, 27 levels
 	adaptNext      = 112  // i32 27, 27 levels
@@ -25,34 +25,32 @@ const (
 	levelInfoBytes = 28
 )
 
-// maxNeighbours is how many neighbours fit. A leaf of a balanced 3-D tree has at most 56.
+// maxNeighbours is the maximum number of neighbours in the buffer. A leaf of a balanced 3-D tree has at most 56.
 const maxNeighbours = (adaptBytes - adaptNeighbour) / levelInfoBytes
 
-// levelInfo is what a block knows of itself or of a neighbour.
+// levelInfo is the data that a block stores about itself or about a neighbour.
 type levelInfo struct {
 	Index      [3]int32
 	Now        int32 // level
-	Min, Max   int32 // bounds of the next level
+	Min, Max   int32 // bounds of the level after the next adaptation
 	Sibling    bool  // same parent
 	CanCoarsen bool
 }
 
-// adaptBuffer is the content of a block's adapt_buffer attribute: what it knows of
-// its neighbours. Levels are by direction: (fx+1)+3((fy+1)+3(fz+1)), each f
-// of -1, 0, 1.
+// adaptBuffer is the content of a block's adapt_buffer attribute: its data about its neighbours. Levels are indexed by direction:
+// (fx+1)+3((fy+1)+3(fz+1)), each f of -1, 0, 1.
 type adaptBuffer struct {
 	Curr, Next         [27]int32
 	Last               [8][27]int32 // per child: cx+2(cy+2cz)
-	Valid              bool         // for leaves, and below level 0
+	Valid              bool         // true for leaves and for blocks below level 0
 	Rank               int32
-	Periodic           [3]int32 // root blocks on periodic axes, otherwise 0
+	Periodic           [3]int32 // number of root blocks on periodic axes, otherwise 0
 	MinLevel, MaxLevel int32
 	Self               levelInfo
 	Neighbours         []levelInfo
 }
 
-// decodeAdapt reads an adapt_buffer of 4000 bytes, little-endian, as they are
-// in the file. Errors wrap ErrCorrupt and name the field.
+// decodeAdapt decodes an adapt_buffer of 4000 little-endian bytes in its file form. Errors wrap ErrCorrupt and name the field.
 func decodeAdapt(b []byte) (*adaptBuffer, error) {
 	fail := func(off int, field, format string, args ...any) (*adaptBuffer, error) {
 		return nil, fault.At("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
@@ -105,7 +103,7 @@ func decodeAdapt(b []byte) (*adaptBuffer, error) {
 	return a, nil
 }
 
-// The bytes behind can_coarsen are padding, and for a block itself both flags are garbage.
+// The bytes behind can_coarsen are padding. In the block's own level info both flags are garbage.
 func decodeLevelInfo(b []byte) levelInfo {
 	i32 := func(k int) int32 { return int32(binary.LittleEndian.Uint32(b[4*k:])) }
 	return levelInfo{Index: [3]int32{i32(0), i32(1), i32(2)}, Now: i32(3), Min: i32(4), Max: i32(5), Sibling: b[24] == 1, CanCoarsen: b[25] == 1}
@@ -117,7 +115,7 @@ func (a *adaptBuffer) bytes() ([]byte, error) {
 	return b, a.encode(b)
 }
 
-// encode fills b, which holds zeros.
+// encode fills b, which must be zeroed.
 func (a *adaptBuffer) encode(b []byte) error {
 	binary.LittleEndian.PutUint32(b[adaptLast:], 216)
 	for c := range a.Last {

@@ -25,8 +25,7 @@ const (
 	kindEnzo // enzo_float: float64, or float32 in a build with single precision
 )
 
-// attrDef is a standard attribute: a vector of n elements (never a scalar
-// dataspace, with which the real program aborts).
+// attrDef is a standard attribute: a vector of n elements. It is never a scalar dataspace, because Enzo-E aborts on scalars.
 type attrDef struct {
 	name string
 	kind attrKind
@@ -45,7 +44,7 @@ func (d attrDef) typ(enzo amr.Type) h5.Type {
 	return h5.Float64
 }
 
-// rootAttrs are the attributes of "/" in the order in which they are written.
+// rootAttrs are the attributes of "/" in the order of writing.
 var rootAttrs = [...]attrDef{
 	{"rank", kindInt32, 1},
 	{"cycle", kindInt32, 1},
@@ -56,7 +55,7 @@ var rootAttrs = [...]attrDef{
 	{"max_level", kindInt32, 1},
 }
 
-// Places in blockAttrs.
+// Indexes in blockAttrs.
 const (
 	attrNumField = iota
 	attrIndex
@@ -79,8 +78,7 @@ const (
 	numBlockAttrs
 )
 
-// blockAttrs are the attributes of a block's group in the order in which they
-// are written.
+// blockAttrs are the attributes of a block's group in the order of writing.
 var blockAttrs = [numBlockAttrs]attrDef{
 	attrNumField:      {"num_field_data", kindInt32, 1},
 	attrIndex:         {"index", kindInt32, 3},
@@ -102,7 +100,7 @@ var blockAttrs = [numBlockAttrs]attrDef{
 	attrAdapt:         {"adapt_buffer", kindInt32, adaptBytes / 4},
 }
 
-// standard is the place of a block attribute by name.
+// standard maps the name of a block attribute to its index in blockAttrs.
 var standard = func() map[string]int {
 	m := map[string]int{}
 	for i, d := range blockAttrs {
@@ -111,7 +109,7 @@ var standard = func() map[string]int {
 	return m
 }()
 
-// place is what a block's attributes are made of beside the block itself.
+// place holds the data, other than the block itself, from which a block's attributes follow.
 type place struct {
 	m            *amr.Meta
 	enzo         amr.Type
@@ -141,8 +139,8 @@ func (p *place) putEnzo(dst []byte, v ...float64) {
 	}
 }
 
-// derive writes the little-endian value of standard attribute i, but for
-// adapt_buffer, as it follows from the block and its place.
+// derive writes the little-endian value of standard attribute i as it follows from the block and its place. It does not derive
+// adapt_buffer.
 func (p *place) derive(dst []byte, i int, b *amr.Block) {
 	g, lo, hi := &p.m.Geometry, &p.lo, &p.hi
 	ghost := g.Ghost
@@ -189,7 +187,7 @@ func (p *place) derive(dst []byte, i int, b *amr.Block) {
 	}
 }
 
-// extra is an attribute that a block or the whole carries in its Attrs.
+// extra is a non-standard attribute in the Attrs of a block or of Meta.
 type extra struct {
 	name string
 	typ  h5.Type
@@ -197,8 +195,7 @@ type extra struct {
 	val  any
 }
 
-// extras lists the attributes in order of their names. A type that h5
-// cannot write is an error.
+// extras lists the attributes in order of their names. It returns an error for a type that h5 cannot write.
 func extras(attrs map[string]any) ([]extra, error) {
 	if len(attrs) == 0 {
 		return nil, nil
@@ -236,22 +233,22 @@ func putExtra(dst []byte, v any) {
 	}
 }
 
-// ownAttrs are the standard attributes that always follow from the block and
-// its place: entries of Block.Attrs with these names are not written.
+// ownAttrs are the standard attributes that always follow from the block and its place. Entries of Block.Attrs with these names
+// are not written.
 var ownAttrs = map[string]bool{
 	"index": true, "array": true, "index_order": true, "count_order": true,
 	"cycle": true, "time": true, "dt": true, "adapt_buffer": true,
 }
 
-// attrShape is the type and length of an attribute of a group.
+// attrShape is the type and length of a group's attribute.
 type attrShape struct {
 	name string
 	typ  h5.Type
 	n    int64
 }
 
-// attrShapes are the attributes of a block's group: the standard ones, in
-// their order, with the shapes that the extras give them, then the others.
+// attrShapes returns the attributes of a block's group. First come the standard ones in order, with the shapes that the extras
+// give them, then the others.
 func attrShapes(enzo amr.Type, l []extra) []attrShape {
 	out := make([]attrShape, 0, numBlockAttrs+len(l))
 	for _, d := range blockAttrs {
@@ -269,8 +266,8 @@ func attrShapes(enzo amr.Type, l []extra) []attrShape {
 	return out
 }
 
-// signature differs between blocks whose groups have different attributes; ""
-// for those that have the standard ones. parseSignature is its reverse.
+// signature returns a string that differs between blocks whose groups have different attributes. It is "" for blocks with the
+// standard attributes. parseSignature parses it.
 func signature(enzo amr.Type, l []extra) string {
 	var b strings.Builder
 	for i, s := range attrShapes(enzo, l) {
@@ -293,7 +290,7 @@ func parseSignature(enzo amr.Type, sig string) []attrShape {
 	return attrShapes(enzo, l)
 }
 
-// h5Types are the HDF5 types of elements; Float64 is the default.
+// h5Types maps element types to HDF5 types; Float64 is the default.
 var h5Types = [...]h5.Type{h5.Float64, amr.Float32: h5.Float32, amr.Float64: h5.Float64, amr.Int8: h5.Int8, amr.Int16: h5.Int16, amr.Int32: h5.Int32, amr.Int64: h5.Int64}
 
 func h5Type(t amr.Type) h5.Type {
@@ -303,13 +300,13 @@ func h5Type(t amr.Type) h5.Type {
 	return h5Types[t]
 }
 
-// amrType is the reverse; 0 if there is none.
+// amrType maps an HDF5 type to an element type, or to 0 if there is none.
 func amrType(t h5.Type) amr.Type {
 	return amr.Type(slices.Index(h5Types[1:], t.Little()) + 1)
 }
 
-// dims is the shape of a dataset, slowest dimension first, as the original
-// takes it: of rank 3 if z has more than one element, else 2 if y has, else 1.
+// dims returns the shape of a dataset, slowest dimension first, in the form that Enzo-E expects. The rank is 3 if z has more than
+// one element, else 2 if y has, else 1.
 func dims(m [3]int) []int64 {
 	switch {
 	case m[2] > 1:
@@ -320,7 +317,7 @@ func dims(m [3]int) []int64 {
 	return []int64{int64(m[0])}
 }
 
-// shape is the reverse of dims.
+// shape is the inverse of dims.
 func shape(d []int64) (m [3]int64, ok bool) {
 	m = [3]int64{1, 1, 1}
 	if len(d) < 1 || len(d) > 3 {

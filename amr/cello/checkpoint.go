@@ -16,16 +16,16 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// BlockInfo is what is known of a block without its data.
+// BlockInfo describes a block without its data.
 type BlockInfo struct {
 	Index amr.Index
 	Name  string
 	Level int
-	File  int   // place in check.file_list, from 0 on
+	File  int   // index in check.file_list
 	Order int64 // attribute index_order; -1 if it is missing
 	Leaf  bool
-	Bytes int64   // of its datasets
-	Cost  float64 // as given to Write; 0 if it is not known
+	Bytes int64   // total size of its datasets
+	Cost  float64 // as given to Write; 0 if unknown
 }
 
 // Checkpoint is an open checkpoint or dump. Its methods are safe for
@@ -37,7 +37,7 @@ type Checkpoint struct {
 	meta   amr.Meta
 	enzo   amr.Type
 	blocks []BlockInfo
-	recs   []scanned // of each block
+	recs   []scanned // by block
 	tree   *amr.Tree
 	man    *manifest
 	sums   sums
@@ -45,10 +45,10 @@ type Checkpoint struct {
 	once  sync.Once
 	whole error // see restartable
 
-	users atomic.Int32 // beside the one that opened it
+	users atomic.Int32 // number of users besides the one that opened it
 }
 
-// openFiles are the files of a checkpoint that is read.
+// openFiles are the open files of a checkpoint.
 type openFiles struct {
 	directory
 	files    []fileInfo
@@ -56,11 +56,11 @@ type openFiles struct {
 	h5s      *cache.Cache[int, *h5.File]
 }
 
-// columns are the datasets of each block.
+// columns describes the datasets of each block.
 type columns struct {
 	cols   []column
-	colAt  []int  // place in scanned.data of each column
-	ghosts []bool // of each field
+	colAt  []int  // index in scanned.data, by column
+	ghosts []bool // by field
 }
 
 // fileInfo is a file of the checkpoint.
@@ -70,14 +70,14 @@ type fileInfo struct {
 	blocks int
 }
 
-// maxH5 is how many files have their cache of metadata kept.
+// maxH5 is the maximum number of files with cached metadata.
 const maxH5 = 16
 
 func newOpenFiles(s *scanner) openFiles {
 	return openFiles{directory: s.directory, template: s.schema.template, h5s: cache.New[int](maxH5, func(*h5.File) int64 { return 1 })}
 }
 
-// Close closes the files. After OpenComm, the last of the ranks that share it does.
+// Close closes the files. After OpenComm the last of the sharing ranks closes them.
 func (k *Checkpoint) Close() error {
 	if k.users.Add(-1) >= 0 {
 		return nil
@@ -88,18 +88,18 @@ func (k *Checkpoint) Close() error {
 // Dir returns the directory that was opened.
 func (k *Checkpoint) Dir() string { return k.dir }
 
-// Meta returns what describes the whole; it must not be changed. Which levels may exist
-// is taken from the blocks and the attribute max_level, periodic borders from an adapt_buffer.
+// Meta returns the common description of all blocks; the caller must not change it. The range of levels comes from the blocks and
+// the attribute max_level, and periodic borders come from an adapt_buffer.
 func (k *Checkpoint) Meta() *amr.Meta { return &k.meta }
 
-// EnzoFloat returns the type of the attributes enzo_*, which is enzo_float of the program that wrote them.
+// EnzoFloat returns the type of the attributes enzo_*, which is the enzo_float type of the program that wrote them.
 func (k *Checkpoint) EnzoFloat() amr.Type { return k.enzo }
 
-// Blocks returns all blocks in the order of the curve (in the order of the lists, if
-// the order numbers are no permutation); it must not be changed.
+// Blocks returns all blocks in curve order, or in list order if the order numbers are no permutation. The caller must not change
+// the slice.
 func (k *Checkpoint) Blocks() []BlockInfo { return k.blocks }
 
-// Files returns the names, without suffix, of the files.
+// Files returns the names of the files without suffix.
 func (k *Checkpoint) Files() []string {
 	var l []string
 	for _, f := range k.files {
@@ -108,21 +108,21 @@ func (k *Checkpoint) Files() []string {
 	return l
 }
 
-// Tree returns the structure; it must not be changed.
+// Tree returns the tree of blocks; the caller must not change it.
 func (k *Checkpoint) Tree() *amr.Tree { return k.tree }
 
 // Ghosts reports whether a field of Meta is stored with its ghosts.
 func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
 
-// Dump reports whether it is known to be a data dump, see Options.
+// Dump reports whether the checkpoint is marked as a data dump, see Options.
 func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
 
 // reversed reports whether the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
 func (k *Checkpoint) reversed() bool { return k.man != nil && k.man.Reversed }
 
-// scrambled reports whether the cells of a field are in the wrong places: written without
-// ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
-// That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark.
+// scrambled reports whether the cells of a field are in the wrong places. Enzo-E scrambles fields that it writes without ghosts,
+// because it gives HDF5 the reversed shape of the field in memory. The result is right only for cubic blocks, whose shape is the
+// same both ways. Meta().Fields have the mark.
 func (k *Checkpoint) scrambled(field int) bool {
 	if k.man != nil && !k.man.Broken {
 		return false
@@ -136,18 +136,19 @@ func shapeScrambled(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
 	return !ghosts && g.Ghost != [3]int{} && (n[0] != n[last] || g.Ghost[0] != g.Ghost[last])
 }
 
-// outcome is what the real program does with a field when it restarts.
+// outcome is the result when Enzo-E reads a field on restart.
 type outcome uint8
 
 const (
 	readsRight outcome = iota
-	readsWrong         // and does not notice
-	stops              // H5Dread fails, and it aborts
+	readsWrong         // Enzo-E reads wrong data without noticing
+	stops              // H5Dread fails, and Enzo-E aborts
 )
 
-// restarts says what the real program makes of a dataset. It confuses the dimensions of the file, (z, y, x), with the dimensions of the field in memory,
-// (x, y, z) with ghosts. If the first one in memory is longer, it reads the whole dataset into the middle of the
-// field, else as much as the field holds into all of it. Other shapes fail. A dataset whose dimensions are reversed it reads right.
+// restarts predicts how Enzo-E reads a dataset on restart. Enzo-E confuses the dimensions of the file, (z, y, x), with the
+// dimensions of the field in memory, (x, y, z) with ghosts. If the first one in memory is longer, it reads the whole dataset into
+// the middle of the field. Otherwise it fills the whole field with as much of the dataset as fits. Other shapes fail. Enzo-E
+// reads a dataset with reversed dimensions correctly.
 func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts, reversed bool) outcome {
 	mem, file := g.Shape(f, true), g.Shape(f, ghosts)
 	last := g.Rank - 1
@@ -166,14 +167,14 @@ func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts, reversed bool) outcome 
 	return readsRight
 }
 
-// Unfit lists the fields that keep Enzo-E from restarting, or make it go on with wrong data, because it reads the
-// shape of a dataset with its axes in reverse. This package may read the same fields correctly, and so may other programs.
+// Unfit lists the fields that prevent a restart of Enzo-E or give it wrong data, because it reads the shape of a dataset with its
+// axes in reverse. This package and other programs may read the same fields correctly.
 func (k *Checkpoint) Unfit() (l []Finding) {
 	g := &k.meta.Geometry
 	effect := goesWrong(&k.meta)
 	for i := range k.meta.Fields {
 		if restarts(g, &k.meta.Fields[i], k.ghosts[i], k.reversed()) == stops {
-			effect = aborts + " when it restarts" // whatever the others are
+			effect = aborts + " when it restarts" // an abort outweighs the effects of other fields
 			break
 		}
 	}
@@ -198,7 +199,7 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 	return l
 }
 
-// goesWrong is what the real program does with fields that it takes for others, if it does not abort at one.
+// goesWrong describes the effect of misread fields on Enzo-E if it does not abort at one of them.
 func goesWrong(m *amr.Meta) string {
 	if len(m.Particles) > 0 {
 		return "goes on with wrong fields, and aborts when a particle is out of bounds"
@@ -218,7 +219,7 @@ func (o *openFiles) path(file int) string {
 	return filepath.Join(o.dir, o.files[file].name+cellodir.DataSuffix)
 }
 
-// window is one for the groups of a file.
+// window returns a window for the groups of a file.
 func (o *openFiles) window(file int) *window {
 	return &window{r: poolReader{o.pool, o.path(file)}, t: o.template, end: o.files[file].size}
 }
@@ -240,7 +241,7 @@ func (o *openFiles) readAt(file int, p []byte, off int64, what string) error {
 	return fmt.Errorf("%s: %s: %w", path, what, err)
 }
 
-// particleCounts fills in the number of particles of each type of a block.
+// particleCounts stores the number of particles of each type of a block in np.
 func (l *columns) particleCounts(b *scanned, np []int64) error {
 	for i := range np {
 		np[i] = -1
@@ -263,7 +264,7 @@ func (l *columns) particleCounts(b *scanned, np []int64) error {
 	return nil
 }
 
-// extent returns where a column of a block lies, and its bytes.
+// extent returns the location and the size in bytes of a column of a block.
 func (l *columns) extent(rec *scanned, c int) (extent, int64) {
 	e := rec.data[l.colAt[c]]
 	return e, e.elems * int64(l.cols[c].typ.Size())

@@ -19,11 +19,11 @@ import (
 	"blobio/internal/subfile"
 )
 
-// path is the name of a file while it is being written.
+// path returns the path of a file while it is being written.
 func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
 
-// begin takes the lease of the directory, and makes the temporary one, in the place of one that a dead writer
-// left. It runs on rank 0; if it fails it leaves nothing behind but the lease.
+// begin takes the lease of the directory and makes the temporary directory. It replaces one left by a dead writer. It runs on
+// rank 0. If it fails, only the lease remains.
 func (j *job) begin(ctx context.Context) (err error) {
 	if j.lease, err = durable.Acquire(ctx, j.fs, j.dir, durable.LeaseOptions{}); err != nil {
 		return err
@@ -50,26 +50,26 @@ func (j *job) begin(ctx context.Context) (err error) {
 		_ = cellodir.RemovePartial(j.fs, j.tmp)
 		return err
 	}
-	return j.lease.Settle() // what a former writer has open has no name any more
+	return j.lease.Settle() // files that a former writer still has open lose their names
 }
 
-// abandon removes what was written, on rank 0, which knows of the failure
-// before; unless another writer has taken the directory over.
+// abandon removes the written files on rank 0, which learns of a failure first, unless another writer has taken over the
+// directory.
 func (j *job) abandon() {
 	if j.c.Rank() != 0 {
 		return
 	}
 	if j.owned() == nil {
-		_ = cellodir.RemovePartial(j.fs, j.tmp) // the first error is reported; the next writer removes what is left
+		_ = cellodir.RemovePartial(j.fs, j.tmp) // the first error is reported; the next writer removes the rest
 	}
 }
 
-// release ends the lease, on rank 0.
+// release releases the lease on rank 0.
 func (j *job) release() {
-	_ = j.lease.Release() // one that could not be removed ends with the process
+	_ = j.lease.Release() // a lease that cannot be removed ends with the process
 }
 
-// owned finds out whether name and temporary directory are still this writer's.
+// owned returns an error unless this writer still owns the name and the temporary directory.
 func (j *job) owned() error {
 	if err := j.lease.Check(); err != nil {
 		return err
@@ -84,16 +84,16 @@ func (j *job) owned() error {
 	return err
 }
 
-// commit writes the lists of the whole and the manifest, and gives the
-// directory its name. Every file is durable when it is called. It runs on rank 0.
+// commit writes the common lists and the manifest and gives the directory its name. All other files must be durable. commit runs
+// on rank 0.
 func (j *job) commit(_ context.Context, all [][]byte) error {
 	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs, Reversed: j.o.ForEnzoE}
 	for i := range j.cols {
 		m.Datasets = append(m.Datasets, j.cols[i].name)
-		// A copy of wrong cells is as wrong.
+		// A copy of scrambled cells is scrambled, too.
 		m.Broken = m.Broken || j.cols[i].field != nil && j.cols[i].field.Scrambled
 	}
-	for _, b := range all { // ranks write ascending files
+	for _, b := range all { // files ascend with the ranks
 		var l []manifestFile
 		if err := json.Unmarshal(b, &l); err != nil {
 			return err
@@ -124,8 +124,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	if err := j.owned(); err != nil {
 		return err
 	}
-	// The lock goes only when all names are durable; so a directory without it
-	// is whole, whatever its name is.
+	// Remove the lock only when all names are durable, so that a directory without a lock is whole under any name.
 	if err := j.fs.SyncDir(j.tmp); err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		err = durable.Rename(j.fs, j.tmp, j.dir)
 	}
 	if err != nil {
-		_ = cellodir.RemovePartial(j.fs, j.tmp) // without its lock abandon would not; after an UnsureError it may be gone
+		_ = cellodir.RemovePartial(j.fs, j.tmp) // abandon would keep a directory without its lock; after an UnsureError the directory may be gone
 	}
 	return err
 }

@@ -39,8 +39,8 @@ func (s *scanner) describe(k *Checkpoint) error {
 	return s.columns(k)
 }
 
-// geometry fills in Geometry: cells and ghosts from the grid attributes of the
-// first block, root blocks from the width of it, borders from its adapt_buffer.
+// geometry sets Geometry: cells and ghosts from the grid attributes of the first block, root blocks from its width, and borders
+// from its adapt_buffer.
 func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	b := s.schema.first
 	file := s.pathOf(cellodir.FileList)
@@ -52,11 +52,11 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 		m.Block[i], m.Ghost[i] = int(n), int(g)
 		m.Roots[i] = 1
 		if i < m.Rank {
-			// At level l a block is 1/(roots 2^l) of the domain; a negative one may be cut at the border.
+			// At level l a block is 1/(roots 2^l) of the domain. A block of a negative level may be cut at the border.
 			w := (b.upper[i] - b.lower[i]) / (root.upper[i] - root.lower[i])
 			r := math.Ldexp(1/w, -max(b.index.Level(), 0))
 			if b.index.Level() >= 0 && r >= 0.5 && r < amr.MaxRoots+0.5 {
-				// The name has as many digits as the number; if not, the bounds are wrong.
+				// The name must have as many digits as the number, or the bounds are wrong.
 				if n := int(math.Round(r)); bits.Len(uint(n-1)) == arrayDigits(b.name, i) {
 					m.Roots[i] = n
 				}
@@ -105,7 +105,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	return nil
 }
 
-// arrayDigits returns how many digits of a block name say which root block it is in along an axis.
+// arrayDigits returns the number of digits in a block name that give the root block along an axis.
 func arrayDigits(name string, axis int) int {
 	for range axis {
 		_, name, _ = strings.Cut(name, "_")
@@ -153,7 +153,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 		parts = append(parts, part{c, i, len(m.Particles[i].Attrs)})
 		m.Particles[i].Attrs = append(m.Particles[i].Attrs, amr.AttrSpec{Name: a, Type: typ})
 	}
-	// Columns as columnsOf makes them: fields, then particles by type.
+	// Sort columns like columnsOf: fields, then particles by type.
 	slices.SortStableFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.ptype, b.ptype), cmp.Compare(a.attr, b.attr))
 	})
@@ -179,8 +179,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 	return nil
 }
 
-// particleTypes guesses the names of particle types: what stands before "_x",
-// since all types have a position.
+// particleTypes guesses the names of particle types from the names before "_x", because all types have a position.
 func particleTypes(schema []schemaCol) (l []string) {
 	for _, c := range schema {
 		n, ok := strings.CutPrefix(c.name, particlePrefix)
@@ -195,8 +194,8 @@ func particleTypes(schema []schemaCol) (l []string) {
 	return l
 }
 
-// splitParticle cuts a dataset name into type and attribute, which both
-// may have underscores: by the shortest known type, else at the first one.
+// splitParticle splits a dataset name into type and attribute, which may both contain underscores. It splits behind the shortest
+// known type, or else at the first underscore.
 func splitParticle(name string, types []string) (typ, attr string) {
 	for _, t := range types {
 		if a, ok := strings.CutPrefix(name, t+"_"); ok && a != "" {
@@ -210,8 +209,7 @@ func splitParticle(name string, types []string) (typ, attr string) {
 	return typ, attr
 }
 
-// fieldShape finds out from the shape of a dataset whether a field has ghosts
-// and on which axes it is face-centred.
+// fieldShape derives from the shape of a dataset whether a field has ghosts and on which axes it is face-centred.
 func fieldShape(g *amr.Geometry, spec *amr.FieldSpec, d []int64) (ghosts bool, err error) {
 	m, ok := shape(d)
 	if !ok {

@@ -1,28 +1,27 @@
-// Package cello reads and writes checkpoint directories of Cello (Enzo-E): an AMR
-// tree as HDF5 files, each with a list of its blocks, blocks divided among files
-// along a space-filling curve.
+// Package cello reads and writes checkpoint directories of Cello (Enzo-E). A directory
+// holds an AMR tree as HDF5 files, each with a list of its blocks. The blocks are divided
+// among the files along a space-filling curve.
 //
-//	Open, OpenComm      lists and headers; then any Block or Field by itself
-//	Write, WriteFrom    collective: blocks of any ranks into a new directory
-//	Restart             the restart protocol, phase by phase, on any number of ranks
-//	Verify              all that is wrong, and what the original would do with it
-//	Checkpoint.Unfit    the fields that keep the original from restarting
-//	WriteYT             for yt
+//	Open, OpenComm      read lists and headers; then read any Block or Field
+//	Write, WriteFrom    collective: write blocks of any ranks into a new directory
+//	Restart             runs the restart protocol, phase by phase, on any number of ranks
+//	Verify              finds all faults and their effects on Enzo-E
+//	Checkpoint.Unfit    lists the fields that prevent a restart of Enzo-E
+//	WriteYT             writes the form that yt reads
 //
 // A directory is absent or whole at any time: it is written under another name,
-// synced and renamed. Besides the files of the original it has blobio.manifest,
-// with checksums and costs, which other programs ignore. Data that do not match it
-// are ErrChecksum. Directories of the original have none; there only structure and
-// implausible values can be checked (Verify).
+// synced and renamed. Besides Enzo-E's files it has blobio.manifest, with checksums
+// and costs, which other programs ignore. Data that do not match the manifest are
+// ErrChecksum. Directories of Enzo-E have no manifest; there Verify can only check the
+// structure and look for implausible values.
 //
-// Memory is bounded: file f is written by rank floor(f*ranks/files), whoever owns
-// its blocks, and a writer holds at most Options.Memory of the blocks of other
-// processes.
+// Memory is bounded. Rank floor(f*ranks/files) writes file f, whichever ranks own its
+// blocks. A writer holds at most Options.Memory of the blocks of other processes.
 //
-// docs/format-cello.md has all byte-level facts, and where they come from.
+// docs/format-cello.md describes the format byte by byte, with sources.
 package cello
 
-// An HDF5 file as it is written here:
+// Layout of an HDF5 file that this package writes:
 //
 //	+------------+---------+--------+--------+-----+------+---------+---------+-----
 //	| superblock | root    | group  | group  | ... | gap  | data of | data of | ...
@@ -31,10 +30,10 @@ package cello
 //	+------------+---------+--------+--------+-----+------+---------+---------+-----
 //
 // The data of a block are its datasets, one after the other, each at a multiple of
-// 8 bytes. Blocks of ranks of the writer's process are taken from where they are;
-// other blocks come in rounds that every rank computes from the same plan.
+// 8 bytes. Blocks of ranks of the writer's process are not copied; other blocks
+// arrive in rounds that every rank computes from the same plan.
 //
-// A restart counts:
+// Counters of a restart:
 //
 //	phase            counted by the reader of a file     then, over all files
 //	startup                                              readers = files
@@ -44,6 +43,6 @@ package cello
 //	level k, init    the same, with their data           full files = files
 //	cleanup
 //
-// A file that has no blocks of a level is full at once.
+// A file without blocks of a level is full at once.
 //
 // Read first: checkpoint.go, plan.go, filewriter.go.

@@ -7,9 +7,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Error is the Severity of a Finding that cannot be read, or is wrong; with ForRestart also of what cannot be restarted
-// from. Lower ones print as "note" (worth knowing) and "warning" (readable, but not as the format wants it, or of doubtful
-// content).
+// Error is the Severity of a finding that is unreadable or wrong. With ForRestart it also covers findings that prevent a restart.
+// Lower severities are "warning" (readable, but against the format or with doubtful content) and "note".
 const Error = fault.Error
 
 const (
@@ -17,14 +16,14 @@ const (
 	warning = fault.Warning
 )
 
-// Finding is one thing that Verify found: File is below the directory, "" for the whole; Block is the name of a block, ""
-// for the file; Effect is what the real program does with it, if that is known.
+// Finding is one finding of Verify. File is the path below the directory, or "" for the whole. Block is the name of a block, or
+// "" for the file. Effect is the effect on Enzo-E, if known.
 type Finding = fault.Finding
 
-// spot is the place of a finding.
+// spot is the position of a finding.
 type spot struct{ file, block, field string }
 
-// finding makes one, with the text of the error if format is empty.
+// finding makes a finding. If format is empty, it has the text of the error.
 func finding(s fault.Severity, at spot, err error, effect, format string, args ...any) Finding {
 	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
 	if format == "" {
@@ -35,7 +34,7 @@ func finding(s fault.Severity, at spot, err error, effect, format string, args .
 	return d
 }
 
-// asError makes an error of a finding.
+// asError converts a finding to an error.
 func asError(f *Finding) error {
 	if fe, ok := f.Err.(*FormatError); ok && f.Msg == fe.Error() {
 		return fe
@@ -43,7 +42,7 @@ func asError(f *Finding) error {
 	return f.AsError()
 }
 
-// Effects of bad input on the real program, as runs showed them.
+// Effects of bad input on Enzo-E, as observed in runs.
 const (
 	hangs      = "hangs"
 	aborts     = "aborts"
@@ -52,38 +51,38 @@ const (
 	writesHang = "reads the checkpoint, but hangs when it writes a similar one"
 )
 
-// FormatError says what is wrong with a file of a checkpoint, and where.
+// FormatError describes a fault in a file of a checkpoint and its position.
 type FormatError = fault.FormatError
 
 // Classes of errors, for errors.Is.
 var (
-	// ErrExist: the directory (or a file of its name) is there already.
+	// ErrExist means that the directory, or a file of its name, already exists.
 	ErrExist = fault.ErrExist
-	// ErrInUse: another program is writing the same checkpoint.
+	// ErrInUse means that another program is writing the same checkpoint.
 	ErrInUse = fault.ErrInUse
-	// ErrMissing: a file, group, attribute or dataset that the lists name is not there.
+	// ErrMissing means that a file, group, attribute or dataset named by the lists is missing.
 	ErrMissing = fault.ErrMissing
-	// ErrNotFormat: the directory is no checkpoint.
+	// ErrNotFormat means that the directory is no checkpoint.
 	ErrNotFormat = fault.ErrNotFormat
-	// ErrNotCommitted: the directory is one that a writer has not finished.
+	// ErrNotCommitted means that a writer has not finished the directory.
 	ErrNotCommitted = fault.ErrNotCommitted
-	// ErrTruncated: a file ends too early.
+	// ErrTruncated means that a file ends too early.
 	ErrTruncated = fault.ErrTruncated
-	// ErrCorrupt: a value that the format forbids.
+	// ErrCorrupt means that the format forbids a value.
 	ErrCorrupt = fault.ErrCorrupt
-	// ErrChecksum: bytes differ from what the manifest says.
+	// ErrChecksum means that bytes do not match the manifest's checksum.
 	ErrChecksum = fault.ErrChecksum
-	// ErrTooLarge: a length is over the cap that protects memory.
+	// ErrTooLarge means that a length exceeds the limit that protects memory.
 	ErrTooLarge = fault.ErrTooLarge
-	// ErrUsage: an argument is wrong.
+	// ErrUsage means that an argument is wrong.
 	ErrUsage = fault.ErrUsage
-	// ErrScrambled: the real program stored the cells of this field wrongly (blocks
-	// that are not cubic, without ghosts); they cannot be put right.
+	// ErrScrambled means that Enzo-E stored the cells of this field in wrong places (non-cubic blocks without ghosts). They cannot
+	// be recovered.
 	ErrScrambled = errors.New("scrambled by the program that wrote it")
-	// ErrUnfit: the real program cannot restart from this, or goes wrong, though it is right here.
+	// ErrUnfit means that this package reads the checkpoint correctly, but Enzo-E cannot restart from it or gets wrong data.
 	ErrUnfit = errors.New("unfit for a restart of the program")
-	// ErrDump: a data dump, not a checkpoint: it cannot be restarted from.
+	// ErrDump means that the directory is a data dump, which does not allow a restart.
 	ErrDump = errors.New("a data dump, not a checkpoint")
-	// ErrProtocol: a counter of the restart protocol came out wrong.
+	// ErrProtocol means that a counter of the restart protocol has a wrong value.
 	ErrProtocol = errors.New("restart protocol violated")
 )

@@ -7,15 +7,15 @@ import (
 	"blobio/comm"
 )
 
-// batch is what a writer takes in one round: blocks of one file.
+// batch is the blocks of one file that a writer takes in one round.
 type batch struct {
 	file     int
-	from, to int64 // places in the plan
+	from, to int64 // indexes in the plan
 }
 
-// batches cuts what a rank writes into rounds: of a file each where all ranks share a heap, else of three
-// eighths of Memory, for the messages of a round may still be there when the messages of the next round arrive, and
-// lists are there too. Every rank computes the same ones from the plan, so that no requests are sent.
+// batches cuts the blocks that a rank writes into rounds. If all ranks share a heap, each file is one round. Otherwise a round
+// has at most three eighths of Memory, because the messages of two consecutive rounds and the lists may be in memory together.
+// Every rank computes the same rounds from the plan, so no requests are sent.
 func (j *job) batches(rank int) (l []batch) {
 	most := int64(math.MaxInt64)
 	if j.apart {
@@ -40,10 +40,9 @@ func (j *job) batches(rank int) (l []batch) {
 	return l
 }
 
-// writeFiles writes this rank's files. In each round each writer gets the next
-// blocks for its file from the ranks of other heaps, in memory that
-// Options.Memory bounds, and blocks of its own heap as they are. I/O errors go
-// to j.err; what it returns is of the communication.
+// writeFiles writes this rank's files. In each round each writer receives the next blocks for its file from ranks of other heaps,
+// in memory limited by Options.Memory. Blocks of its own heap are not copied. I/O errors go to j.err; the returned errors are
+// communication errors.
 func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 	me := j.c.Rank()
 	// Blocks that this rank sends, by round and receiver.
@@ -93,18 +92,17 @@ func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 			size := make([]int64, len(out))
 			for _, p := range send[round] {
 				e := &j.plan.blocks[p.i]
-				if t, err := j.template(e.sig); err == nil { // else image finds the error
+				if t, err := j.template(e.sig); err == nil { // otherwise image finds the error
 					size[p.to] += e.bytes + t.bytes
 				}
 			}
 			for _, p := range send[round] {
-				if out[p.to] == nil { // once, as long as it gets
+				if out[p.to] == nil { // allocate once, at the maximum size
 					out[p.to] = make([]byte, 0, size[p.to])
 				}
 				b, err := j.image(ctx, out[p.to], p.i)
 				if err != nil {
-					// The receiver would wait for these bytes: their absence is the message,
-					// and the error itself is agreed upon at the end.
+					// The receiver waits for these bytes, so their absence is the message. The ranks agree on the error at the end.
 					if j.err == nil {
 						j.err = err
 					}
@@ -134,7 +132,7 @@ func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 	return entries, nil
 }
 
-// batch writes the blocks of one round; done says that the file is finished.
+// batch writes the blocks of one round. done reports that the file is complete.
 func (j *job) batch(ctx context.Context, w **fileWriter, b batch, in [][]byte) (done bool, err error) {
 	if *w == nil {
 		if *w, err = j.newFileWriter(b.file); err != nil {
@@ -166,7 +164,7 @@ func (j *job) batch(ctx context.Context, w **fileWriter, b batch, in [][]byte) (
 	return false, nil
 }
 
-// image appends the block at place i of the plan, as addImage takes it.
+// image appends the block at index i of the plan in the form that addImage reads.
 func (j *job) image(ctx context.Context, msg []byte, i int64) ([]byte, error) {
 	e := &j.plan.blocks[i]
 	b, err := j.src.Block(ctx, int(e.local))

@@ -13,16 +13,14 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Groups that were written from a template are read by comparing their bytes with
-// one and taking the values: 10^5 blocks have millions of header messages, which
-// need not be decoded one by one then. Files of other programs take the ordinary way.
+// Groups written from a template are read by comparing their bytes with the template and extracting the values. 10^5 blocks have
+// millions of header messages, which then need not be decoded one by one. Files of other programs are decoded message by message.
 
-// rawAttrs are the little-endian values of the standard attributes of a block,
-// each of the type and length that it is to have.
+// rawAttrs holds the little-endian values of a block's standard attributes, each with the standard type and length.
 type rawAttrs [numBlockAttrs][]byte
 
-// readTemplate is the template of groups that have the standard attributes and
-// the datasets of the schema; nil if there can be none.
+// readTemplate returns the template of groups with the standard attributes and the datasets of the schema, or nil if there can be
+// none.
 func readTemplate(enzo amr.Type, schema []schemaCol) *h5.Template {
 	t, err := h5.NewTemplate(func(g *h5.Builder) {
 		for _, a := range attrShapes(enzo, nil) {
@@ -38,7 +36,7 @@ func readTemplate(enzo amr.Type, schema []schemaCol) *h5.Template {
 	return t
 }
 
-// stampAttrs takes the attributes out of a stamp.
+// stampAttrs extracts the attributes from a stamp.
 func stampAttrs(t *h5.Template, b []byte) (r rawAttrs) {
 	for i := range r {
 		r[i] = t.Attr(b, i)
@@ -46,7 +44,7 @@ func stampAttrs(t *h5.Template, b []byte) (r rawAttrs) {
 	return r
 }
 
-// decodedAttrs takes them from attributes whose shapes were checked.
+// decodedAttrs returns the values of attributes whose shapes were checked.
 func decodedAttrs(at [numBlockAttrs]*h5.Attr) (r rawAttrs, err error) {
 	for i, a := range at {
 		if r[i], err = rawOf(a); err != nil {
@@ -56,7 +54,7 @@ func decodedAttrs(at [numBlockAttrs]*h5.Attr) (r rawAttrs, err error) {
 	return r, nil
 }
 
-// rawOf is the little-endian value of an attribute.
+// rawOf returns the little-endian value of an attribute.
 func rawOf(a *h5.Attr) ([]byte, error) {
 	raw, err := a.Raw()
 	if err == nil && a.Type.BigEndian() {
@@ -66,7 +64,7 @@ func rawOf(a *h5.Attr) ([]byte, error) {
 	return raw, err
 }
 
-// ints are the elements of an integer attribute.
+// ints returns the elements of an integer attribute.
 func (r *rawAttrs) ints(i int) []int64 {
 	d := &blockAttrs[i]
 	out := make([]int64, d.n)
@@ -80,7 +78,7 @@ func (r *rawAttrs) ints(i int) []int64 {
 	return out
 }
 
-// floats are the elements of a floating-point attribute.
+// floats returns the elements of a floating-point attribute.
 func (r *rawAttrs) floats(i int) (out [3]float64) {
 	d := &blockAttrs[i]
 	for k := range d.n {
@@ -93,7 +91,7 @@ func (r *rawAttrs) floats(i int) (out [3]float64) {
 	return out
 }
 
-// value is an attribute as Block.Attrs keeps it.
+// value returns an attribute in the form of Block.Attrs.
 func (r *rawAttrs) value(i int, enzo amr.Type) any {
 	d := &blockAttrs[i]
 	switch d.typ(enzo) {
@@ -116,7 +114,7 @@ func (r *rawAttrs) value(i int, enzo amr.Type) any {
 	return append([]float64(nil), v[:d.n]...)
 }
 
-// window reads the bytes of many groups of a file, in few reads where they lie together.
+// window reads the bytes of many groups of a file. It needs few reads if the groups lie together.
 type window struct {
 	r   poolReader
 	t   *h5.Template
@@ -125,11 +123,11 @@ type window struct {
 	off int64
 }
 
-// windowBytes is how much is read at once.
+// windowBytes is the number of bytes read at once.
 const windowBytes = 1 << 20
 
-// group returns the bytes of the group at addr if they match the template. ahead is how
-// many more groups of its file will be asked for.
+// group returns the bytes of the group at addr if they match the template. ahead is the number of further groups of the file that
+// the caller will read.
 func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 	if w.t == nil || addr < 0 {
 		return nil, false, nil
@@ -154,13 +152,13 @@ func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 	}
 	b := w.b[addr-w.off:][:n]
 	if !w.t.Match(b, addr) {
-		w.t = nil // one that does not match: the others of the file do not either, most likely
+		w.t = nil // after one mismatch, the other groups of the file most likely do not match either
 		return nil, false, nil
 	}
 	return b, true, nil
 }
 
-// stamped fills in a block from a stamp; false if its datasets are not as the schema has them.
+// stamped fills a block from a stamp. It returns false if the datasets do not match the schema.
 func (s *schema) stamped(b *scanned, stamp []byte, size int64) bool {
 	t := s.template
 	r := stampAttrs(t, stamp)
@@ -179,7 +177,7 @@ func (s *schema) stamped(b *scanned, stamp []byte, size int64) bool {
 		if bytes := n * k.typ.Size(); off > size-bytes {
 			return false
 		}
-		// Without an address: the datasets are contiguous.
+		// Datasets without an address are contiguous.
 		data[i] = extent{off: off, elems: n, addr: -1}
 	}
 	b.index, b.known = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}, true

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// flushBytes is how much a writer collects before it writes: small enough for
-	// what was written to be in the cache still when it is checksummed.
+	// flushBytes is the number of bytes that a writer collects before it writes. It is small enough that the data are still in the
+	// cache when they are checksummed.
 	flushBytes = 256 << 10
-	// flushMeta is the same for groups, which lie in another place of the file.
+	// flushMeta is flushBytes for groups, which lie in another part of the file.
 	flushMeta = 256 << 10
 )
 
@@ -26,26 +26,26 @@ type fileWriter struct {
 	j     *job
 	file  int
 	name  string // without suffix
-	first int64  // place of the first block in the plan
+	first int64  // index of the first block in the plan
 	count int64
 
 	f      vfs.File
 	stamps []*h5.Stamp
-	next   int64 // block that comes next, from 0 on
-	metaAt int64 // file offsets of what comes next
+	next   int64 // number of the next block
+	metaAt int64 // file offsets of the next bytes
 	dataAt int64
 
-	meta  []byte // stamps that are not written yet
-	group []byte // the last one
+	meta  []byte // stamps not yet written
+	group []byte // the last stamp
 	iov   [][]byte
 	data  int64    // bytes in iov
-	sum   [][]byte // datasets whose checksums are still to be made
-	mem   arena    // converted data in iov
+	sum   [][]byte // datasets not yet checksummed
+	mem   arena    // memory of converted data in iov
 	entry manifestFile
 	np    []int64
 }
 
-// newFileWriter lays the file out and creates it.
+// newFileWriter computes the layout of the file and creates it.
 func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	w := &fileWriter{j: j, file: file, name: j.names[file], first: j.plan.starts[file], count: j.plan.starts[file+1] - j.plan.starts[file]}
 	w.np = make([]int64, len(j.m.Particles))
@@ -80,7 +80,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	if w.f, err = j.fs.Create(j.path(w.name + cellodir.DataSuffix)); err != nil {
 		return nil, err
 	}
-	for _, p := range l.Pieces { // one, at 0
+	for _, p := range l.Pieces { // a single piece, at 0
 		if _, err := w.f.WriteAt(p.Data, p.Off); err != nil {
 			return w, err
 		}
@@ -110,8 +110,8 @@ func (j *job) rootGroup(b *h5.Builder) error {
 	return nil
 }
 
-// stamp encodes the group of the next block and sets its datasets. It returns
-// the stamp, whose attributes are still to be set.
+// stamp encodes the group of the next block and sets its datasets. The caller must still set the attributes of the returned
+// stamp.
 func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
 	t, err := w.j.template(w.j.plan.blocks[w.first+w.next].sig)
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *fileWriter) put(b []byte) {
 	}
 }
 
-// add takes the next block from memory.
+// add adds the next block from memory.
 func (w *fileWriter) add(b *amr.Block) error {
 	t, dst, err := w.stamp()
 	if err != nil {
@@ -175,8 +175,7 @@ func (w *fileWriter) add(b *amr.Block) error {
 	return w.done()
 }
 
-// addImage takes the next block as another process sent it, and returns what
-// follows it in the message.
+// addImage adds the next block from another process's message and returns the rest of the message.
 func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 	t, dst, err := w.stamp()
 	if err != nil {
@@ -214,7 +213,7 @@ func (w *fileWriter) done() error {
 	return nil
 }
 
-// flush writes what was collected.
+// flush writes the collected bytes.
 func (w *fileWriter) flush() error {
 	if err := w.writeMeta(); err != nil {
 		return err
@@ -222,7 +221,7 @@ func (w *fileWriter) flush() error {
 	return w.writeData()
 }
 
-// writeMeta writes the groups that were collected.
+// writeMeta writes the collected groups.
 func (w *fileWriter) writeMeta() error {
 	if len(w.meta) > 0 {
 		w.entry.Head = subfile.CRC(crc32.Update(uint32(w.entry.Head), crc32.IEEETable, w.meta))
@@ -235,7 +234,7 @@ func (w *fileWriter) writeMeta() error {
 	return nil
 }
 
-// writeData writes the data that were collected.
+// writeData writes the collected data.
 func (w *fileWriter) writeData() error {
 	if len(w.iov) > 0 {
 		if _, err := w.f.WritevAt(w.iov, w.dataAt); err != nil {
@@ -245,7 +244,7 @@ func (w *fileWriter) writeData() error {
 		clear(w.iov)
 		w.iov, w.data = w.iov[:0], 0
 	}
-	// Only now are they summed: the kernel has fetched them into the cache, faster than this loop would.
+	// Checksum the data after the write, because the kernel has then loaded them into the cache, faster than this loop would.
 	for _, b := range w.sum {
 		w.entry.Data = append(w.entry.Data, crc32.ChecksumIEEE(b))
 	}
@@ -255,7 +254,7 @@ func (w *fileWriter) writeData() error {
 	return nil
 }
 
-// finish ends the file, and writes the block list.
+// finish completes the file and writes the block list.
 func (w *fileWriter) finish() error {
 	if w.next != w.count {
 		return fault.Usage("only %d of %d blocks of file %s were given", w.next, w.count, w.name)
@@ -295,7 +294,7 @@ func (w *fileWriter) close() error {
 	return f.Close()
 }
 
-// take gives the file the block at place i of the plan from a source of this heap.
+// take adds the block at index i of the plan from a source of this heap.
 func (w *fileWriter) take(ctx context.Context, s Source, i int64) error {
 	if err := ctx.Err(); err != nil {
 		return err

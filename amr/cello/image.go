@@ -15,12 +15,12 @@ type column struct {
 	name  string // of the dataset
 	typ   amr.Type
 	field *amr.FieldSpec
-	place int // of the field in Meta.Fields
+	place int // index of the field in Meta.Fields
 	dims  []int64
-	bytes int64 // of a field
-	big   bool  // big-endian in the file that is read
+	bytes int64 // size of a field
+	big   bool  // big-endian in the file being read
 
-	ptype, attr int // of particles
+	ptype, attr int // for particles: type and attribute
 }
 
 // columnsOf lists the datasets of a block in their order in the file.
@@ -55,7 +55,7 @@ func columnsOf(m *amr.Meta, fields []string, ghosts bool) ([]column, error) {
 	return l, nil
 }
 
-// size is the bytes of the column in a block with np particles of each type.
+// size returns the bytes of the column in a block with np particles of each type.
 func (c *column) size(np []int64) int64 {
 	if c.field != nil {
 		return c.bytes
@@ -63,8 +63,7 @@ func (c *column) size(np []int64) int64 {
 	return np[c.ptype] * int64(c.typ.Size())
 }
 
-// dataBytes is what a block takes in the file: each dataset begins at a
-// multiple of 8.
+// dataBytes returns the size of a block's data in the file. Each dataset begins at a multiple of 8.
 func dataBytes(cols []column, np []int64) (n int64) {
 	for i := range cols {
 		n += up8(cols[i].size(np))
@@ -76,7 +75,7 @@ func up8(n int64) int64 { return (n + 7) &^ 7 }
 
 var zeros [8]byte
 
-// arena is scratch memory that is given back all at once.
+// arena is scratch memory that is released all at once.
 type arena struct{ b []byte }
 
 func (a *arena) take(n int64) []byte {
@@ -90,7 +89,7 @@ func (a *arena) take(n int64) []byte {
 
 func (a *arena) reset() { a.b = a.b[:0] }
 
-// counts returns the particles of each type of Meta that a block has.
+// counts stores the number of particles of each type of Meta in np.
 func counts(m *amr.Meta, b *amr.Block, np []int64) error {
 	clear(np)
 	for i := range b.Particles {
@@ -104,8 +103,7 @@ func counts(m *amr.Meta, b *amr.Block, np []int64) error {
 	return nil
 }
 
-// piece returns the bytes of a column of a block as they are in the file. They
-// may be the block's own, or of the arena.
+// piece returns the bytes of a column of a block in file form. They may be the block's own memory or belong to the arena.
 func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, error) {
 	var data []byte
 	if c.field != nil {
@@ -119,7 +117,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 		}
 		data = f.Data
 		switch {
-		case want == c.bytes: // also where there are no ghosts to differ in
+		case want == c.bytes: // also if the field has no ghosts at all
 		case f.Ghosts:
 			data = a.take(c.bytes)
 			j.m.Strip(data, f.Data, c.field)
@@ -149,7 +147,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 	return data, nil
 }
 
-// fieldOf finds a field, mostly where the run's list has it.
+// fieldOf finds a field, usually at its index in Meta.Fields.
 func fieldOf(b *amr.Block, place int, name string) *amr.Field {
 	if place < len(b.Fields) && b.Fields[place].Spec != nil && b.Fields[place].Spec.Name == name {
 		return &b.Fields[place]
@@ -166,9 +164,8 @@ func (j *job) blockErr(b *amr.Block, format string, args ...any) error {
 	return fault.Usage("block %s (level %d): %s", b.Index.Name(j.m.Rank, j.m.Roots), b.Index.Level(), fmt.Sprintf(format, args...))
 }
 
-// widen copies a field without ghosts into one with; each ghost has the value
-// of the nearest cell of the block. m and n are its shapes with and without, in
-// elements, x first; g the ghosts of an axis.
+// widen copies a field without ghosts into one with ghosts. Each ghost gets the value of the nearest cell of the block. m and n
+// are the shapes with and without ghosts, in elements, x first; g has the ghosts per axis.
 func widen(dst, src []byte, m, n, g [3]int, size int) {
 	clamp := func(i, axis int) int { return min(max(i-g[axis], 0), n[axis]-1) }
 	for z := range m[2] {
@@ -185,10 +182,10 @@ func widen(dst, src []byte, m, n, g [3]int, size int) {
 type shapeTemplate struct {
 	*h5.Template
 	attrs []attrShape
-	bytes int64 // of all values
+	bytes int64 // total size of the values
 }
 
-// template returns the template of a signature; the job is of one goroutine.
+// template returns the template of a signature. Only one goroutine at a time may use the job.
 func (j *job) template(sig int32) (*shapeTemplate, error) {
 	if t := j.templates[sig]; t != nil {
 		return t, nil
@@ -216,8 +213,8 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 	return t, nil
 }
 
-// values writes the values of all attributes of the block at place i of the plan: at
-// gives the place for each, of the right length.
+// values writes the values of all attributes of the block at index i of the plan. at returns the destination for each, with the
+// right length.
 func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []byte) error {
 	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks))}
 	p.lo, p.hi = b.Index.Bounds(&j.m.Geometry)

@@ -17,19 +17,19 @@ const (
 	maxManifest     = 1 << 30
 )
 
-// manifest says what a directory consists of. On disk it is one line of JSON,
-// and a second with the CRC-32 (IEEE) of the first, its line feed included.
-// Other programs do not look at it.
+// manifest describes the content of a directory. On disk it is one line of JSON, followed by a line with the CRC-32 (IEEE) of the
+// first line with its line feed. Other programs ignore it.
 type manifest struct {
 	Version int    `json:"blobio_cello"`
 	ID      string `json:"id"`               // random, 32 hex digits
-	Dump    bool   `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
-	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
+	Dump    bool   `json:"dump,omitempty"`   // selected fields, levels or leaves: not a checkpoint
+	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint with scrambled cells
 	// Reversed: the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
 	Reversed bool `json:"reversed,omitempty"`
-	// Unverified: made with NoVerify, or from a checkpoint that was. The sums are sums of the bytes that were read.
+	// Unverified: the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums are those of the bytes
+	// as read.
 	Unverified bool           `json:"unverified,omitempty"`
-	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and of its data
+	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and data
 	List       subfile.CRC    `json:"file_list"`       // CRC-32 of check.file_list
 	Costs      bool           `json:"costs,omitempty"` // each file has the cost of each block
 	Files      []manifestFile `json:"files"`
@@ -38,13 +38,12 @@ type manifest struct {
 // manifestFile describes a file and its block list.
 type manifestFile struct {
 	Name   string      `json:"name"` // without suffix
-	Size   int64       `json:"size"` // bytes of the HDF5 file
+	Size   int64       `json:"size"` // size of the HDF5 file
 	Blocks int         `json:"blocks"`
 	List   subfile.CRC `json:"list"` // CRC-32 of the block list
-	Meta   int64       `json:"meta"` // bytes of metadata, at the start of the file
-	Head   subfile.CRC `json:"head"` // CRC-32 of them
-	// Groups and Root are CRC-32 of the parts of it: the group of each block, and what is before
-	// the first one.
+	Meta   int64       `json:"meta"` // size of the metadata at the start of the file
+	Head   subfile.CRC `json:"head"` // CRC-32 of the metadata
+	// Groups and Root are the CRC-32 of parts of the metadata: the group of each block, and the bytes before the first group.
 	Groups subfile.CRCs `json:"groups,omitempty"`
 	Root   subfile.CRC  `json:"root,omitempty"`
 	Data   subfile.CRCs `json:"data"` // CRC-32 of each dataset, block by block
@@ -82,22 +81,22 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 	return m, nil
 }
 
-// The group of a block, and each of its datasets, are compared with the checksums of a manifest while they are in
-// memory, before the caller gets them. OpenOptions.NoVerify leaves out this, and nothing else.
+// The group of a block and each of its datasets are compared with the manifest's checksums in memory before the caller gets them.
+// OpenOptions.NoVerify skips only this comparison.
 
-// differs is the error of bytes that are not those that were written.
+// differs returns the error for bytes that do not match their checksum.
 func differs(file string, off int64, field string, got, want uint32) error {
 	return fault.At(file, off, field, ErrChecksum, "bytes sum to %08x, the manifest says %08x", got, want)
 }
 
-// sums find the checksums of what is read of a checkpoint.
+// sums locates the checksums of a checkpoint's data.
 type sums struct {
-	on     bool    // what is read is compared
-	colAt  []int   // place in manifest.Datasets of each column
-	listAt []int32 // place of each block in its list
+	on     bool    // compare the data read
+	colAt  []int   // index in manifest.Datasets, by column
+	listAt []int32 // index of each block in its list
 }
 
-// compareData compares a dataset of block i, as it is in the file.
+// compareData compares a dataset of block i, in file form, with its checksum.
 func (k *Checkpoint) compareData(i, c int, p []byte) error {
 	if !k.sums.on {
 		return nil
@@ -110,9 +109,9 @@ func (k *Checkpoint) compareData(i, c int, p []byte) error {
 	return nil
 }
 
-// compareGroup compares the group of block i; b are its bytes, if they were read.
+// compareGroup compares the group of block i with its checksum. b has the group's bytes if they were read.
 func (k *Checkpoint) compareGroup(i int, b []byte) error {
-	if rec := &k.recs[i]; rec.damaged { // NoVerify or not
+	if rec := &k.recs[i]; rec.damaged { // also with NoVerify
 		info := &k.blocks[i]
 		return fault.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "group is unreadable and differs from the written bytes")
 	}
@@ -130,7 +129,7 @@ func (k *Checkpoint) compareGroup(i int, b []byte) error {
 	return nil
 }
 
-// compareBytes compares n bytes of a file.
+// compareBytes compares n bytes of a file with their checksum.
 func compareBytes(r poolReader, off, n int64, field string, want uint32) error {
 	got, err := sumOf(r, off, n, nil)
 	if err == nil && got != want {
@@ -139,8 +138,8 @@ func compareBytes(r poolReader, off, n int64, field string, want uint32) error {
 	return err
 }
 
-// spare reports whether what is wrong with block n of a file comes from its group not being what was written, which
-// lies from at to end: then the block is marked, and the others can be read all the same.
+// spare reports whether a fault in block n of a file comes from a damaged group, which lies from at to end. If so, it marks the
+// block, and the others stay readable.
 func (s *scanner) spare(file, n int, at, end int64) bool {
 	f := s.files[file]
 	if s.man == nil || file >= len(s.man.Files) || len(s.man.Files[file].Groups) != len(f.list) {
@@ -159,7 +158,7 @@ func (s *scanner) spare(file, n int, at, end int64) bool {
 	return true
 }
 
-// end is where the group of block n of a file ends, by the names in the file; -1 if they do not say.
+// end returns the end of the group of block n of a file, by the names in the file, or -1 if unknown.
 func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
 	f := s.files[file]
 	if n+1 < len(f.list) {
@@ -172,8 +171,7 @@ func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
 	return -1
 }
 
-// spans fills in how long the groups of each file are: they follow each other up to the end of
-// the metadata.
+// spans sets the lengths of the groups of each file. The groups are adjacent up to the end of the metadata.
 func (s *scanner) spans(m *manifest) {
 	for i, f := range s.files {
 		for n := range f.blocks {
@@ -202,11 +200,11 @@ func (s *sums) match(m *manifest, cols []column, file string) error {
 	return nil
 }
 
-// describes says what is wrong with the block that the schema is to be taken from, number n of the list of a
-// file; with -1, with what is before the first group of it. No manifest, no error.
+// describes returns an error if the block that would give the schema is damaged. n is its number in the list of a file. With n -1
+// it checks the bytes before the first group. Without a manifest it returns nil.
 func (s *scanner) describes(file int, root *h5.Group, list []cellodir.Entry, n int) error {
 	if s.man == nil || file >= len(s.man.Files) || s.man.Files[file].Name != s.files[file].name || s.man.Files[file].Blocks != len(list) {
-		return nil // the manifest is of another checkpoint: scanner.manifest returns that error
+		return nil // the manifest belongs to another checkpoint: scanner.manifest returns that error
 	}
 	e := &s.man.Files[file]
 	r := poolReader{s.pool, s.pathOf(e.Name + cellodir.DataSuffix)}
@@ -235,7 +233,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []cellodir.Entry, n i
 	return compareBytes(r, from, to-from, name, want)
 }
 
-// damaged says that a checkpoint would be described by what is damaged.
+// damaged returns the error of a checkpoint whose description would come from damaged data.
 func damaged(err error) error {
 	return fmt.Errorf("the mesh cannot be described: %w", err)
 }

@@ -14,23 +14,21 @@ import (
 	"blobio/internal/subfile"
 )
 
-// OpenOptions for Open and Restart. nil means the defaults.
+// OpenOptions are options of Open and Restart. nil means the defaults.
 type OpenOptions struct {
-	// AcceptScrambled reads fields whose cells the real program has put in the wrong
-	// places, as they are in the file. Default: ErrScrambled. The fields of Meta are marked, and so is what
-	// is written with that Meta.
+	// AcceptScrambled returns the cells of fields that Enzo-E has scrambled in their file order. Default: ErrScrambled. The fields
+	// of Meta are marked, and copies written with that Meta keep the mark.
 	AcceptScrambled bool
-	// NoVerify reads without comparing with the checksums of the manifest, if there is one, for those
-	// who rescue what is left. Meta().Unverified is set then, and what is written of it is marked.
-	// Default: a group or a dataset that is not what was written is ErrChecksum.
+	// NoVerify skips the comparison with the manifest's checksums, to rescue data from a damaged checkpoint. Meta().Unverified is
+	// then set, and copies are marked. Default: a group or dataset that does not match its checksum is ErrChecksum.
 	NoVerify bool
 
-	FS vfs.FS // default (nil) the operating system's
+	FS vfs.FS // default (nil): the operating system's
 }
 
-// Open opens a checkpoint of the real program, or one or a dump of Write. It reads the
-// lists and the headers of all blocks, no data, in time linear in the number of blocks. If a part
-// cannot be read, Open fails with the first error; Verify finds all errors.
+// Open opens a checkpoint of Enzo-E, or a checkpoint or dump of Write. It reads the lists and the headers of all blocks but no
+// data. Its time is linear in the number of blocks. If a part is unreadable, Open fails with the first error; Verify finds all
+// errors.
 func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) {
 	s := newScanner(dir, o)
 	k, err := s.open(ctx, o)
@@ -82,7 +80,7 @@ func (s *scanner) located(d *Finding) error {
 	return err
 }
 
-// checkpoint makes a Checkpoint of what was scanned.
+// checkpoint makes a Checkpoint from the scan.
 func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.firstError(); err != nil {
 		return nil, err
@@ -99,7 +97,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	case err == nil:
 	case !k.opt.NoVerify:
 		return nil, err
-	default: // what it says of the whole may still be true
+	default: // the manifest's common data may still be true
 		k.man = &manifest{}
 		if s.man != nil {
 			k.man.Dump, k.man.Broken, k.man.Reversed = s.man.Dump, s.man.Broken, s.man.Reversed
@@ -139,8 +137,7 @@ func (s *scanner) loadManifest() {
 	s.manErr = err
 }
 
-// manifest returns the manifest that was loaded, nil if there is none, after it was held against the
-// lists and the files.
+// manifest returns the loaded manifest, or nil if there is none. It checks the manifest against the lists and the files.
 func (s *scanner) manifest() (*manifest, error) {
 	m := s.man
 	if m == nil {
@@ -168,7 +165,7 @@ func (s *scanner) manifest() (*manifest, error) {
 	return m, nil
 }
 
-// arrange checks blocks against their names, finds duplicates, and puts them in order.
+// arrange checks blocks against their names, finds duplicates and sorts the blocks.
 func (s *scanner) arrange(k *Checkpoint) error {
 	m := &k.meta
 	k.tree = amr.NewTree(&m.Geometry)
@@ -194,7 +191,7 @@ func (s *scanner) arrange(k *Checkpoint) error {
 				return s.located(&bad)
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
-				// Its name is right, or the list would not be what was written.
+				// The name is right: a wrong one would not match the list's checksum.
 				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
 				if err != nil {
 					return listed(err)
@@ -227,7 +224,7 @@ func (s *scanner) arrange(k *Checkpoint) error {
 	for i, p := range place {
 		b := &k.recs[p]
 		recs[i], at[i] = *b, k.sums.listAt[p]
-		_ = k.particleCounts(b, np) // that they agree was seen above
+		_ = k.particleCounts(b, np) // checked above
 		info := BlockInfo{Index: b.index, Name: b.name, Level: b.level, File: int(b.file), Order: b.order, Leaf: k.tree.Leaf(b.index)}
 		for c := range k.cols {
 			info.Bytes += k.cols[c].size(np)
@@ -242,7 +239,7 @@ func (s *scanner) arrange(k *Checkpoint) error {
 	return nil
 }
 
-// checkIndex holds the index of a block against its name and level.
+// checkIndex checks the index of a block against its name and level.
 func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
 	var d Finding

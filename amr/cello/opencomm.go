@@ -10,9 +10,8 @@ import (
 	"blobio/internal/amr/cellodir"
 )
 
-// OpenComm is Open by many ranks together: the files are divided among them,
-// file f to rank floor(f*ranks/files), and each rank reads the headers of its own.
-// It is collective. Ranks of one process share the Checkpoint, which each of them closes.
+// OpenComm is Open on many ranks together. The ranks divide the files: rank floor(f*ranks/files) reads the headers of file f.
+// OpenComm is collective. Ranks of one process share the Checkpoint, and each of them closes it.
 func OpenComm(ctx context.Context, c comm.Comm, dir string, o *OpenOptions) (*Checkpoint, error) {
 	s := newScanner(dir, o)
 	k, err := s.openComm(ctx, c, o)
@@ -22,7 +21,7 @@ func OpenComm(ctx context.Context, c comm.Comm, dir string, o *OpenOptions) (*Ch
 	return k, nil
 }
 
-// readerOf is the rank that reads the headers of a file.
+// readerOf returns the rank that reads the headers of a file.
 func readerOf(file, files, ranks int) int {
 	return int(int64(file) * int64(ranks) / int64(files))
 }
@@ -51,7 +50,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	if apart, err = comm.AllreduceOne(ctx, c, apart, comm.Max); err != nil {
 		return nil, err
 	}
-	leader := 0 // one rank of each heap does for all of them what is the same on all
+	leader := 0 // one rank of each heap does the work that is the same for all of its ranks
 	for here[leader] == nil {
 		leader++
 	}
@@ -112,11 +111,11 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 			return nil, err
 		}
 	}
-	// Nobody closes before all have counted themselves in.
+	// No rank may close before all ranks are counted as users.
 	return k, c.Barrier(ctx)
 }
 
-// join takes over what the scanners of the other ranks, all of this heap, have scanned.
+// join merges the scans of the other ranks of this heap.
 func (s *scanner) join(here []any) {
 	for _, x := range here {
 		for i, f := range x.(*scanner).files {
@@ -127,7 +126,7 @@ func (s *scanner) join(here []any) {
 	}
 }
 
-// encode makes bytes of what this rank has scanned.
+// encode encodes this rank's scan.
 func (s *scanner) encode() (b []byte) {
 	num := func(v int64) { b = binary.AppendVarint(b, v) }
 	for i, f := range s.files {
@@ -165,7 +164,7 @@ func oneIf(b bool) int64 {
 	return 0
 }
 
-// decode adds what another rank has scanned; it ran the same program.
+// decode adds the scan of another rank of the same program.
 func (s *scanner) decode(b []byte) {
 	num := func() int64 {
 		v, n := binary.Varint(b)

@@ -7,22 +7,22 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// The mesh in memory: an array of octrees (quadtrees, binary trees) of equal blocks, in the terms of Cello.
+// A mesh in memory is an array of octrees (quadtrees, binary trees) of equal blocks. The types use Cello's terms.
 type (
-	Meta         = amr.Meta         // what all blocks share
+	Meta         = amr.Meta         // common description of all blocks
 	Geometry     = amr.Geometry     // domain, root blocks, size of a block
 	FieldSpec    = amr.FieldSpec    // a field that all blocks have
 	ParticleSpec = amr.ParticleSpec // a type of particles, and its attributes
 	AttrSpec     = amr.AttrSpec     // an attribute of particles
-	Type         = amr.Type         // of the elements of a field
+	Type         = amr.Type         // element type of a field
 
-	Index     = amr.Index     // a block's place in the mesh
+	Index     = amr.Index     // position of a block in the mesh
 	Block     = amr.Block     // a block and its data
 	Field     = amr.Field     // values of a field in one block, x fastest
 	Particles = amr.Particles // the particles of one type in one block
 
 	Tree     = amr.Tree     // the blocks that exist
-	Ordering = amr.Ordering // the order of blocks along which ranks are cut
+	Ordering = amr.Ordering // order of the blocks by which they are divided among ranks
 )
 
 // Types of elements.
@@ -35,18 +35,18 @@ const (
 	Int64   = amr.Int64
 )
 
-// At returns the index of the block of a level at a position, counted in blocks of that level.
+// At returns the index of the block of a level at coord, counted in blocks of that level.
 func At(level int, coord [3]int) Index { return amr.At(level, coord) }
 
-// OrderingByName returns the ordering of a name: morton, hilbert or roots.
+// OrderingByName returns the ordering with a name: morton, hilbert or roots.
 func OrderingByName(name string) (Ordering, error) { return amr.OrderingByName(name) }
 
-// Words of Options.Cut and RestartOptions.Cut, which say how the curve is cut into parts: files, or ranks of a restart.
+// Values of Options.Cut and RestartOptions.Cut. They select how the curve is cut into parts: files, or ranks of a restart.
 const (
-	// cutBlocks, also "", is the rule of the original: part floor(i*parts/blocks) for the block at place i.
+	// cutBlocks, also "", is Enzo-E's rule: block i belongs to part floor(i*parts/blocks).
 	cutBlocks = "blocks"
-	// cutBytes gives parts about equal bytes, cutCost about equal costs
-	// (Block.Cost; blocks of unknown cost count as the mean).
+	// cutBytes gives parts of about equal bytes, and cutCost of about equal costs. The cost is Block.Cost; blocks of unknown cost
+	// count as the mean.
 	cutBytes = "bytes"
 	cutCost  = "cost"
 )
@@ -59,7 +59,7 @@ func checkCut(how string) error {
 	return fault.Usage("cut %q, want blocks, bytes or cost", how)
 }
 
-// startsOf cuts n blocks into parts, by weights that it returns, too: the first block of each, and n.
+// startsOf cuts n blocks into parts. It returns the first block of each part, then n, and the weights used.
 func startsOf(how string, n, parts int, weight func(i int) (bytes, cost float64)) (starts []int, w []float64) {
 	w = make([]float64, n)
 	for i := range w {
@@ -81,7 +81,7 @@ func startsOf(how string, n, parts int, weight func(i int) (bytes, cost float64)
 	return sfc.ByWeight(w, parts), w
 }
 
-// knownCosts gives blocks of unknown cost (0) the mean of the others.
+// knownCosts sets unknown costs (0) to the mean of the others.
 func knownCosts(w []float64) {
 	sum, known := 0.0, 0
 	for _, c := range w {
@@ -108,41 +108,40 @@ const (
 	maxFiles      = 1 << 20
 )
 
-// Options of Write. nil means the defaults.
+// Options are the options of Write. nil means the defaults.
 type Options struct {
-	// Files is the number of HDF5 files, 1 to 2^20; 0 (default): one per node. There may be more
-	// than blocks: the rest are valid files without blocks, which the real program
-	// reads (writing them, it hangs).
+	// Files is the number of HDF5 files, 1 to 2^20; 0 (default): one per node. If there are more files than blocks, the rest are
+	// valid files without blocks. Enzo-E reads such files (but hangs when it writes them).
 	Files    int
 	Ordering amr.Ordering // default amr.Morton
-	// Cut says how the blocks are divided among the files: "blocks" (default, also "") as the original does, in equal numbers;
-	// "bytes" and "cost" in parts of about equal bytes or costs (Block.Cost; blocks of unknown cost count as the mean).
+	// Cut selects how the blocks are divided among the files. "blocks" (default, also "") gives equal numbers, like Enzo-E. "bytes"
+	// and "cost" give parts of about equal bytes or costs (Block.Cost; blocks of unknown cost count as the mean).
 	Cut string
-	// Ghosts: fields are written with their ghost zones; all blocks must have them then. Default: without.
+	// Ghosts: write fields with their ghost zones; all blocks must have them. Default: without.
 	Ghosts bool
-	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64, as in the
-	// program that is to read the file. 0 (default): the type of the first field of a floating-point type.
+	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64. It must match the program that will read the file. 0
+	// (default): the type of the first floating-point field.
 	EnzoFloat amr.Type
 
-	// ForEnzoE gives the datasets of fields their dimensions in reverse, x first, since the real program reads them so when it
-	// restarts: then it can restart from blocks of any shape. The bytes of the data are the same. Programs that look at the
-	// files themselves see the axes in that order; this package knows it from the manifest. It excludes dumps.
+	// ForEnzoE writes the dimensions of field datasets in reverse, x first, as Enzo-E reads them on restart. Enzo-E can then restart
+	// from blocks of any shape. The data bytes are the same. Other programs see the axes in reverse; this package knows the order
+	// from the manifest. ForEnzoE excludes dumps.
 	ForEnzoE bool
 
-	// Any of the following makes it a data dump, which cannot be restarted from: only
-	// these fields (nil: all), these levels, lowest and highest, leaves.
+	// Any of the following fields makes a data dump, which does not allow a restart. They select fields (nil: all), the lowest and
+	// highest level, and leaves.
 	Fields     []string
 	Levels     *[2]int
 	LeavesOnly bool
 
-	// Memory is what a writer uses for blocks that come from other processes, and for
-	// conversion, in bytes: 64 KiB to 1 GiB, default (0) 16 MiB. A single block may exceed it.
+	// Memory is the memory in bytes that a writer uses for blocks from other processes and for conversion: 64 KiB to 1 GiB, default
+	// (0) 16 MiB. A single block may exceed it.
 	Memory int64
-	// NoSync syncs nothing: the checkpoint survives a crash of the program, not of the machine. Default: files,
-	// directories and names are synced, in the order that makes it survive a power loss.
+	// NoSync skips all syncs: the checkpoint survives a crash of the program but not of the machine. Default: files, directories and
+	// names are synced in an order that survives a power loss.
 	NoSync bool
 
-	FS vfs.FS // default (nil) the operating system's
+	FS vfs.FS // default (nil): the operating system's
 }
 
 // dump reports whether the options ask for a dump.
@@ -167,8 +166,7 @@ func (o *Options) validate() error {
 	return checkCut(o.Cut)
 }
 
-// withDefaults returns a copy whose zero values are filled in, but for Files
-// and EnzoFloat.
+// withDefaults returns a copy with defaults in place of zero values, except for Files and EnzoFloat.
 func (o *Options) withDefaults() (Options, error) {
 	var d Options
 	if o != nil {

@@ -10,24 +10,23 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// plan says which blocks are written, in which order, whose they are, and
-// into which file each goes. It follows from the reports of all ranks: one rank
-// of each heap makes it. It is read-only.
+// plan lists the blocks to write in order, with their owners and files. One rank of each heap makes it from the reports of all
+// ranks. It is read-only.
 type plan struct {
 	blocks []planBlock
-	np     []int64 // particles of each type of each block
+	np     []int64 // by block: number of particles of each type
 	sigs   []string
-	starts []int64 // first block of each file, and the number of blocks
+	starts []int64 // first block of each file, then the number of blocks
 
-	tree *amr.Tree // of all blocks, also of those not written
+	tree *amr.Tree // all blocks, including blocks not written
 }
 
-// planBlock is a block of the plan, at its place.
+// planBlock is a block of the plan.
 type planBlock struct {
 	index        amr.Index
-	owner, local int32 // rank, and number among the rank's blocks
-	sig          int32 // in sigs
-	bytes        int64 // of data, as in the file
+	owner, local int32 // rank, and index among the rank's blocks
+	sig          int32 // index in sigs
+	bytes        int64 // size of its data in the file
 	cost         float64
 }
 
@@ -40,7 +39,7 @@ type report struct {
 	sig   string
 }
 
-// reportBytes is the least that a report takes.
+// reportBytes is the minimum size of a report.
 const reportBytes = 12 + 8 + 8 + 4
 
 func (r *report) encode(b []byte) []byte {
@@ -57,7 +56,7 @@ func (r *report) encode(b []byte) []byte {
 	return append(b, r.sig...)
 }
 
-// decode reads a report of a rank of the same program.
+// decode decodes a report from a rank of the same program.
 func (r *report) decode(b []byte) []byte {
 	le := binary.LittleEndian
 	for i := range r.index {
@@ -75,7 +74,7 @@ func (r *report) decode(b []byte) []byte {
 	return b[4+n:]
 }
 
-// makePlan puts the blocks of all ranks in order and cuts them into files.
+// makePlan sorts the blocks of all ranks and cuts them into files.
 func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, error) {
 	p := &plan{tree: amr.NewTree(&m.Geometry)}
 	type origin struct {
@@ -112,7 +111,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	if len(order) != p.tree.Len() {
 		return nil, fault.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
 	}
-	p.tree.Sorted() // so that what follows only reads
+	p.tree.Sorted() // so that later calls only read
 	if !o.dump() {
 		if err := complete(p.tree); err != nil {
 			return nil, err
@@ -142,8 +141,8 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	return p, nil
 }
 
-// distinct finds blocks of equal names: where the number of root blocks is no
-// power of two, several blocks of a level below 0 have the same.
+// distinct returns an error for blocks with equal names. If the number of root blocks is no power of two, several blocks of a
+// level below 0 have the same name.
 func (p *plan) distinct(m *amr.Meta) error {
 	if m.MinLevel == 0 {
 		return nil
@@ -164,7 +163,7 @@ func (p *plan) distinct(m *amr.Meta) error {
 	return nil
 }
 
-// cut makes starts.
+// cut sets starts.
 func (p *plan) cut(how string, files int) {
 	starts, _ := startsOf(how, len(p.blocks), files, func(i int) (bytes, cost float64) { return float64(p.blocks[i].bytes), p.blocks[i].cost })
 	for _, s := range starts {
@@ -172,8 +171,7 @@ func (p *plan) cut(how string, files int) {
 	}
 }
 
-// complete checks what a restart needs: root blocks, parents, and all children
-// of a block or none.
+// complete checks the requirements of a restart: all root blocks and parents exist, and a block has all children or none.
 func complete(t *amr.Tree) error {
 	levels, first := t.Missing()
 	if len(levels) == 0 {
@@ -186,15 +184,14 @@ func complete(t *amr.Tree) error {
 	return fmt.Errorf("%d blocks are missing, such as %s of level %d: %w", n, t.Name(first), first.Level(), ErrMissing)
 }
 
-// Source gives the blocks of a rank to WriteFrom. In processes of several
-// ranks its methods are called from several goroutines at once.
+// Source gives the blocks of a rank to WriteFrom. In processes with several ranks, several goroutines call its methods at once.
 type Source interface {
-	// Len is the number of blocks of this rank.
+	// Len returns the number of blocks of this rank.
 	Len() int
 	// Head returns block i without its data: Index, Cost, Attrs, and N of each of its Particles.
 	Head(ctx context.Context, i int) (*amr.Block, error)
-	// Block returns block i. It is called once for each block that is written. The
-	// result must not change until Write returns.
+	// Block returns block i. WriteFrom calls it once for each block that it writes. The result must not change until WriteFrom
+	// returns.
 	Block(ctx context.Context, i int) (*amr.Block, error)
 }
 

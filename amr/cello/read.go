@@ -11,16 +11,14 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Block reads block i of Blocks with all its data, and compares them with the manifest, see
-// OpenOptions.NoVerify: ErrChecksum names file, block, dataset and both sums. Attributes that do not
-// follow from the rest are kept in Attrs: what is junk in files of the real program (bounds on
-// axes beyond the rank), and any that are not of the format.
+// Block reads block i of Blocks with all its data and verifies them against the manifest, see OpenOptions.NoVerify. ErrChecksum
+// names file, block, dataset and both sums. Attrs keeps attributes that do not follow from the rest: attributes outside the
+// format, and junk in files of Enzo-E (bounds on axes beyond the rank).
 func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {
 	return k.block(ctx, nil, 0, i)
 }
 
-// block is Block; groups are read through a window, if there is one, from which ahead more
-// blocks will be read.
+// block is Block, but reads groups through a window, if there is one. The caller will read ahead more blocks through the window.
 func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr.Block, error) {
 	b, err := k.head(ctx, win, ahead, i)
 	if err != nil {
@@ -36,8 +34,7 @@ func (k *Checkpoint) checkBlock(i int) error {
 	return nil
 }
 
-// Head reads block i without its data: fields are left out, particles have
-// their number only.
+// Head reads block i without its data. It omits fields, and particles have only their number.
 func (k *Checkpoint) Head(ctx context.Context, i int) (*amr.Block, error) {
 	return k.head(ctx, nil, 0, i)
 }
@@ -68,7 +65,7 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	if ok {
 		r := stampAttrs(k.template, stamp)
 		k.attrs(b, &r, i)
-		if shared { // its bytes will be others
+		if shared { // the memory will be reused
 			b.Adapt = bytes.Clone(b.Adapt)
 		}
 	} else {
@@ -97,8 +94,8 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	return b, nil
 }
 
-// attrs takes the attributes of a block from raw values, which it keeps; nil stands for one that is not there, or
-// has another shape than the format gives it.
+// attrs sets the attributes of a block from raw values, which it keeps. nil stands for an attribute that is missing or has a
+// wrong shape.
 func (k *Checkpoint) attrs(b *amr.Block, r *rawAttrs, i int) {
 	if r[attrCycle] != nil {
 		b.Cycle = int32(r.ints(attrCycle)[0])
@@ -145,7 +142,7 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 			}
 			continue
 		}
-		if std && (n == attrCycle || n == attrTime || n == attrDt) { // a scalar, say
+		if std && (n == attrCycle || n == attrTime || n == attrDt) { // for example a scalar
 			v, err := a.Float64s()
 			if err != nil || len(v) == 0 {
 				return fault.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+a.Name, ErrCorrupt, "of type %v, %d elements", a.Type, a.Elems())
@@ -157,7 +154,7 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 		if std && ownAttrs[a.Name] {
 			continue
 		}
-		if v, err := a.Value(); err == nil && !a.Null { // else of a type that nothing here can write either
+		if v, err := a.Value(); err == nil && !a.Null { // other types cannot be written here either
 			keep(b, a.Name, v)
 		}
 	}
@@ -166,7 +163,7 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 	return nil
 }
 
-// Share returns the Source of a rank's part of the blocks, a run of the curve, for WriteFrom.
+// Share returns the Source of a rank's share of the blocks, a run of the curve, for WriteFrom.
 func (k *Checkpoint) Share(rank, ranks int) Source {
 	n := int64(len(k.blocks))
 	from := cellodir.FileStart(rank, ranks, n)

@@ -12,31 +12,30 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// RestartOptions of Restart. nil means the defaults.
+// RestartOptions are the options of Restart. nil means the defaults.
 type RestartOptions struct {
-	// Cut says which run of the curve each rank gets, with the words of Options.Cut; the default is the rule of the original.
+	// Cut selects the run of the curve that each rank gets, with the values of Options.Cut. The default is Enzo-E's rule.
 	Cut string
-	// Owner places blocks in another way: it returns the rank of each of Checkpoint.Blocks, and
-	// gives the same answer on all ranks.
+	// Owner distributes blocks in another way. It returns the rank of each of Checkpoint.Blocks and must give the same result on all
+	// ranks.
 	Owner func(k *Checkpoint, ranks int) ([]int, error)
 	OpenOptions
 }
 
-// Restorer is the application's side of a restart, one per rank. An error of
-// any rank ends the restart on all ranks.
+// Restorer is the application's side of a restart, one per rank. An error on any rank ends the restart on all ranks.
 type Restorer interface {
-	// Create makes the blocks of a level that this rank owns (none on some ranks). Level 0
-	// stands for all levels from the coarsest to 0. The parents of blocks of a
-	// level above 0 exist, on whatever rank: creating a child is what makes its parent no leaf.
+	// Create makes the blocks of a level that this rank owns (none on some ranks). Level 0 stands for all levels from the coarsest
+	// to 0. For a level above 0 the parents exist, on any rank. The creation of a child turns its parent into a non-leaf.
 	Create(ctx context.Context, level int, b []BlockInfo) error
-	// Data takes the data of a block that was created.
+	// Data receives the data of a created block.
 	Data(ctx context.Context, b *amr.Block) error
-	// LevelDone ends a level: on all ranks together, created blocks were created and ready blocks
-	// have their data; both numbers agree with the block lists.
+	// LevelDone ends a level. Over all ranks, created blocks were created and ready blocks have their data. Both numbers match the
+	// block lists.
 	LevelDone(ctx context.Context, level, created, ready int) error
 }
 
-// Plan places the blocks on ranks, by a word of Options.Cut: the rank of each of Blocks, and how even it is.
+// Plan distributes the blocks to ranks by a value of Options.Cut. It returns the rank of each of Blocks, and the quality of the
+// distribution.
 func (k *Checkpoint) Plan(ranks int, how string) ([]int, sfc.Quality) {
 	ranks = max(ranks, 1)
 	owner, w := ownersOf(k.blocks, ranks, how)
@@ -47,27 +46,27 @@ func (k *Checkpoint) Plan(ranks int, how string) ([]int, sfc.Quality) {
 	return owner, amr.Quality(k.tree, order, owner, ranks, w)
 }
 
-// ownersOf returns the rank of each block, and the weights of blocks for the cut.
+// ownersOf returns the rank of each block, and the block weights of the cut.
 func ownersOf(blocks []BlockInfo, ranks int, how string) (owner []int, w []float64) {
 	starts, w := startsOf(how, len(blocks), ranks, func(i int) (bytes, cost float64) { return float64(blocks[i].Bytes), blocks[i].Cost })
 	return sfc.Owners(starts), w
 }
 
-// Restart reads a checkpoint into an application on any number of ranks, in the phases of the
-// original:
+// Restart reads a checkpoint into an application on any number of ranks, in the same phases as
+// Enzo-E:
 //
-//	startup   the files are divided among the ranks, which read lists and headers
+//	startup   the ranks divide the files and read lists and headers
 //	level 0   the blocks up to level 0 are created, then get their data
 //	level k   the blocks of level k are created, then get their data; k = 1, 2, ...
 //	cleanup   files are closed
 //
-// At the end of each half of a phase the ranks that read a file count the answers for its
-// blocks, and rank 0 the files, as the original does: a wrong count is ErrProtocol. Each
-// rank reads the data of its own blocks, one block at a time. It is collective.
+// As in Enzo-E, at the end of each half of a phase the reader of a file counts the answers for
+// its blocks, and rank 0 counts the files. A wrong count is ErrProtocol. Each rank reads the
+// data of its own blocks, one block at a time. Restart is collective.
 //
-// Missing blocks, on which a restart of the original hangs, crashes or goes wrong, are an error
-// before anything is created: the tree must be whole. A dump is ErrDump. Data that are not those
-// of the manifest, if there is one, are ErrChecksum, see OpenOptions.NoVerify; no Restorer gets them.
+// If blocks are missing, Restart fails before it creates a block, because the tree must be whole.
+// (Enzo-E hangs, crashes or runs wrong in this case.) A dump is ErrDump. Data that do not match
+// the manifest are ErrChecksum, and no Restorer gets them; see OpenOptions.NoVerify.
 func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *RestartOptions) (err error) {
 	if o == nil {
 		o = &RestartOptions{}
@@ -116,8 +115,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 	return c.Barrier(ctx)
 }
 
-// restartable says what keeps a checkpoint from being restarted from. Ranks that share it
-// find out once.
+// restartable returns the error that prevents a restart from a checkpoint. Ranks that share the checkpoint compute it once.
 func (k *Checkpoint) restartable() error {
 	k.once.Do(func() { k.whole = findRestartable(k) })
 	return k.whole
@@ -144,8 +142,8 @@ type restart struct {
 	k     *Checkpoint
 	r     Restorer
 	owner []int
-	mine  [][]int   // places of this rank's blocks, by level (0: all up to 0)
-	files [][]int64 // by level and file: blocks by the lists
+	mine  [][]int   // indexes of this rank's blocks, by level (0: all up to 0)
+	files [][]int64 // number of listed blocks, by level and file
 }
 
 func (s *restart) sort() {
@@ -165,7 +163,7 @@ func (s *restart) sort() {
 	}
 }
 
-// level creates the blocks of a level, and gives them their data.
+// level creates the blocks of a level and reads their data.
 func (s *restart) level(ctx context.Context, level int) error {
 	mine := s.mine[level]
 	infos := make([]BlockInfo, len(mine))
@@ -183,9 +181,9 @@ func (s *restart) level(ctx context.Context, level int) error {
 	}
 	ready := make([]int64, len(s.k.files))
 	var win *window
-	at := -1 // its file
+	at := -1 // file of the window
 	for n, p := range mine {
-		ahead := 0 // the blocks of a rank are a run of the curve, and so they are in a file
+		ahead := 0 // the blocks of a rank are a run of the curve, and so a run of a file
 		for n+ahead+1 < len(mine) && ahead < 8 && mine[n+ahead+1] == p+ahead+1 && s.k.blocks[p+ahead+1].File == s.k.blocks[p].File {
 			ahead++
 		}
@@ -208,9 +206,8 @@ func (s *restart) level(ctx context.Context, level int) error {
 	return comm.Agree(ctx, s.c, s.r.LevelDone(ctx, level, n, m))
 }
 
-// acknowledge sends the number of blocks that are done, by file, to the
-// readers of the files. Each reader counts up to what its lists say, then all count the
-// readers' files: the original's sync_blocks_ and sync_restart_created_ or sync_restart_next_.
+// acknowledge sends the number of completed blocks, by file, to the readers of the files. Each reader counts up to the number in
+// its lists, then all count the readers' files. These are Enzo-E's sync_blocks_ and sync_restart_created_ or sync_restart_next_.
 func (s *restart) acknowledge(ctx context.Context, phase string, level int, done []int64, err error) (int, error) {
 	if err = comm.Agree(ctx, s.c, err); err != nil {
 		return 0, err
@@ -254,7 +251,7 @@ func (s *restart) acknowledge(ctx context.Context, phase string, level int, done
 	return int(total), err
 }
 
-// count adds up what the ranks have finished, and compares.
+// count sums the ranks' completed items and compares the sum.
 func (s *restart) count(ctx context.Context, phase string, have, want int64, err error) error {
 	sum, cerr := comm.AllreduceOne(ctx, s.c, have, comm.Sum)
 	if cerr != nil {

@@ -18,19 +18,19 @@ import (
 	"blobio/internal/subfile"
 )
 
-// scanned is what the headers of a block say.
+// scanned holds the headers of a block.
 type scanned struct {
 	name  string
 	level int
 	file  int32
-	addr  int64 // of the object header of its group
+	addr  int64 // address of its group's object header
 	index amr.Index
-	order int64 // attributes index_order, count_order; -1: absent
+	order int64 // attributes index_order and count_order; -1: absent
 	count int64
 	data  []extent // by column of the schema
 	known bool     // index was read
-	span  int64    // bytes of the group, if there is a manifest
-	// damaged: the group is not what was written, and cannot be read. The index follows from the name.
+	span  int64    // size of the group, if there is a manifest
+	// damaged: the group does not match its checksum and is unreadable. The index comes from the name.
 	damaged bool
 }
 
@@ -38,7 +38,7 @@ type scanned struct {
 type extent struct {
 	off   int64 // file offset of contiguous data; -1: other storage
 	elems int64
-	addr  int64 // of the object header
+	addr  int64 // address of the object header
 }
 
 // scannedFile is one HDF5 file with its list.
@@ -49,7 +49,7 @@ type scannedFile struct {
 	blocks  []scanned
 	root    rootValues
 	listSum uint32 // CRC-32 of the list
-	other   bool   // of another rank: neither list nor headers were read
+	other   bool   // belongs to another rank: neither list nor headers were read
 	finds   []Finding
 }
 
@@ -62,8 +62,8 @@ type rootValues struct {
 	ok                    bool
 }
 
-// scanner reads lists and headers of a directory. Open and Verify share it:
-// with deep, every attribute is looked at and nothing stops it.
+// scanner reads lists and headers of a directory for Open and Verify. With deep it examines every attribute and does not stop at
+// errors.
 type scanner struct {
 	directory
 	deep   bool
@@ -72,10 +72,10 @@ type scanner struct {
 	listB  []byte    // check.file_list
 	man    *manifest // nil: there is none, or see manErr
 	manErr error
-	unsure error // why the block of schema.first cannot be trusted
+	unsure error // reason to distrust the block of schema.first
 }
 
-// directory is a checkpoint directory whose files are read.
+// directory is a checkpoint directory with its open files.
 type directory struct {
 	dir  string
 	fs   vfs.FS
@@ -94,7 +94,7 @@ func (f *scannedFile) bad() bool {
 	return slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Severity >= Error })
 }
 
-// pathOf is the path of a file of the directory.
+// pathOf returns the path of a file in the directory.
 func (d *directory) pathOf(name string) string { return filepath.Join(d.dir, name) }
 
 // poolReader reads a file through the pool.
@@ -112,7 +112,7 @@ func (r poolReader) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// openH5 opens a file of the directory; shown is its name in errors.
+// openH5 opens a file of the directory. shown is its name in errors.
 func (d *directory) openH5(name, shown string) (*h5.File, int64, error) {
 	path := d.pathOf(name + cellodir.DataSuffix)
 	f, err := d.pool.Get(path, false)
@@ -166,7 +166,7 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 	})
 }
 
-// blockList reads a block list, and sums it up.
+// blockList reads a block list and computes its checksum.
 func (d *directory) blockList(name string) ([]cellodir.Entry, uint32, error) {
 	path := d.pathOf(name + cellodir.ListSuffix)
 	b, err := vfs.ReadFile(d.fs, path, cellodir.MaxBlockList)
@@ -177,7 +177,7 @@ func (d *directory) blockList(name string) ([]cellodir.Entry, uint32, error) {
 	return l, checksum(b), err
 }
 
-// missing gives an absent file the class ErrMissing too.
+// missing adds the class ErrMissing to the error of an absent file.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(ErrMissing, err)
@@ -185,7 +185,7 @@ func missing(err error) error {
 	return err
 }
 
-// openedFile is a file whose blocks are scanned.
+// openedFile is a file whose blocks are being scanned.
 type openedFile struct {
 	scannedFile
 	win   *window
@@ -211,7 +211,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	if err != nil {
 		return err
 	}
-	if s.schema.cols == nil { // OpenComm has looked for it
+	if s.schema.cols == nil { // OpenComm has already tried
 		if err := s.findSchema(); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	return err
 }
 
-// groups opens a file, reads the attributes of "/" and the names in it.
+// groups opens a file and reads the attributes of "/" and the names in it.
 func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 	h, size, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
 	f.size = size
@@ -298,7 +298,7 @@ func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	}
 }
 
-// some lists at most a few names.
+// some joins at most a few names.
 func some(l []string) string {
 	if len(l) > 8 {
 		return strings.Join(l[:8], ", ") + ", ..."
@@ -357,7 +357,7 @@ func (f *scannedFile) rootAttrs(root *h5.Group) {
 	}
 }
 
-// each calls work for 0 to n-1 on a few goroutines, and waits.
+// each calls work for 0 to n-1 on a few goroutines and waits.
 func each(ctx context.Context, n int, work func(i int)) error {
 	_ = par.Each(ctx, par.Workers(0), n, func(_ context.Context, i int) error {
 		work(i)

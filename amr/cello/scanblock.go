@@ -42,7 +42,7 @@ func float64sOf(a *h5.Attr) []float64 {
 	return v
 }
 
-// openBlock opens the group of a block, and finds its standard attributes.
+// openBlock opens the group of a block and finds its standard attributes.
 func openBlock(h *h5.File, addr int64, name string) (o *h5.Object, at [numBlockAttrs]*h5.Attr, err error) {
 	if o, err = h.Open(addr, "/"+name); err == nil {
 		at, err = blockAttrsOf(o)
@@ -50,7 +50,7 @@ func openBlock(h *h5.File, addr int64, name string) (o *h5.Object, at [numBlockA
 	return o, at, err
 }
 
-// blockAttrsOf finds the standard attributes of a group in one walk.
+// blockAttrsOf finds the standard attributes of a group in one pass.
 func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 	for a, err := range o.Attrs() {
 		if err != nil {
@@ -63,7 +63,7 @@ func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 	return at, nil
 }
 
-// block reads the headers of the block e of a file; the scan asks for the headers of ahead more blocks.
+// block reads the headers of block e of a file. The scan will read ahead more blocks.
 func (s *scanner) block(f *openedFile, ahead int, e cellodir.Entry, b *scanned) {
 	b.name, b.level, b.order, b.count, b.addr = e.Name, e.Level, -1, -1, -1
 	l, ok := f.links[e.Name]
@@ -90,7 +90,7 @@ func (s *scanner) block(f *openedFile, ahead int, e cellodir.Entry, b *scanned) 
 	for _, k := range [...]int{attrIndex, attrIndexOrder, attrCountOrder} {
 		d := blockAttrs[k]
 		if at[k] == nil {
-			if k == attrIndex && !s.deep { // a deep scan has the finding, and goes on
+			if k == attrIndex && !s.deep { // a deep scan records the finding and continues
 				f.find(Error, spot{block: e.Name, field: d.name}, ErrMissing, aborts, "attribute is missing")
 				return
 			}
@@ -115,7 +115,7 @@ func (s *scanner) block(f *openedFile, ahead int, e cellodir.Entry, b *scanned) 
 	s.datasets(&f.scannedFile, o, b)
 }
 
-// datasets finds the extents of a block's datasets, and holds them against the schema.
+// datasets finds the extents of a block's datasets and checks them against the schema.
 func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 	g, err := o.Group()
 	if err != nil {

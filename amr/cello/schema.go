@@ -13,15 +13,15 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// schemaCol is a dataset that blocks have.
+// schemaCol is a dataset of every block.
 type schemaCol struct {
 	name  string
 	typ   h5.Type
-	dims  []int64 // of the block that the schema is from
+	dims  []int64 // shape in the block that gave the schema
 	field bool
 }
 
-// firstBlock is the block that the schema and the geometry are taken from.
+// firstBlock is the block that gives the schema and the geometry.
 type firstBlock struct {
 	name           string
 	index          amr.Index
@@ -32,19 +32,18 @@ type firstBlock struct {
 	adapt          *adaptBuffer
 }
 
-// schema is the datasets that all blocks have, as one block shows them.
+// schema is the list of datasets common to all blocks, taken from one block.
 type schema struct {
 	cols     []schemaCol
-	byName   map[string]int // place in cols
-	first    *firstBlock    // the block that was read
-	template *h5.Template   // of groups as this module writes them; nil: none can be
-	root     rootValues     // of the file of that block
+	byName   map[string]int // index in cols
+	first    *firstBlock    // the block that gave the schema
+	template *h5.Template   // template of groups written by this module; nil: there can be none
+	root     rootValues     // root attributes of that block's file
 }
 
-// findSchema takes datasets and geometry from the first block that can be
-// read, and matches the manifest; if none does, from one that does not, and says so in unsure. It is the
-// same one on all ranks that scan the directory together. Errors are errors of I/O;
-// the scan of a file finds what is wrong with it.
+// findSchema takes datasets and geometry from the first readable block that matches the manifest. If no block matches, it takes
+// one that does not and sets unsure. All ranks that scan the directory together find the same block. It returns only I/O errors;
+// the scan of a file finds the file's faults.
 func (s *scanner) findSchema() error {
 	for _, sure := range [...]bool{true, false} {
 		for i, f := range s.files {
@@ -57,7 +56,7 @@ func (s *scanner) findSchema() error {
 	return nil
 }
 
-// ofFormat reports whether an error is about what is in a file, not about reading it.
+// ofFormat reports whether an error is about the content of a file, not about reading it.
 func ofFormat(err error) bool {
 	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, fault.ErrUnsupported, fault.ErrRange, fs.ErrNotExist} {
 		if errors.Is(err, c) {
@@ -69,7 +68,7 @@ func ofFormat(err error) bool {
 
 func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err error) {
 	list := f.list
-	if f.other { // of another rank
+	if f.other { // belongs to another rank
 		if list, _, err = s.blockList(f.name); err != nil {
 			return false, err
 		}
@@ -91,7 +90,7 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 			return false, err
 		}
 	}
-	// One from level 0 on is preferred: its bounds tell how many root blocks there are.
+	// Prefer a block from level 0 on, because its bounds give the number of root blocks.
 	for _, negative := range [...]bool{false, true} {
 		for n, e := range list {
 			if (e.Level < 0) != negative {
@@ -189,7 +188,7 @@ func (s *schema) take(o *h5.Object, name string) error {
 			b.adapt, _ = decodeAdapt(raw)
 		}
 	}
-	slices.SortFunc(l, func(a, b at) int { // in the order in which they were made
+	slices.SortFunc(l, func(a, b at) int { // in order of creation
 		if a.addr < b.addr {
 			return -1
 		}

@@ -32,13 +32,13 @@ func (v *verifier) heads(ctx context.Context) {
 	}
 }
 
-// groups says which groups of a file are not what was written.
+// groups finds the groups of a file that do not match their checksums.
 func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
 	f, e := v.s.files[i], &v.k.man.Files[i]
 	for n := range min(len(e.Groups), len(f.blocks)) {
 		b := &f.blocks[n]
 		if b.addr < 0 || b.span <= 0 || b.addr > e.Meta-b.span || ctx.Err() != nil {
-			continue // its place is not known
+			continue // its offset is unknown
 		}
 		got, err := sumOf(poolReader{v.k.pool, v.k.path(i)}, b.addr, b.span, nil)
 		if err == nil && got != e.Groups[n] {
@@ -47,7 +47,7 @@ func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
 	}
 }
 
-// bytes is what heads and data read.
+// bytes returns the number of bytes that heads and data read.
 func (v *verifier) bytes() (n int64) {
 	for i, f := range v.s.files {
 		if v.k.man != nil {
@@ -65,7 +65,7 @@ func (v *verifier) bytes() (n int64) {
 	return n
 }
 
-// sum is the CRC-32 of bytes of a file.
+// sum returns the CRC-32 of bytes of a file.
 func (v *verifier) sum(ctx context.Context, file int, off, n int64, look func(p []byte)) (uint32, error) {
 	return sumOf(poolReader{v.k.pool, v.k.path(file)}, off, n, func(p []byte) error {
 		if look != nil {
@@ -78,7 +78,7 @@ func (v *verifier) sum(ctx context.Context, file int, off, n int64, look func(p 
 	})
 }
 
-// sumOf is the CRC-32 of bytes of a file; each, if it is given, sees them, and may end it.
+// sumOf returns the CRC-32 of bytes of a file. each, if not nil, receives the bytes and may stop the reading.
 func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error) {
 	buf := make([]byte, min(n, 1<<20))
 	c := uint32(0)
@@ -101,8 +101,8 @@ func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error
 	return c, nil
 }
 
-// sumColumns is the place in the schema of each dataset of the manifest; nil, with a
-// finding, if they do not fit each other.
+// sumColumns returns the index in the schema of each dataset of the manifest. If they do not match, it reports a finding and
+// returns nil.
 func (v *verifier) sumColumns() []int {
 	m := v.k.man
 	cols := make([]int, len(m.Datasets))
@@ -121,7 +121,7 @@ func (v *verifier) sumColumns() []int {
 	return cols
 }
 
-// data reads all datasets, looks at their values, and compares their checksums if there are any.
+// data reads all datasets, examines their values, and compares their checksums if there are any.
 func (v *verifier) data(ctx context.Context) {
 	var cols []int
 	if v.k.man != nil {
@@ -129,7 +129,7 @@ func (v *verifier) data(ctx context.Context) {
 			return
 		}
 	}
-	at := make([]int, len(v.s.schema.cols)) // of each in the manifest
+	at := make([]int, len(v.s.schema.cols)) // by dataset of the manifest
 	for i, c := range cols {
 		at[c] = i
 	}
@@ -144,7 +144,7 @@ func (v *verifier) data(ctx context.Context) {
 				s := v.k.colAt[c]
 				x := b.data[s]
 				if x.elems < 0 || x.elems > 0 && x.off < 0 {
-					continue // found before; or repacked in another layout, as the metadata show
+					continue // found before, or repacked in another layout, as the metadata show
 				}
 				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema.cols[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {
@@ -159,7 +159,8 @@ func (v *verifier) data(ctx context.Context) {
 	})
 }
 
-// looker shows a survey the pieces of a dataset of a leaf, one after the other; nil: there is nothing to be seen.
+// looker returns a function that passes the pieces of a leaf's dataset to a survey in order, or nil if there is nothing to
+// examine.
 func (v *verifier) looker(survey *survey, b *scanned, c int) func(p []byte) {
 	col := &v.k.cols[c]
 	if !b.known || !v.k.tree.Has(b.index) || !v.k.tree.Leaf(b.index) || b.level < 0 || !col.typ.Float() {

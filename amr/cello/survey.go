@@ -9,10 +9,9 @@ import (
 	"blobio/internal/amr"
 )
 
-// A survey counts values that a run does not leave behind: what is no number, negative densities
-// and energies, particles far from their block, and numbers of one block that differ from all others. It is
-// all that can be said of files without checksums. It holds a few counters, however many blocks it is shown, and
-// is for one goroutine.
+// A survey counts implausible values. These are NaN and infinite values, negative densities and energies, particles far from
+// their block, and numbers of one block that differ from all others. No more can be checked in files without checksums. A survey
+// holds a few counters for any number of blocks. Only one goroutine at a time may use it.
 type survey struct {
 	m      *amr.Meta
 	fields []fieldSurvey
@@ -25,7 +24,7 @@ type fieldSurvey struct {
 	nan, inf, negative count
 }
 
-// count is how many values of a kind there are, and where the first one is.
+// count is the number of values of a kind and the position of the first one.
 type count struct {
 	n     int64
 	first amr.Index
@@ -45,7 +44,7 @@ func (c *count) merge(o *count) {
 	c.n += o.n
 }
 
-// spread is the different values of a number of blocks, as long as there are few.
+// spread holds the different values of a number in several blocks while they are few.
 type spread struct {
 	name   string
 	values []spreadValue
@@ -58,8 +57,7 @@ type spreadValue struct {
 	first amr.Index
 }
 
-// maxSpread is how many different values of a number are counted apart: of a number that has more, each
-// block has its own.
+// maxSpread is the maximum number of different values counted separately. A number with more values differs from block to block.
 const maxSpread = 16
 
 // newSurvey returns a survey of blocks of m.
@@ -67,7 +65,7 @@ func newSurvey(m *amr.Meta) *survey {
 	return &survey{m: m, fields: make([]fieldSurvey, len(m.Fields)), far: make([]count, len(m.Particles))}
 }
 
-// signed says that a field may be negative: all but densities and energies.
+// signed reports whether a field may be negative: all fields but densities and energies.
 func signed(name string) bool {
 	switch name {
 	case "density", "internal_energy", "total_energy":
@@ -76,8 +74,7 @@ func signed(name string) bool {
 	return !strings.HasSuffix(name, "_density")
 }
 
-// field looks at elements of field f of a leaf, from number first on, in the byte order of the
-// host. Those in ghost zones are passed over.
+// field examines elements of field f of a leaf from number first on, in the byte order of the host. It skips ghost zones.
 func (s *survey) field(x amr.Index, f int, ghosts bool, first int64, data []byte) {
 	spec := &s.m.Fields[f]
 	size := int64(spec.Type.Size())
@@ -121,7 +118,7 @@ func (s *survey) field(x amr.Index, f int, ghosts bool, first int64, data []byte
 	}
 }
 
-// look calls strange for elements that are no finite numbers, and for negative ones if these are not free.
+// look calls strange for non-finite elements and, unless free is true, for negative ones.
 func look(data []byte, t amr.Type, free bool, strange func(i int64, v float64)) {
 	n := binary.NativeEndian
 	if t == amr.Float32 {
@@ -139,8 +136,8 @@ func look(data []byte, t amr.Type, free bool, strange func(i int64, v float64)) 
 	}
 }
 
-// positions looks at values of attribute a of particles p of a leaf, in the byte order of the host. Values
-// called x, y and z, unless they are integers, should lie within one width of the block.
+// positions examines values of attribute a of particles p of a leaf, in the byte order of the host. Non-integer values named x, y
+// and z should lie within one width of the block.
 func (s *survey) positions(x amr.Index, p, a int, data []byte) {
 	spec := &s.m.Particles[p].Attrs[a]
 	axis := strings.Index("xyz", spec.Name)
@@ -165,8 +162,7 @@ func (s *survey) positions(x amr.Index, p, a int, data []byte) {
 	}
 }
 
-// number looks at a number that should be the same for all blocks, such as the time
-// step.
+// number records a number that should be the same for all blocks, such as the time step.
 func (s *survey) number(x amr.Index, name string, v float64) {
 	s.value(name, spreadValue{math.Float64bits(v), 1, x})
 }
@@ -219,8 +215,8 @@ func (s *survey) merge(o *survey) {
 	}
 }
 
-// findings are warnings of what was found: at most three for each field, and one for each type of particles and
-// for each value of a number that most blocks do not have.
+// findings returns the survey's warnings. There are at most three for each field, one for each type of particles, and one for
+// each value of a number that most blocks do not have.
 func (s *survey) findings() (l []Finding) {
 	add := func(x amr.Index, field, format string, args ...any) {
 		l = append(l, Finding{Offset: -1, Severity: warning, Block: x.Name(s.m.Rank, s.m.Roots), Field: field, Effect: "takes them as they are", Msg: fmt.Sprintf(format, args...)})

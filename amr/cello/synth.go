@@ -6,21 +6,20 @@ import (
 	"blobio/internal/amr"
 )
 
-// synthesize returns the adapt_buffer content of a block of a tree, by the
-// rules that hold in checkpoints of the real program (leaves: all of it; the
-// real program does not read the rest).
+// synthesize returns the adapt_buffer content of a block of a tree. It follows the rules of checkpoints of Enzo-E, which for
+// leaves give the whole content. Enzo-E does not read the rest.
 func synthesize(t *amr.Tree, x amr.Index) *adaptBuffer {
 	s := newSynth(t)
 	s.block(x)
 	return &s.a
 }
 
-// synth makes one adapt_buffer after the other, in the same memory.
+// synth makes one adapt_buffer after the other in the same memory.
 type synth struct {
 	t     *amr.Tree
 	g     *amr.Geometry
 	a     adaptBuffer
-	fixed []byte // encoded, what is the same in all; nil until it is needed
+	fixed []byte // encoded fields common to all buffers; nil until needed
 }
 
 func newSynth(t *amr.Tree) *synth {
@@ -56,14 +55,14 @@ func (s *synth) encode(b []byte, x amr.Index) error {
 	return s.a.encodeBlock(b)
 }
 
-// block sets what is of one block.
+// block sets the fields of one block.
 func (s *synth) block(x amr.Index) {
 	t, g, a := s.t, s.g, &s.a
 	l := x.Level()
 	a.Self = levelInfo{Index: x, Now: int32(l), Min: int32(l), Max: int32(l)}
 	leaf := t.Leaf(x)
 	switch {
-	case l < 0: // what the real program leaves in them
+	case l < 0: // the value that Enzo-E leaves there
 		a.Self.Min, a.Self.Max = 0, 0
 		a.Valid = true
 	case leaf:
@@ -74,11 +73,11 @@ func (s *synth) block(x amr.Index) {
 	}
 	a.Curr = [27]int32{}
 	a.Neighbours = a.Neighbours[:0]
-	// A word of an index is of one axis: an index of a neighbour is put together from three words for each axis.
+	// An index has one word per axis, so the index of a neighbour is assembled from three words for each axis.
 	coord, extent := x.Coord(), g.Extent(l)
 	var word [3][3]int32
 	var there [3][3]bool
-	again := false // around an axis with few blocks the same one is met on both sides
+	again := false // around an axis with few blocks the same neighbour appears on both sides
 	for i := range word {
 		there[i][1] = true
 		word[i][1] = x[i]
@@ -132,10 +131,10 @@ func (s *synth) block(x amr.Index) {
 			if leaf {
 				touching(g.Rank, [3]int{fx - 1, fy - 1, fz - 1}, func(c [3]int) { add(n.Child(c), l+1, 0, 0, again) })
 			}
-		case l == 0: // a root block that is missing
+		case l == 0: // a missing root block
 		default:
 			p := n.Parent()
-			for p.Level() > 0 && !t.Has(p) { // of a tree that is not balanced
+			for p.Level() > 0 && !t.Has(p) { // in an unbalanced tree
 				p = p.Parent()
 			}
 			a.Curr[face] = int32(p.Level())
@@ -147,8 +146,7 @@ func (s *synth) block(x amr.Index) {
 	a.Next = a.Curr
 }
 
-// touching calls visit for the children of a neighbour in direction f that
-// touch the block it is the neighbour of.
+// touching calls visit for the children of a neighbour in direction f that touch the block.
 func touching(rank int, f [3]int, visit func(c [3]int)) {
 	for k := range 1 << rank {
 		c := [3]int{k & 1, k >> 1 & 1, k >> 2 & 1}

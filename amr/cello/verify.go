@@ -13,28 +13,26 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// VerifyOptions for Verify. nil means the defaults.
+// VerifyOptions are the options of Verify. nil means the defaults.
 type VerifyOptions struct {
-	// StructureOnly leaves the data unread: no checksums of them, no look at values.
+	// StructureOnly skips the data: neither their checksums nor their values are examined.
 	StructureOnly bool
-	// ForRestart asks for what keeps the real program from restarting from a sound checkpoint, too, or makes it go wrong. Without it such
-	// findings are no more than a note.
+	// ForRestart also reports faults of a sound checkpoint that prevent a restart of Enzo-E or give it wrong data. Without
+	// ForRestart such findings are only a note.
 	ForRestart bool
-	// With ForRestart, EnzoFloat is the width in the program that is to restart from it; default (0): the width
-	// of the attributes.
+	// EnzoFloat is, with ForRestart, the float width of the program that is to restart. Default (0): the width of the attributes.
 	EnzoFloat amr.Type
-	// With ForRestart, MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.
+	// MaxLevel is, with ForRestart, the finest level of the run that is to restart. Default (nil): the attribute max_level.
 	MaxLevel *int
-	// Progress is called with the bytes that were read to be summed up and looked at, often and by
-	// several goroutines.
+	// Progress receives the number of bytes checksummed and examined. Several goroutines call it, often.
 	Progress func(done, total int64)
 	OpenOptions
 }
 
-// Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
-// datasets, the tree, checksums, values that no run leaves behind. It never stops at the first finding, only where nothing
-// more can be read. It also finds faults that the real program does not check, and on which it hangs, crashes
-// or runs wrong: Finding.Effect. Whether that program can restart from a sound checkpoint is another question: VerifyOptions.ForRestart.
+// Verify finds all faults of a checkpoint: in files, lists, groups, attributes, datasets, the tree, checksums, and implausible
+// values. It does not stop at the first finding, only where no more can be read. It also finds faults that Enzo-E does not check
+// and that make it hang, crash or run wrong: Finding.Effect. With VerifyOptions.ForRestart it also checks whether Enzo-E can
+// restart from a sound checkpoint.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		if o == nil {
@@ -52,20 +50,20 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 type verifier struct {
 	s      *scanner
 	o      *VerifyOptions
-	k      *Checkpoint // as far as it could be made
+	k      *Checkpoint // incomplete if the checkpoint is damaged
 	yield  func(Finding) bool
 	stop   bool
 	done   atomic.Int64 // bytes compared, of total
 	total  int64
 	survey *survey
-	// partial: not all lists could be read, so which blocks there are is not known.
+	// partial: some lists were unreadable, so the set of blocks is unknown.
 	partial bool
-	unfit   int // findings that concern a restart only, and were not asked for
+	unfit   int // number of findings that concern only a restart and were not asked for
 }
 
 func (v *verifier) tell(f Finding) {
 	if f.Severity >= Error && f.Err != nil {
-		f.Severity = fault.Of(Error, "", f.Err).Severity // what this version cannot read may be sound
+		f.Severity = fault.Of(Error, "", f.Err).Severity // content that this version does not support may be sound
 	}
 	if !v.stop && !v.yield(f) {
 		v.stop = true
@@ -76,7 +74,7 @@ func (v *verifier) add(s fault.Severity, at spot, err error, effect, format stri
 	v.tell(finding(s, at, err, effect, format, args...))
 }
 
-// fit is tell of what is right here, but not for a restart of the real program.
+// fit reports a finding that concerns only a restart of Enzo-E.
 func (v *verifier) fit(f Finding) {
 	if v.o.ForRestart {
 		v.tell(f)
@@ -91,7 +89,7 @@ func (v *verifier) run(ctx context.Context) {
 		f := fault.Of(Error, file, err)
 		f.Effect = effect
 		if file != "" {
-			f.File = file // below the directory
+			f.File = file // relative to the directory
 		}
 		v.tell(f)
 	}
@@ -202,7 +200,7 @@ func (v *verifier) roots() {
 	}
 }
 
-// fields checks what concerns all blocks alike.
+// fields checks the properties common to all blocks.
 func (v *verifier) fields() {
 	k := v.k
 	enzo := v.o.EnzoFloat

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// attributes looks at every attribute of every block.
+// attributes examines every attribute of every block.
 func (v *verifier) attributes(ctx context.Context) {
 	v.k.tree.Sorted()
 	for i := range v.s.files {
@@ -31,13 +31,13 @@ func (v *verifier) attributes(ctx context.Context) {
 	})
 }
 
-// portion is what was found in a chunk.
+// portion holds the findings of a chunk.
 type portion struct {
 	scannedFile
 	survey *survey
 }
 
-// each does something with all blocks, in chunks, several at once, and yields findings in the order of the blocks.
+// each calls do for all blocks in chunks, several at once, and yields findings in block order.
 func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chunk, part *portion)) {
 	var work []chunk
 	for i, f := range v.s.files {
@@ -64,7 +64,7 @@ func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chun
 	}
 }
 
-// block looks at the attributes of one block.
+// block examines the attributes of one block.
 func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, file int, b *scanned) {
 	k := v.k
 	np := make([]int64, len(k.meta.Particles))
@@ -118,7 +118,7 @@ func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, f
 	v.adapt(out, b, r[attrAdapt])
 }
 
-// values holds the attributes of a block against what follows from its index.
+// values checks the attributes of a block against the values that follow from its index.
 func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs) {
 	k, g := v.k, &v.k.meta.Geometry
 	p := place{m: &k.meta, enzo: amr.Float64}
@@ -129,14 +129,14 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		p.derive(want[n], n, &amr.Block{Index: b.index})
 		return &want
 	}
-	if b.level >= 0 { // below, in all blocks of the level the real program leaves the values of the first
+	if b.level >= 0 { // below level 0 Enzo-E leaves the first block's values in all blocks of the level
 		for _, n := range [...]int{attrLower, attrUpper, attrGridLeftEdge, attrCellWidth} {
 			got, want := r.floats(n), derived(n).floats(n)
 			tol := 1e-9
 			if blockAttrs[n].kind == kindEnzo && k.enzo == amr.Float32 {
 				tol = 1e-5
 			}
-			for i := range g.Rank { // the other axes hold junk, not-a-number among it
+			for i := range g.Rank { // the other axes hold junk, including NaN
 				if !(math.Abs(got[i]-want[i]) <= tol*(math.Abs(want[i])+g.Upper[i]-g.Lower[i])) {
 					out.find(warning, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
 					break
@@ -153,7 +153,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 	for _, n := range [...]int{attrGridDimension, attrGridStart, attrGridEnd} {
 		exact(n, Error, runsWrong, derived(n).ints(n)...)
 	}
-	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // blocks has looked at the others
+	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // the method blocks has checked the others
 		if got := r.ints(n)[0]; got < 0 {
 			out.find(Error, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
 		}
@@ -172,7 +172,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 	}
 }
 
-// adapt holds the adapt_buffer of a block against its neighbours.
+// adapt checks the adapt_buffer of a block against its neighbours.
 func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	const field = "adapt_buffer"
 	t := v.k.tree
@@ -215,7 +215,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	}
 }
 
-// sameNeighbours compares lists that may be in any order; want has each block once.
+// sameNeighbours compares lists in any order. want has each block once.
 func sameNeighbours(got, want []levelInfo) bool {
 	if len(got) != len(want) {
 		return false

@@ -24,7 +24,7 @@ func (v *verifier) blocks() {
 	at, mapped := int64(0), true
 	maxLevel, limit := v.maxLevels()
 	for i, f := range v.s.files {
-		if f.blocks == nil { // the file could not be read
+		if f.blocks == nil { // the file was unreadable
 			unread = append(unread, f.list...)
 		}
 		if len(f.list) == 0 && !f.bad() {
@@ -64,7 +64,7 @@ func (v *verifier) blocks() {
 			order.block(f.name+cellodir.DataSuffix, b)
 		}
 	}
-	// These have findings already; they are not missing.
+	// These blocks already have findings; they are not missing.
 	for _, e := range unread {
 		if x, _, err := amr.ParseName(e.Name, m.Roots, e.Level); err == nil && !k.tree.Has(x) {
 			_ = k.tree.Add(x)
@@ -88,7 +88,7 @@ func (v *verifier) blocks() {
 	order.tell()
 }
 
-// maxLevels are the finest level of the run that wrote it, and of the one that is to restart.
+// maxLevels returns the finest level of the run that wrote the checkpoint, and of the run that is to restart.
 func (v *verifier) maxLevels() (written, limit int) {
 	written = math.MaxInt32
 	if i := slices.IndexFunc(v.s.files, func(f *scannedFile) bool { return f.root.ok }); i >= 0 {
@@ -100,14 +100,14 @@ func (v *verifier) maxLevels() (written, limit int) {
 	return written, written
 }
 
-// orderCheck looks at the order numbers of blocks. Faults of order may follow from faults of the tree, so these
-// findings come later: three of each kind, and their number.
+// orderCheck checks the order numbers of blocks. Faults of order may follow from faults of the tree, so it reports them later:
+// three of each kind, and their number.
 type orderCheck struct {
 	v      *verifier
 	total  int64
-	orders map[int64]string // blocks by their number
+	orders map[int64]string // blocks by order number
 	late   []Finding
-	count  int // wrong ones of each attribute
+	count  int // number of wrong values of each attribute
 	wrong  int
 }
 
@@ -149,7 +149,7 @@ func (o *orderCheck) tell() {
 	}
 }
 
-// tree checks that the blocks are a whole mesh.
+// tree checks that the blocks form a whole mesh.
 func (v *verifier) tree() {
 	t, g := v.k.tree, &v.k.meta.Geometry
 	if t.LevelLen(0) != g.Roots[0]*g.Roots[1]*g.Roots[2] {

@@ -39,25 +39,23 @@ type job struct {
 	synth     *synth // nil until a block has no adapt_buffer
 	costs     bool
 	id        string
-	lease     *durable.Lease // of dir, on rank 0
+	lease     *durable.Lease // lease of dir, on rank 0
 
-	err error // of this rank, agreed upon later
+	err error // first error of this rank; the ranks agree on it later
 }
 
-// Write writes a checkpoint, or a data dump (see Options), into a new
-// directory dir, whose parent must exist. It is collective: m and o are the
-// same on all ranks, and local are the rank's own blocks (none is fine), which may not change
-// until it returns. All ranks together have all blocks, each once: refined ones and
-// blocks of levels below 0 too (these may be left out).
+// Write writes a checkpoint, or a data dump (see Options), into a new directory dir, whose parent must exist. It is collective: m
+// and o are the same on all ranks. local are the rank's own blocks (none is fine) and must not change until Write returns. All
+// ranks together pass all blocks, each once, including refined ones. Blocks of levels below 0 may be omitted.
 //
-// Everything is written into dir.partial, which is synced and then renamed: dir
-// is absent or whole at any time. ErrExist: dir is there already; ErrInUse: somebody is writing it. Errors
-// are the same on all ranks, and leave nothing behind (if the file system still works).
+// Write writes into dir.partial, syncs it and then renames it, so dir is absent or whole at any time. ErrExist means that dir
+// exists; ErrInUse means that another program is writing it. Errors are the same on all ranks. After an error no files remain, if
+// the file system still works.
 func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*amr.Block, o *Options) error {
 	return WriteFrom(ctx, c, dir, m, blocks(local), o)
 }
 
-// WriteFrom is Write of blocks that are not in memory at the same time.
+// WriteFrom is Write for blocks that are not in memory at the same time.
 func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options) error {
 	return newJob(c, dir, m, src).run(ctx, o)
 }
@@ -115,8 +113,7 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 	return err
 }
 
-// report describes this rank's blocks to rank 0, after checking what can be
-// checked without their data.
+// report describes this rank's blocks to rank 0. Before that it makes all checks that need no data.
 func (j *job) report(ctx context.Context) ([]byte, error) {
 	var out []byte
 	r := report{np: make([]int64, len(j.m.Particles))}
@@ -149,7 +146,7 @@ func (j *job) report(ctx context.Context) ([]byte, error) {
 	return out, nil
 }
 
-// makePlan gathers the reports, from which one rank of each heap makes the plan.
+// makePlan gathers the reports. One rank of each heap makes the plan from them.
 func (j *job) makePlan(ctx context.Context, mine []byte) (err error) {
 	c := j.c
 	if j.heap, err = c.Share(ctx, j.src); err != nil {
@@ -216,7 +213,7 @@ func (j *job) makePlan(ctx context.Context, mine []byte) (err error) {
 	return nil
 }
 
-// writerOf is the rank that writes a file: file f on rank floor(f*ranks/files).
+// writerOf returns the rank that writes a file: floor(file*ranks/files).
 func (j *job) writerOf(file int) int {
 	return int(int64(file) * int64(j.c.Size()) / int64(len(j.names)))
 }
@@ -254,7 +251,7 @@ func (j *job) write(ctx context.Context) error {
 	}
 	if err != nil {
 		j.abandon()
-		// Nobody returns before the directory is gone: the next Write may come at once.
+		// No rank returns before the directory is removed, because the next Write may follow at once.
 		if e := j.c.Barrier(ctx); e != nil {
 			return fmt.Errorf("%w (and %w)", err, e)
 		}
@@ -262,12 +259,11 @@ func (j *job) write(ctx context.Context) error {
 	return err
 }
 
-// WriteYT writes the blocks from level 0 on in the form that yt reads: a new directory dir
-// with <base>.block_list, which is what yt.load takes, and <base>.h5, base being the last element of
-// dir. (The lists of a checkpoint are not those that yt knows, a block below level 0 that comes
-// first is an error to it, and of fields without ghosts it shows garbage: those that the checkpoint does not have get the
-// value of the nearest cell, and yt cuts them off.) Of the options Fields and NoSync count; face-centred fields are
-// left out, since yt cannot read them.
+// WriteYT writes the blocks from level 0 on in the form that yt reads. It makes a new directory dir with <base>.block_list, which
+// yt.load takes, and <base>.h5, where base is the last element of dir. yt cannot read the checkpoint itself. It expects other
+// lists, fails if a block below level 0 comes first, and shows garbage for fields without ghosts. So WriteYT fills missing ghosts
+// with the nearest cell's value, and yt cuts them off. Of the options WriteYT uses Fields and NoSync. It omits face-centred
+// fields, which yt cannot read.
 func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -294,8 +290,7 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *Options) error {
 	})
 }
 
-// ytLists writes the block list of the yt form: block and file. The order is the order of
-// the file, parents before children.
+// ytLists writes the block list of the yt form: block and file. The order is the file's order, parents before children.
 func (j *job) ytLists() error {
 	var b []byte
 	for i := range j.plan.blocks {

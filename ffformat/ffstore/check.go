@@ -12,9 +12,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Check looks for everything that is wrong with a store: the record, the files of all
-// ranks in all kept checkpoints, the side files. It yields the findings of the files
-// with their ranks and checkpoints. If a kept checkpoint is damaged, notes tell which of the spares are whole.
+// Check finds all faults of a store: in the record, in the files of all ranks in all kept checkpoints, and in the side files. It
+// yields the findings of the files with their ranks and checkpoints. If a kept checkpoint is damaged, notes list the whole
+// spares.
 func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] {
 	return func(yield func(fault.Finding) bool) {
 		c := &checking{ctx: ctx, yield: yield}
@@ -33,7 +33,7 @@ func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] 
 	}
 }
 
-// checking is one run of Check. Its methods report whether it is to go on.
+// checking is one run of Check. Its methods report whether the run continues.
 type checking struct {
 	*View
 	Options
@@ -41,12 +41,12 @@ type checking struct {
 	yield func(fault.Finding) bool
 }
 
-// say yields a finding of this checkpoint and rank; nil and -1: of none.
+// say yields a finding for this checkpoint and rank. nil and -1 mean no checkpoint and no rank.
 func (c *checking) say(sev fault.Severity, e *entry, rank int, err error) bool {
 	return c.yield(placed(findingOf(sev, "", err), e, rank))
 }
 
-// checkpoints looks at the kept checkpoints. bad: one is damaged.
+// checkpoints examines the kept checkpoints. bad reports whether one is damaged.
 func (c *checking) checkpoints() (bad, more bool) {
 	total := int64(len(c.rec.Checkpoints)) * int64(c.rec.Ranks)
 	done := int64(0)
@@ -78,7 +78,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 	return bad, true
 }
 
-// rank yields all that is wrong with the file of a rank, as far as it can be opened. size is the size that the checkpoint gives it.
+// rank yields all faults of a rank's file, as far as the file can be opened. The file must have size bytes.
 func (c *checking) rank(e *entry, rank int, yield func(fault.Finding) bool) (size int64, more bool) {
 	say := func(err error) bool { return yield(placed(fault.Of(fault.Error, "", err), e, rank)) }
 	f, n, err := openRankFile(c.fsys, c.dir, e, rank)
@@ -126,7 +126,7 @@ func (c *checking) spares() bool {
 	return true
 }
 
-// rest looks at the files beside the checkpoints.
+// rest examines the files beside the checkpoints.
 func (c *checking) rest() bool {
 	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, -1, err) }
 	entries, err := c.fsys.ReadDir(c.dir)
@@ -150,8 +150,7 @@ func (c *checking) rest() bool {
 	return true
 }
 
-// sideFiles looks at the side files. Without them the next differential checkpoint is
-// full, and nothing is lost.
+// sideFiles examines the side files. Without them the next differential checkpoint is full, and no data are lost.
 func (c *checking) sideFiles() {
 	say := func(err error) bool { return c.say(fault.Warning, nil, -1, err) }
 	logs, err := nodeLogs(c.fsys, c.dir)
@@ -185,7 +184,7 @@ func (c *checking) sideFiles() {
 	}
 }
 
-// placed adds to a finding its checkpoint and its rank, where it has them.
+// placed adds the checkpoint and the rank, if there are any, to a finding.
 func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	if e != nil {
 		f.Dataset = fault.Num(e.ID)
@@ -196,7 +195,7 @@ func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	return f
 }
 
-// findingOf is an error as a finding; of an error of a variable it has the id.
+// findingOf converts an error to a Finding. For an error about a variable the finding has the variable's id.
 func findingOf(sev fault.Severity, file string, err error) fault.Finding {
 	f := fault.Of(sev, file, err)
 	if ids := ffformat.BadVars(err); len(ids) > 0 {

@@ -9,16 +9,15 @@ import (
 	"slices"
 )
 
-// Checkpoint writes all protected variables of all ranks as checkpoint id, which must be
-// higher than the newest one; after Recover and RecoverID, higher than the
-// recovered one, and newer ones then make way. When it returns nil it is committed, on
-// all ranks; after an error nothing has changed for a reader. The Stats are the sums over all ranks.
+// Checkpoint writes all protected variables of all ranks as checkpoint id, which must be higher than the newest id. After Recover
+// and RecoverID it must be higher than the recovered id, and the checkpoint replaces newer ones. When Checkpoint returns nil, the
+// checkpoint is committed on all ranks. After an error nothing has changed for a reader. The Stats are the sums over all ranks.
 func (s *Store) Checkpoint(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, false)
 }
 
-// CheckpointDiff is Checkpoint, but writes nothing again that the slot holds already.
-// If its content is not known (the first time, or after a lost side file), it writes everything.
+// CheckpointDiff is Checkpoint, but it writes only data that the slot does not hold already. If the slot's content is unknown
+// (the first time, or after the loss of a side file), it writes everything.
 func (s *Store) CheckpointDiff(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, true)
 }
@@ -29,7 +28,7 @@ func (s *Store) whole(ctx context.Context, id int32, diff bool) (ffformat.Stats,
 		return ffformat.Stats{}, err
 	}
 	vars := s.vars()
-	return inc.commit(ctx, s.files.within(ctx, func() error { // all at once: no more files are open than there are places
+	return inc.commit(ctx, s.files.within(ctx, func() error { // in one step, so that within bounds the number of open files
 		if err := inc.open(); err != nil {
 			return err
 		}
@@ -40,8 +39,7 @@ func (s *Store) whole(ctx context.Context, id int32, diff bool) (ffformat.Stats,
 	}))
 }
 
-// Incremental is a checkpoint whose variables are added one by one, as they become
-// ready.
+// Incremental is a checkpoint whose variables are added one by one, as they become ready.
 type Incremental struct {
 	s    *Store
 	id   int32
@@ -51,12 +49,11 @@ type Incremental struct {
 	f    vfs.File // nil: closed
 	u    *ffformat.Update
 	res  *ffformat.Result
-	size int64 // of the file, when it was opened and then when it is finished; in layout B it can end before the last containers do
+	size int64 // size when the file was opened, later its final size; in layout B it can end before the last containers do
 	done bool
 }
 
-// prepare agrees on the checkpoint to write, and notes durably that the slot no
-// longer fits its digests, before anything is written to it.
+// prepare agrees on the checkpoint to write. Before any write to the slot it durably records that the slot's digests are invalid.
 func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental, error) {
 	inc := &Incremental{s: s, id: id, diff: diff}
 	err := s.ledger.broken
@@ -75,7 +72,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	v := []int64{int64(id), -int64(id), 0}
 	if s.c.Rank() == 0 {
 		v[2] = s.o.Clock().UnixNano()
-		for _, e := range s.ledger.rec.newestFirst() { // so that no two of a store have the same
+		for _, e := range s.ledger.rec.newestFirst() { // so that no two checkpoints of a store have the same time
 			v[2] = max(v[2], e.Time+1)
 		}
 		v[2] = ffformat.OwnTime(v[2])
@@ -91,7 +88,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	return inc, inc.takeSlot(ctx)
 }
 
-// takeSlot takes the free slot for itself, and notes durably that it is about to be written. It is collective.
+// takeSlot takes the free slot and durably records that it is about to be written. It is collective.
 func (inc *Incremental) takeSlot(ctx context.Context) error {
 	s := inc.s
 	inc.slot = s.ledger.free()
@@ -104,8 +101,7 @@ func (inc *Incremental) takeSlot(ctx context.Context) error {
 		return err
 	}
 	if s.ledger.rec == nil {
-		// A record without checkpoints, before there is anything else: so a store that
-		// has lost its record is not taken for a new one.
+		// Write an empty record before any other file, so that a store without its record is not mistaken for a new one.
 		rec := &record{
 			SealHead: records.Head(1), Ranks: s.c.Size(), Layout: s.o.Layout.String(), Hash: hashName(s.o.Hash), Slots: s.o.Keep + 1,
 		}
@@ -132,12 +128,12 @@ func (inc *Incremental) open() (err error) {
 		o.Prev = nil
 	}
 	for _, e := range s.ledger.line() {
-		o.Recent = s.files.slots[e.Slot].digests // in the end, of the last
+		o.Recent = s.files.slots[e.Slot].digests // the last entry wins
 	}
 	for _, id := range s.order {
 		o.Vars = append(o.Vars, ffformat.VarSize{ID: id, Size: int64(len(s.data[id]))})
 	}
-	// So that a full disk shows before anything of the slot is lost, and blocks lie together.
+	// Reserve the space first: a full disk is then reported before any data of the slot are lost, and blocks lie together.
 	want, err := s.files.w.FileSize(o.Vars)
 	if err == nil && want > inc.size {
 		err = inc.f.Allocate(inc.size, want-inc.size)
@@ -146,7 +142,7 @@ func (inc *Incremental) open() (err error) {
 		inc.u, err = s.files.w.Begin(inc.f, o)
 	}
 	if err == nil {
-		s.files.slots[inc.slot].digests = nil // from now on the file changes
+		s.files.slots[inc.slot].digests = nil // the file changes from here on
 	}
 	return err
 }
@@ -169,7 +165,7 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	return f.Close()
 }
 
-// commit takes the checkpoint of all ranks from files to the record. err is this rank's error so far.
+// commit adds the checkpoint of all ranks to the record. err is this rank's error so far.
 func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, error) {
 	s := inc.s
 	fail := func(err error) (ffformat.Stats, error) {
@@ -179,7 +175,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, 
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return fail(err)
 	}
-	if err := s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, s.files.slots[inc.slot].named); err != nil { // the digests of the files in the slot now
+	if err := s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, s.files.slots[inc.slot].named); err != nil { // the side files now have the digests of the files in the slot
 		return fail(err)
 	}
 	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])
@@ -203,7 +199,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, 
 	return ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4]}, nil
 }
 
-// giveUp leaves the Writer as it was before.
+// giveUp restores the Writer.
 func (inc *Incremental) giveUp() {
 	inc.done, inc.s.busy = true, false
 	if inc.u != nil {
@@ -213,12 +209,12 @@ func (inc *Incremental) giveUp() {
 		inc.s.files.w.Undo()
 	}
 	if inc.f != nil {
-		inc.f.Close() //nolint:errcheck // the file does not count
+		inc.f.Close() //nolint:errcheck // the file is discarded
 	}
 }
 
-// Begin starts an incremental checkpoint. Add is not collective; Commit and Abort
-// are, and one of them must end it.
+// Begin starts an incremental checkpoint. Add is not collective. Commit and Abort are collective, and one of them must end the
+// checkpoint.
 func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, error) {
 	inc, err := s.prepare(ctx, id, diff)
 	if err != nil {
@@ -233,8 +229,8 @@ func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, e
 	return inc, nil
 }
 
-// Add writes a protected variable, whose memory is read until it returns. Each
-// must be added once, in any order. After an I/O error Commit will fail on all ranks.
+// Add writes a protected variable and reads its memory until it returns. Each variable must be added once, in any order. After an
+// I/O error Commit fails on all ranks.
 func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	data, ok := inc.s.data[id]
 	switch {
@@ -246,8 +242,8 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	return inc.s.files.within(ctx, func() error { return inc.u.Add(ctx, id, data) })
 }
 
-// Commit ends the checkpoint. All protected variables must have been added on all ranks;
-// else it fails on all, and nothing has changed for a reader.
+// Commit ends the checkpoint. If any rank has not added all its protected variables, Commit fails on all ranks, and nothing has
+// changed for a reader.
 func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	if inc.done {
 		return ffformat.Stats{}, fault.Usage("Commit after checkpoint %d was ended", inc.id)
@@ -255,7 +251,7 @@ func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	return inc.commit(ctx, inc.s.files.within(ctx, func() error { return inc.finish(ctx) }))
 }
 
-// Abort gives the checkpoint up.
+// Abort discards the checkpoint.
 func (inc *Incremental) Abort(ctx context.Context) error {
 	if inc.done {
 		return nil

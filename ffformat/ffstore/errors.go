@@ -6,24 +6,24 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Errors that this package returns beside the errors of ffformat, for errors.Is.
+// Error classes of this package in addition to those of ffformat, for errors.Is.
 var (
 	ErrMissing      = fault.ErrMissing
 	ErrNotCommitted = fault.ErrNotCommitted
-	ErrBroken       = fault.ErrBroken // an earlier failure: open the store again
+	ErrBroken       = fault.ErrBroken // after an earlier failure: open the store again
 	ErrExist        = fault.ErrExist
-	ErrInUse        = fault.ErrInUse // another Store writes to the directory, or has since this one was opened
+	ErrInUse        = fault.ErrInUse // another Store writes to the directory, or has written to it since this Store was opened
 )
 
-// SizeError says that the stored sizes of a rank's variables are not those that are
-// protected. Nothing has been read. It wraps ErrUsage.
+// SizeError reports that the stored sizes of a rank's variables differ from the protected sizes. No variable was read. It wraps
+// ErrUsage.
 type SizeError struct {
 	Rank   int
 	CkptID int32
 	vars   []sizeMismatch
 }
 
-// sizeMismatch is one variable; -1 is "not there".
+// sizeMismatch is one variable with its sizes; -1 means absent.
 type sizeMismatch struct {
 	ID                int32
 	Stored, Protected int64 // bytes

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// lease is the right to write to a directory, and the only one to do so: the lease of the record.
+// lease is the exclusive right to write to a directory. It is the lease of the record.
 type lease struct {
 	*durable.Lease
 	fsys vfs.FS
@@ -18,7 +18,7 @@ type lease struct {
 	d    Durability
 }
 
-// hold takes the lease. A former holder's file that is not the record yet cannot become it any more.
+// hold takes the lease. A former holder can then no longer commit a record that it has only begun.
 func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.LeaseOptions) (*lease, error) {
 	name := filepath.Join(dir, recordName)
 	l, err := durable.Acquire(ctx, fsys, name, o)
@@ -26,16 +26,16 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 		return nil, err
 	}
 	if err = durable.SweepHidden(fsys, name); err == nil {
-		err = durable.Remove(fsys, durable.TempName(name, writer)) // of older versions
+		err = durable.Remove(fsys, durable.TempName(name, writer)) // files of older versions
 	}
 	if err != nil {
-		_ = l.Release() // the first error is the one to tell
+		_ = l.Release() // return the first error
 		return nil, err
 	}
 	return &lease{l, fsys, dir, d}, nil
 }
 
-// check reports whether the directory is still ours. Only if it is another's the Store is broken.
+// check reports whether this Store still holds the directory. The Store breaks only if another Store has taken it.
 func (l *lease) check() error {
 	err := l.Check()
 	var lost *durable.InUseError
@@ -50,8 +50,8 @@ func (l *lease) check() error {
 	return fmt.Errorf("%s: taken over by %v; what this Store has committed before stays: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
-// replace commits a record, if check, called when its file is whole, returns nil. After an UnsureError readers may
-// find the new record, now or after a crash.
+// replace commits a record if check returns nil after the new file is complete. After an UnsureError readers may find the new
+// record, now or after a crash.
 func (l *lease) replace(r *record, check func() error) error {
 	b, err := r.encode()
 	if err != nil {
@@ -63,8 +63,8 @@ func (l *lease) replace(r *record, check func() error) error {
 	return durable.Replace(l.fsys, name, b, o)
 }
 
-// settle removes the files of a slot that is about to be written, if the lease was taken over from a writer that may be alive: that
-// writer then writes to files without a name.
+// settle removes the files of a slot that is about to be written if the lease was taken over. The former holder may still be
+// alive; it then writes to files without a name.
 func (l *lease) settle(slot int) error {
 	if !l.Unsure() {
 		return nil

@@ -16,24 +16,23 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// ledger is the commit record as all ranks know it, and the checkpoint in it that the memory goes on from.
+// ledger is the commit record as all ranks know it, and the checkpoint that the memory was last saved to or filled from.
 type ledger struct {
 	c    comm.Comm
 	fsys vfs.FS
 	dir  string
 	d    Durability
-	rec  *record // as committed; nil: there is none
+	rec  *record // last committed record; nil: there is none
 
-	lease   *lease               // of rank 0, from the first checkpoint on
-	leasing durable.LeaseOptions // tests set others
+	lease   *lease               // held by rank 0, from the first checkpoint on
+	leasing durable.LeaseOptions // tests set other options
 
-	last   int32  // the checkpoint that the memory goes on from; ids of new ones are higher
+	last   int32  // id of the checkpoint that the memory continues from; ids of new checkpoints are higher
 	base   *entry // that checkpoint, if Recover found it in a spare
-	broken error  // why nothing can be done with the store any more
+	broken error  // the error that makes the store unusable
 }
 
-// read reads the record on rank 0, which also makes the directory, and returns the number of
-// slots. It is collective.
+// read reads the record on rank 0, which also makes the directory. It returns the number of slots. It is collective.
 func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	type found struct {
 		Rec   *record
@@ -63,7 +62,7 @@ func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	if err := json.Unmarshal(b, &t); err != nil || t.Rec == nil {
 		return t.Slots, err
 	}
-	// Of the sums each rank gets its own.
+	// Each rank receives only its own sum.
 	if l.c.Rank() == 0 {
 		sums = make([][]byte, l.c.Size())
 		for r := range min(len(sums), l.rec.Ranks) {
@@ -80,7 +79,7 @@ func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	}
 	own := got[0]
 	for e := range l.rec.all() {
-		if len(own) >= sumLen { // else the number of ranks is another
+		if len(own) >= sumLen { // else the number of ranks differs
 			e.own, own = slices.Clone(own[:sumLen]), own[sumLen:]
 		}
 	}
@@ -90,7 +89,7 @@ func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	return t.Slots, nil
 }
 
-// find reads the record and looks which slots there are.
+// find reads the record and counts the slots.
 func (l *ledger) find() (rec *record, slots int, err error) {
 	if err = l.fsys.Mkdir(l.dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, 0, err
@@ -98,8 +97,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 	if rec, err = readRecord(l.fsys, l.dir); err != nil {
 		return nil, 0, err
 	}
-	// The program that made these names may have died before they were durable. After a power loss
-	// none may be missing that was seen here.
+	// The program that made these names may have died before they were durable. No name seen here may vanish in a power loss.
 	if l.d == DurableCommit {
 		err = l.fsys.SyncDir(l.dir)
 		if err == nil && rec == nil {
@@ -118,7 +116,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 		if rec != nil {
 			continue
 		}
-		// The record is made before the first slot: it was there.
+		// The record is made before the first slot, so it existed.
 		files, err := l.fsys.ReadDir(slotDir(l.dir, k))
 		if err != nil {
 			return nil, 0, err
@@ -133,7 +131,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 	return rec, slots, nil
 }
 
-// agree is comm.Agree, and keeps an error after which the Store cannot go on.
+// agree is comm.Agree. It keeps an error that makes the Store unusable.
 func (l *ledger) agree(ctx context.Context, err error) error {
 	err = comm.Agree(ctx, l.c, err)
 	if errors.Is(err, ErrBroken) {
@@ -142,7 +140,7 @@ func (l *ledger) agree(ctx context.Context, err error) error {
 	return err
 }
 
-// committed are the entries of the record, oldest first.
+// committed returns the entries of the record, oldest first.
 func (l *ledger) committed() []entry {
 	if l.rec == nil {
 		return nil
@@ -150,8 +148,8 @@ func (l *ledger) committed() []entry {
 	return l.rec.Checkpoints
 }
 
-// line are the checkpoints that the memory comes from and that are whole as far as is known, oldest
-// first: the kept ones up to the last, or up to the spare that was recovered in the place of one.
+// line returns the checkpoints that the memory descends from and that are not known to be damaged, oldest first. These are the
+// kept checkpoints up to the last or, if a spare was recovered in place of one, up to that spare.
 func (l *ledger) line() []entry {
 	out := slices.DeleteFunc(slices.Clone(l.committed()), func(e entry) bool { return e.ID > l.last || l.base != nil && e.ID == l.base.ID })
 	if l.base != nil {
@@ -160,9 +158,9 @@ func (l *ledger) line() []entry {
 	return out
 }
 
-// free is the slot that the next checkpoint goes to: the lowest that holds none that is
-// kept. After a spare was recovered, that one is held, and not those which were found damaged: so
-// the only whole checkpoint is never written over. All ranks find the same.
+// free returns the slot for the next checkpoint: the lowest slot without a kept checkpoint. After the recovery of a spare, that
+// spare counts as kept and the damaged checkpoints do not, so the only whole checkpoint is never overwritten. All ranks find the
+// same slot.
 func (l *ledger) free() int {
 	held := l.committed()
 	if l.base != nil {
@@ -175,7 +173,7 @@ func (l *ledger) free() int {
 	}
 }
 
-// claim makes sure on rank 0 that nobody else writes to the directory, nor has.
+// claim makes rank 0 the only writer of the directory. It fails if another program has changed the directory.
 func (l *ledger) claim(ctx context.Context) (err error) {
 	if l.lease == nil {
 		if l.lease, err = hold(ctx, l.fsys, l.dir, l.d, l.leasing); err != nil {
@@ -185,7 +183,7 @@ func (l *ledger) claim(ctx context.Context) (err error) {
 	return l.unchanged()
 }
 
-// unchanged returns an error unless the directory is still ours, and has the record that this Store knows.
+// unchanged returns an error unless this Store still holds the directory and the directory has the record that the Store knows.
 func (l *ledger) unchanged() error {
 	if err := l.lease.check(); err != nil {
 		return err
@@ -207,9 +205,8 @@ func (l *ledger) unchanged() error {
 	return nil
 }
 
-// next returns the record with one more checkpoint; the store keeps keep of them. Checkpoints that are newer than the
-// one that the memory goes on from are dropped. The oldest in excess become spares, as long as they have
-// their slot.
+// next returns the record with one more checkpoint e. The store keeps keep checkpoints. next drops checkpoints newer than the one
+// that the memory continues from. The oldest excess checkpoints become spares until their slots are reused.
 func (l *ledger) next(e entry, keep int) *record {
 	rec := l.rec.clone()
 	rec.Seq++
@@ -226,8 +223,8 @@ func (l *ledger) next(e entry, keep int) *record {
 	return rec
 }
 
-// replace commits a record on rank 0, unless another program has committed since this one looked, and sends the result to all ranks.
-// When it is not known which record is in force, the Store is broken.
+// replace commits a record on rank 0, unless another program has committed since this Store read the record. It sends the result
+// to all ranks. If it is unknown which record is in force, the Store is broken.
 func (l *ledger) replace(ctx context.Context, rec *record) error {
 	var part func() error
 	if l.c.Rank() == 0 {
@@ -240,7 +237,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case outcome == verdict.InDoubt:
 		l.broken = fmt.Errorf("%s: outcome of commit %d is unknown; open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
-	case errors.Is(err, ErrBroken): // somebody else has written
+	case errors.Is(err, ErrBroken): // another program has written
 		l.broken = err
 	}
 	return err

@@ -12,12 +12,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// The side file of a node has a front, which is overwritten in place, and behind it a log of
+// The side file of a node has a front, which is overwritten in place, followed by a log of
 // records. Integers are little-endian.
 //
 //	0    4    "FFDL"
 //	4    4    version 1
-//	8    4*65 epoch of each slot: one more each time that the slot is about to be written
+//	8    4*65 epoch of each slot, incremented before each write to the slot
 //	268  4    CRC-32 (IEEE) of bytes 0 to 267
 //
 // A record:
@@ -30,13 +30,12 @@ import (
 //	16  4  epoch
 //	20  8  length of the payload in bytes
 //	28  4  CRC-32 (IEEE) of bytes 0 to 27 and of the payload
-//	32     payload: the digests, as ffformat.Digests.Marshal gives them
+//	32     payload: the digests, in the form of ffformat.Digests.Marshal
 //
-// Digests count if they have the epoch of their slot; the last of a rank and slot wins. Nothing
-// behind a record that is not whole is read: the machine stopped while that record was
-// written, and the next commit would have followed. However the file is cut or torn, it
-// never vouches for a slot that was written since: that is in the front, without which
-// nothing counts.
+// Digests are valid if they have the epoch of their slot. The last record of a rank and slot
+// wins. Readers stop at an incomplete record, because the machine stopped while it was
+// written. A truncated or torn file never has valid digests for a slot written later: the
+// front has the new epoch, and without the front no digests are valid.
 const (
 	logFrontMagic = "FFDL"
 	logVersion    = 1
@@ -48,7 +47,7 @@ const (
 // epochs of the slots.
 type epochs [maxKeep + 1]uint32
 
-// front is the first part of the file.
+// front returns the encoded front.
 func (e *epochs) front() []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(logFrontMagic), logVersion)
 	for _, n := range e {
@@ -57,7 +56,7 @@ func (e *epochs) front() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// parseFront is the reverse.
+// parseFront decodes a front.
 func parseFront(b []byte, name string) (e epochs, err error) {
 	le := binary.LittleEndian
 	switch {
@@ -76,8 +75,8 @@ func parseFront(b []byte, name string) (e epochs, err error) {
 	return e, nil
 }
 
-// maxPayload bounds the digests of one file: 4 GiB are 4 TiB of data at the default block size.
-// Where an int is shorter, memory bounds them.
+// maxPayload is the maximum size of one file's digests: 4 GiB cover 4 TiB of data at the default block size. On 32-bit systems
+// memory is the limit.
 const maxPayload = min(4<<30, math.MaxInt)
 
 // logHead is the head of a record.
@@ -87,7 +86,7 @@ type logHead struct {
 	epoch uint32
 	n     int64  // bytes of the payload
 	crc   uint32 // as stored
-	sum   uint32 // of the head, to go on with over the payload
+	sum   uint32 // checksum of the head, continued over the payload
 }
 
 type rankSlot struct{ rank, slot int }
@@ -99,7 +98,7 @@ func (a rankSlot) compare(b rankSlot) int {
 	return a.slot - b.slot
 }
 
-// appendRecord adds a record to b.
+// appendRecord appends a record to b.
 func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) []byte {
 	start := len(b)
 	le := binary.LittleEndian
@@ -114,7 +113,7 @@ func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) 
 	return append(b, payload...)
 }
 
-// parseHead reads the head of a record, behind which are rest bytes.
+// parseHead reads the head of a record that is followed by rest bytes.
 func parseHead(h []byte, rest int64) (logHead, bool) {
 	le := binary.LittleEndian
 	n, rank := le.Uint64(h[20:]), le.Uint32(h[8:])
@@ -125,7 +124,7 @@ func parseHead(h []byte, rest int64) (logHead, bool) {
 	return r, string(h[:4]) == logMagic && r.slot <= maxKeep && rank < maxRanks && n <= maxPayload && int64(n) <= rest
 }
 
-// parseRecords yields the records in memory, up to the first that is not whole.
+// parseRecords yields the records in b up to the first incomplete one.
 func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	return func(yield func(logHead, []byte) bool) {
 		for len(b) >= logHeader {
@@ -142,7 +141,7 @@ func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	}
 }
 
-// stamp gives the records of all, which ranks made, the epochs of the log.
+// stamp sets the epochs of the log in the records that ranks made.
 func (e *epochs) stamp(all [][]byte) []byte {
 	var b []byte
 	for _, own := range all {
@@ -155,7 +154,7 @@ func (e *epochs) stamp(all [][]byte) []byte {
 
 // logged is a log's entry for one rank's file in one slot.
 type logged struct {
-	off, size int64 // of the payload in the log
+	off, size int64 // position of the payload in the log
 	id        int32
 }
 
@@ -163,12 +162,11 @@ type logged struct {
 type scanned struct {
 	epochs epochs
 	valid  map[rankSlot]logged
-	ranks  map[int]bool // that it has ever had digests of
-	end    int64        // of the last whole record
+	ranks  map[int]bool // all ranks that have had digests in the log
+	end    int64        // end of the last complete record
 }
 
-// scanLog checks every record. Payloads are read piece by piece and not kept. A FormatError
-// is about the front.
+// scanLog checks every record. It reads payloads piece by piece and does not keep them. A FormatError is about the front.
 func scanLog(f vfs.File) (*scanned, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -224,8 +222,8 @@ func readAt(f vfs.File, b []byte, off int64) error {
 	return err
 }
 
-// payload reads the digests of one entry, as bytes.
+// payload reads the digests of one entry as bytes.
 func (l logged) payload(f vfs.File) ([]byte, error) {
-	b := make([]byte, l.size) // bounded by the file, see scanLog
+	b := make([]byte, l.size) // size does not exceed the file, see scanLog
 	return b, readAt(f, b, l.off)
 }

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// nodeLogName is the side file of the node whose lowest rank is leader.
+// nodeLogName returns the name of the side file of the node whose lowest rank is leader.
 func nodeLogName(dir string, leader int) string {
 	return filepath.Join(dir, fmt.Sprintf("node%06d.digests", leader))
 }
@@ -36,18 +36,18 @@ func nodeLogs(fsys vfs.FS, dir string) (map[int]string, error) {
 	return m, nil
 }
 
-// nodeLog is the side file that the leader of a node writes. It is not kept open.
+// nodeLog is the side file that the leader of a node writes. It is closed between uses.
 type nodeLog struct {
 	fsys   vfs.FS
 	name   string
 	d      Durability
 	epochs epochs
-	known  bool // the file is there and ours, and end and live are right
+	known  bool // the file exists and is ours, and end and live are right
 	end    int64
-	live   [maxKeep + 1]int64 // bytes of the records that still count, by slot
+	live   [maxKeep + 1]int64 // bytes of the valid records, by slot
 }
 
-// count notes records that are in the log now.
+// count updates live for records that are now in the log.
 func (l *nodeLog) count(records []byte) {
 	for h := range parseRecords(records) {
 		l.live[h.slot] += logHeader + h.n
@@ -55,7 +55,7 @@ func (l *nodeLog) count(records []byte) {
 	l.end += int64(len(records))
 }
 
-// rewrite replaces the log by one with these records.
+// rewrite replaces the log with a log of these records.
 func (l *nodeLog) rewrite(records []byte) error {
 	l.known = false
 	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(l.d)); err != nil {
@@ -67,15 +67,15 @@ func (l *nodeLog) rewrite(records []byte) error {
 	return nil
 }
 
-// mark makes it durable that a slot is about to be written.
+// mark durably records that a slot is about to be written.
 func (l *nodeLog) mark(slot int) error {
 	l.epochs[slot]++
 	l.live[slot] = 0
 	return l.write(nil)
 }
 
-// write writes records, or the front if there are none, and syncs. If the log is gone, or shorter
-// than this node left it, it is begun anew: only its digests are lost.
+// write writes records, or the front if there are none, and syncs. If the log is missing, or shorter than this node left it,
+// write starts a new log. Only the digests of the old log are lost.
 func (l *nodeLog) write(records []byte) error {
 	if !l.known {
 		return l.rewrite(records)
@@ -94,7 +94,7 @@ func (l *nodeLog) write(records []byte) error {
 		}
 		return err
 	}
-	if err == nil && size > l.end { // remains of an append that failed
+	if err == nil && size > l.end { // remains of a failed append
 		err = f.Truncate(l.end)
 	}
 	if err == nil {
@@ -113,7 +113,7 @@ func (l *nodeLog) write(records []byte) error {
 	return err
 }
 
-// tidy rewrites the log if more than half of it is dead.
+// tidy rewrites the log if more than half of it is invalid.
 func (l *nodeLog) tidy() error {
 	live := int64(logFront)
 	for _, n := range l.live {
@@ -136,11 +136,11 @@ func (l *nodeLog) tidy() error {
 	return l.rewrite(b)
 }
 
-// liveRecords are the records of the log that still count.
+// liveRecords returns the valid records of the log.
 func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	s, err := scanLog(f)
 	if errors.As(err, new(*fault.FormatError)) {
-		return nil, nil // somebody spoilt it: it knows nothing any more
+		return nil, nil // the file was damaged from outside and has no valid records
 	}
 	if err != nil {
 		return nil, err
@@ -159,9 +159,9 @@ func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	return b, nil
 }
 
-// loadDigests finds the digests of these ranks (ascending) in the logs of a store, as records by rank.
-// Logs or records that cannot be read have none; unread gets errors of I/O. The log of this leader is enough if it
-// has ever had all of the ranks.
+// loadDigests finds the digests of these ranks (ascending) in the logs of a store, as records by rank. Unreadable logs and
+// records have none; unread receives I/O errors. If the log of this leader has ever had all the ranks, loadDigests reads only
+// that log.
 func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[int][]byte, unread, err error) {
 	logs, err := nodeLogs(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +208,7 @@ func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[in
 	return found, unread, nil
 }
 
-// digestsOf are the digests in records, by slot.
+// digestsOf returns the digests in records, by slot.
 func digestsOf(records []byte, name string) map[int][]*ffformat.Digests {
 	m := map[int][]*ffformat.Digests{}
 	for h, p := range parseRecords(records) {

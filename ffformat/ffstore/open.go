@@ -9,13 +9,13 @@ import (
 	"runtime"
 )
 
-// Open opens the store in a directory that all ranks see, or begins a new one; the parent
-// must be there. Options must be the same on all ranks. A store that was written by another
-// number of ranks is an error (ErrUsage) on all of them; View reads it. If there are files
-// of checkpoints and no commit record, that is ErrMissing: Rebuild makes one.
+// Open opens the store in a directory that all ranks see, or makes a new one. The parent directory must exist. Options must be
+// the same on all ranks. If another number of ranks wrote the store, Open fails on all ranks with ErrUsage; use View to read the
+// store. If there are files of checkpoints but no commit record, Open returns ErrMissing; Rebuild makes a new record.
 //
-// One Store at a time may write to a directory: it holds a lease from its first checkpoint to Close. A second one fails with ErrInUse at its
-// first checkpoint. The lease of a dead Store is taken over, for which the first checkpoint waits 30 s on file systems that machines share.
+// Only one Store at a time may write to a directory. It holds a lease from its first checkpoint to Close. A second Store fails
+// with ErrInUse at its first checkpoint. A new Store takes over the lease of a dead Store. On file systems shared by several
+// machines, its first checkpoint then waits 30 s.
 func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
 	err := o.validate()
 	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}
@@ -43,7 +43,7 @@ func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, err
 	if err != nil {
 		return nil, err
 	}
-	newest := -1 // the slot of the newest checkpoint
+	newest := -1 // slot of the newest checkpoint
 	if l := s.ledger.committed(); len(l) > 0 {
 		newest = l[len(l)-1].Slot
 	}
@@ -77,7 +77,7 @@ func (s *Store) fitRecord() error {
 	return nil
 }
 
-// agreeOptions makes sure that all ranks would do the same.
+// agreeOptions checks that all ranks have the same options.
 func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
 	n := len(v)
@@ -96,7 +96,8 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// share gives the ranks of one process one gate, which lets two for each processor write at once, and divides the processors among them.
+// share gives the ranks of one process a common gate and divides the processors among them. The gate lets two ranks per processor
+// write at once.
 func (s *Store) share(ctx context.Context) error {
 	gate := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 	all, err := s.c.Share(ctx, gate)
@@ -119,8 +120,8 @@ func (s *Store) share(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// Store is one rank's part of a store of checkpoints. All methods that take a context are
-// collective, but those that say otherwise. A Store is used by one goroutine at a time.
+// Store is one rank's part of a store of checkpoints. All methods with a context are collective unless their comments state
+// otherwise. Only one goroutine at a time may use a Store.
 type Store struct {
 	c      comm.Comm
 	o      Options
@@ -129,14 +130,14 @@ type Store struct {
 	files  rankFiles
 	logs   sideLogs
 
-	order []int32 // of protection
+	order []int32 // variables in order of protection
 	data  map[int32][]byte
 	busy  bool // an incremental checkpoint is under way
 }
 
-// Protect names the memory of a variable, as FTI_Protect does: it is read by each checkpoint and
-// filled by Recover. Protecting it again changes size and place. The slice stays the
-// caller's. It is not collective; ranks may have different variables.
+// Protect registers the memory of a variable, like FTI_Protect. Each checkpoint reads that memory, and Recover fills it. A second
+// call changes the size and address. The caller keeps ownership of the slice. Protect is not collective; ranks may have different
+// variables.
 func (s *Store) Protect(id int32, data []byte) error {
 	if s.busy {
 		return fault.Usage("Protect of %d during an incremental checkpoint", id)
@@ -148,10 +149,10 @@ func (s *Store) Protect(id int32, data []byte) error {
 	return nil
 }
 
-// List are the committed checkpoints that are kept, oldest first. It is not collective.
+// List returns the kept committed checkpoints, oldest first. It is not collective.
 func (s *Store) List() []Info { return s.ledger.rec.list() }
 
-// vars are the protected variables, in their order.
+// vars returns the protected variables in order.
 func (s *Store) vars() []ffformat.VarBuf {
 	v := make([]ffformat.VarBuf, len(s.order))
 	for i, id := range s.order {
@@ -160,12 +161,11 @@ func (s *Store) vars() []ffformat.VarBuf {
 	return v
 }
 
-// Close releases the files and lets others write to the directory. Committed checkpoints do not
-// depend on it. Call it after errors, too; it then releases what it can without the other
-// ranks.
+// Close releases the files and lets others write to the directory. Committed checkpoints stay. Call Close after errors, too; it
+// then releases resources without the other ranks.
 func (s *Store) Close(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, s.ledger.close())
 }
 
-// Bytes views a slice of numbers as its memory, for Protect.
+// Bytes returns the memory of a slice of numbers, for Protect.
 func Bytes[T comm.Number](v []T) []byte { return elem.Bytes(v) }

@@ -8,48 +8,47 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Durability says what a commit waits for.
+// Durability selects which failures a commit survives.
 type Durability uint8
 
 const (
-	// DurableCommit syncs data, digests, record and directories, in the order that makes
-	// a commit survive a power loss.
+	// DurableCommit syncs data, digests, record and directories in an order that makes a commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableNone syncs nothing: a commit survives the end of the program. When the machine goes down, it may be lost;
-	// remove the directory then.
+	// DurableNone syncs nothing. A commit survives the end of the program, but a crash of the machine may lose it. Remove the
+	// directory after such a crash.
 	DurableNone
 )
 
-const maxKeep = 64 // of Options.Keep
+const maxKeep = 64 // maximum of Options.Keep
 
-// Options of Open, Check and Rebuild. nil, or a zero field, means the default. Check and Rebuild use FS, Workers and the fields that name them.
+// Options are the options of Open, Check and Rebuild. nil or a zero field means the default. Check and Rebuild use FS, Workers
+// and the fields that name them.
 type Options struct {
 	Layout    ffformat.Layout // default: the layout of the store; F for a new one
-	Hash      ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
-	BlockSize int             // bytes of a block; default 16384
+	Hash      ffformat.Hash   // MD5 (default), which FTI can read, or Fast, which only blobio can read
+	BlockSize int             // size of a block in bytes; default 16384
 
-	// Keep is how many committed checkpoints are kept, 1 to 64; default 1. There is one
-	// slot more than that. Until the next checkpoint is written to it, it holds a spare that Recover falls back
-	// to: the checkpoint before those that are kept.
+	// Keep is the number of committed checkpoints to keep, 1 to 64; default 1. There is one more slot. Until the next checkpoint
+	// overwrites that slot, it holds a spare that Recover falls back to: the checkpoint before the kept ones.
 	Keep int
 
 	Durability Durability
 
-	// Workers of one rank. Default: the processors, divided among the ranks of the process.
+	// Workers is the number of workers of one rank. Default: the number of processors divided by the ranks of the process.
 	Workers int
 
-	// FS is the file system, default the operating system's. All ranks see one directory, whatever node they are on; there is no directory
-	// of a node. Each node has its own side file in it.
+	// FS is the file system; default: the operating system's. All ranks on all nodes must see the same directory. Each node has its
+	// own side file in it.
 	FS    vfs.FS
 	Clock func() time.Time // default time.Now
 
 	Quick    bool                    // Check: structure only, data are not read
-	Progress func(done, total int64) // Check: files
+	Progress func(done, total int64) // Check: progress in files
 	DryRun   bool                    // Rebuild only reports
 	Force    bool                    // Rebuild also replaces a sound seal
 }
 
-// validate returns an error of the class ErrUsage if the options are wrong.
+// validate returns an error of class ErrUsage if the options are invalid.
 func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {
@@ -83,7 +82,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// writer are the options of a rank's Writer.
+// writer returns the options of a rank's Writer.
 func (o *Options) writer(workers int) ffformat.Options {
 	return ffformat.Options{
 		Layout: o.Layout, Hash: o.Hash, BlockSize: o.BlockSize, Workers: workers,

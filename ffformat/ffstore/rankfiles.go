@@ -12,15 +12,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// fileName is the file of a rank in a slot. FTI names the file of a differential
-// checkpoint so.
+// fileName returns the path of a rank's file in a slot. FTI gives the files of differential checkpoints the same name.
 func fileName(dir string, slot, rank int) string {
 	return filepath.Join(slotDir(dir, slot), fmt.Sprintf("dCPFile-Rank%d.fti", rank))
 }
 
 func slotDir(dir string, slot int) string { return filepath.Join(dir, fmt.Sprintf("slot%d", slot)) }
 
-// slotDirs are the numbers of the slots that have a directory, ascending.
+// slotDirs returns the numbers of the slots that have a directory, ascending.
 func slotDirs(fsys vfs.FS, dir string) ([]int, error) {
 	l, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -46,18 +45,17 @@ type rankFiles struct {
 	w     *ffformat.Writer
 	slots []slot
 
-	gate  chan struct{} // of the ranks of the process that do I/O
-	local int           // ranks of the process
+	gate  chan struct{} // limits how many ranks of the process do I/O at once
+	local int           // number of ranks in the process
 }
 
 // slot is this rank's file in one slot.
 type slot struct {
-	digests *ffformat.Digests // of the file's content; nil: not known
-	named   bool              // the name of the file is durable, as far as Options.Durability wants that
+	digests *ffformat.Digests // digests of the file's content; nil: unknown
+	named   bool              // the name of the file is as durable as Options.Durability requires
 }
 
-// within calls f when there is a place among the ranks of the process that do I/O. Inside,
-// nothing collective is done.
+// within calls f when the gate has a free entry. f must not call a collective.
 func (x *rankFiles) within(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -71,17 +69,16 @@ func (x *rankFiles) within(ctx context.Context, f func() error) error {
 	}
 }
 
-// grow makes room for more slots.
+// grow adds slots up to the given number.
 func (x *rankFiles) grow(slots int) {
 	for len(x.slots) < slots {
 		x.slots = append(x.slots, slot{})
 	}
 }
 
-// inspect reads the metadata of the files in all slots. The newest sound committed one, of entries newest first,
-// gives the containers; digests count that belong to a file whose containers are
-// among them. A side file that does not know the newest checkpoint, which is in slot newest, is an old one: then
-// none count.
+// inspect reads the metadata of the files in all slots. It takes the containers from the newest sound committed file; entries are
+// newest first. Digests are valid if they belong to a file with the same containers. A side file that does not have the newest
+// checkpoint, which is in slot newest, is outdated; then no digests are valid.
 func (x *rankFiles) inspect(digests map[int][]*ffformat.Digests, entries []entry, newest int) error {
 	files := make([]*ffformat.File, len(x.slots))
 	for k := range x.slots {
@@ -122,39 +119,39 @@ func (x *rankFiles) inspect(digests map[int][]*ffformat.Digests, entries []entry
 	return nil
 }
 
-// makeSlot makes the directory of a slot. One rank does that.
+// makeSlot makes the directory of a slot. One rank calls it.
 func (x *rankFiles) makeSlot(k int) error {
 	err := x.fsys.Mkdir(slotDir(x.dir, k))
 	made := err == nil
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	// Also if it was there: the program that made it may have died before this.
+	// Sync an existing directory, too: the program that made it may have died before its sync.
 	if err == nil && (made || !x.slots[k].named) && x.d == DurableCommit {
 		err = x.fsys.SyncDir(x.dir)
 	}
 	return err
 }
 
-// drop removes this rank's files in slots from k on, which are not needed any more, after
-// Keep became less. A file that it cannot remove only takes space.
+// drop removes this rank's files in the slots from k on, which a smaller Keep no longer needs. A file that drop cannot remove
+// only takes space.
 func (x *rankFiles) drop(from int) {
 	for k := from; k < len(x.slots); k++ {
-		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // see above
-		x.fsys.Remove(slotDir(x.dir, k))          //nolint:errcheck // the last rank succeeds
+		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // only takes space
+		x.fsys.Remove(slotDir(x.dir, k))          //nolint:errcheck // succeeds on the last rank
 	}
 	x.slots = x.slots[:min(from, len(x.slots))]
 }
 
-// openFile opens the file of a slot, or makes it. f is nil if there is none to close. prev are the digests of its content, if they
-// are known.
+// openFile opens or makes the file of a slot. f is nil if there is no file to close. prev holds the digests of its content, if
+// known.
 func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.Digests, fresh bool, err error) {
 	k := &x.slots[slot]
 	prev = k.digests
 	name := fileName(x.dir, slot, x.rank)
 	if f, err = x.fsys.OpenRW(name); errors.Is(err, fs.ErrNotExist) {
 		f, err = x.fsys.Create(name)
-		fresh, k.named = true, false // also if it was there once
+		fresh, k.named = true, false // also if the file existed before
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("rank %d does not see the directory of rank 0, %s: all ranks must share the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
 		}
@@ -165,7 +162,7 @@ func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.D
 	if size, err = f.Size(); err != nil {
 		return f, 0, nil, false, err
 	}
-	if prev != nil { // that it is still the file which we left is not taken for granted
+	if prev != nil { // check that the file is still the file that this Store wrote
 		if file, err := ffformat.Decode(f, size, name, nil); err != nil || prev.Match(file) != nil {
 			prev = nil
 		}

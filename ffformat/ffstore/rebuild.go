@@ -17,16 +17,15 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Rebuild makes a lost or damaged seal from the files in the slots. A slot counts if its files
-// are of one checkpoint, one for each rank, and sound in every byte; left has an error for
-// each other slot. Whether a checkpoint was committed is no longer known: one that was cut
-// short just before its commit may come back, whole.
+// Rebuild makes a new seal for a store whose seal is lost or damaged, from the files in the slots. A slot is usable if it has one
+// file for each rank, all of one checkpoint and sound in every byte. left has an error for each other slot. The files do not
+// record whether a checkpoint was committed. A complete checkpoint that stopped just before its commit may come back.
 //
-// An I/O error ends it before anything is written, since it does not tell what is in a slot.
+// Rebuild stops at an I/O error before it writes anything, because the content of the slot is then unknown.
 //
-// A sound seal is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
-// behind its name. ErrMissing: no slot counts; then nothing is written. ErrInUse: a Store writes to
-// the directory (a DryRun does not look for one), or another program has made a seal meanwhile.
+// Rebuild replaces a sound seal only with Force (else ErrExist). It keeps a damaged seal under its name with ".damaged" appended.
+// If no slot is usable, it writes nothing and returns ErrMissing. ErrInUse means that a Store writes to the directory (a DryRun
+// does not check this), or that another program has made a seal meanwhile.
 func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []error, err error) {
 	var opt Options
 	if o != nil {
@@ -34,7 +33,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	opt.FS = vfs.OrOS(opt.FS)
 	b := &rebuild{Options: opt, dir: dir}
-	if !b.DryRun { // before the record is read, so that nobody changes the store before the record is replaced
+	if !b.DryRun { // before the record is read, so that no other program changes the store until the record is replaced
 		if b.lease, err = hold(ctx, b.FS, dir, DurableCommit, durable.LeaseOptions{}); err != nil {
 			return nil, nil, err
 		}
@@ -48,7 +47,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	if old != nil && !b.Force {
 		return nil, nil, fmt.Errorf("%s: the seal is intact: %w", dir, ErrExist)
 	}
-	// The side files of rank 0 have id and time, which some layouts do not store, or only in part.
+	// The side files of rank 0 have id and time, which some layouts store only in part or not at all.
 	logged, unread, err := loadDigests(b.FS, dir, 0, []int{0})
 	if err = errors.Join(err, unread); err != nil {
 		return nil, nil, err
@@ -63,7 +62,8 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
-			// A checkpoint that cannot be read just now may be whole; a record without it would let the next checkpoint overwrite it.
+			// A checkpoint that cannot be read now may be whole. With a record that does not list it, the next checkpoint could overwrite
+			// it.
 			if !damage(err) {
 				return nil, left, fmt.Errorf("slot %d: %w", k, err)
 			}
@@ -83,7 +83,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	if b.DryRun {
 		return rec.list(), left, nil
 	}
-	// Programs that take no lease are found by a changed seal.
+	// A changed seal reveals programs that take no lease.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*fault.FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
 		return nil, left, fmt.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
@@ -108,11 +108,11 @@ type rebuild struct {
 	Options
 	dir     string
 	lease   *lease
-	digests map[int][]*ffformat.Digests // of rank 0, by slot
+	digests map[int][]*ffformat.Digests // digests of rank 0, by slot
 	found   []rebuilt
 }
 
-// rebuilt is a slot that counts.
+// rebuilt is a usable slot.
 type rebuilt struct {
 	entry
 	ranks  int
@@ -198,14 +198,14 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 	return file, ctx.Err()
 }
 
-// identify finds id and full time of a checkpoint by the file of rank 0.
+// identify finds the id and the full time of a checkpoint from the file of rank 0.
 func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	x.ID, x.Time = f.FB.CkptID, f.FB.Timestamp
 	of := b.digests[x.Slot]
 	if i := slices.IndexFunc(of, func(d *ffformat.Digests) bool { return d.Match(f) == nil }); i >= 0 {
 		x.ID, x.Time = of[i].CkptID, of[i].Timestamp
 	} else if f.Layout == ffformat.LayoutE || f.Layout == ffformat.LayoutF {
-		// The last time before the file's own time that has these low bits.
+		// Take the last time before the file's own time that has these low bits.
 		st, err := b.FS.Stat(f.Name)
 		if err != nil {
 			return err
@@ -219,14 +219,14 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	return nil
 }
 
-// record makes the record of the checkpoints that were found, and returns errors for those that do not fit in.
+// record makes the record of the checkpoints found. It returns errors for those that do not fit in.
 func (b *rebuild) record() (rec *record, left []error) {
 	if len(b.found) == 0 {
 		return nil, nil
 	}
 	slices.SortFunc(b.found, func(x, y rebuilt) int { return cmp.Compare(x.Time, y.Time) })
 	for i := range b.found {
-		if x := &b.found[i]; x.ID < 1 { // of a layout without
+		if x := &b.found[i]; x.ID < 1 { // the layout does not store the id
 			switch prev := max(i-1, 0); {
 			case i == 0:
 				x.ID = 1
@@ -247,7 +247,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v and hash %s differ from slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
 			continue
 		}
-		// A checkpoint that was written later with a lower id went on from an older one.
+		// A checkpoint written later with a lower id continued from an older checkpoint.
 		rec.Checkpoints = slices.DeleteFunc(rec.Checkpoints, func(e entry) bool { return e.ID >= x.ID })
 		rec.Checkpoints = append(rec.Checkpoints, x.entry)
 	}
@@ -255,7 +255,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	for _, e := range rec.Checkpoints {
 		rec.Slots = max(rec.Slots, e.Slot+1)
 	}
-	// One slot must be free. If none is, there was another that is not whole, or Keep was more.
+	// One slot must be free. If none is free, there was another incomplete slot, or Keep was higher.
 	rec.Slots = max(rec.Slots, len(rec.Checkpoints)+1)
 	return rec, left
 }

@@ -20,19 +20,18 @@ import (
 // recordName is the file whose replacement commits a checkpoint.
 const recordName = "checkpoints"
 
-// records is the seal by which records are recognised.
+// records is the seal that identifies records.
 var records = durable.Seal{Format: "blobio ff checkpoints", Version: 1}
 
 const (
 	maxRanks = 1 << 24
 
-	// sumLen is how many bytes of the sum of a file's metadata the record has. They
-	// distinguish files; they are no protection against forgery.
+	// sumLen is the number of bytes of a metadata sum in the record. These bytes distinguish files, but they do not protect against
+	// forgery.
 	sumLen = 8
 )
 
-// record is the commit record: which checkpoints there are, and in which slot. It is there
-// before the first file of a slot is.
+// record is the commit record: the checkpoints and their slots. It is written before the first file of a slot.
 type record struct {
 	durable.SealHead
 	Ranks  int    `json:"ranks"`
@@ -42,13 +41,13 @@ type record struct {
 
 	Checkpoints []entry `json:"checkpoints"` // oldest first
 
-	// Spares are in slots that are free to be written: checkpoints that were committed and are not
-	// kept any more; copies of kept ones in stores of earlier versions. Oldest first. Whether one is still whole its
-	// sums and hashes tell; nothing else vouches for it.
+	// Spares are committed checkpoints that are no longer kept, in slots that the next checkpoints may overwrite. Stores of earlier
+	// versions also have copies of kept checkpoints here. Oldest first. Only its sums and hashes show whether a spare is still
+	// whole.
 	Spares []entry `json:"spares,omitempty"`
 }
 
-// all yields the kept checkpoints, then the spares. Without a record there are none.
+// all yields the kept checkpoints, then the spares. For a nil record it yields nothing.
 func (r *record) all() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		if r == nil {
@@ -64,7 +63,7 @@ func (r *record) all() iter.Seq[*entry] {
 	}
 }
 
-// newestFirst are the kept checkpoints and the spares by falling id; of one id the kept one is first.
+// newestFirst returns the kept checkpoints and the spares by descending id. Of two with the same id, the kept one comes first.
 func (r *record) newestFirst() []entry {
 	var l []entry
 	for e := range r.all() {
@@ -78,18 +77,18 @@ func (r *record) newestFirst() []entry {
 type entry struct {
 	ID    int32 `json:"id"`
 	Slot  int   `json:"slot"`
-	Time  int64 `json:"time_ns"` // since 1970, UTC; in the file block of every rank's file
+	Time  int64 `json:"time_ns"` // ns since 1970, UTC; every rank's file has it in its file block
 	Data  int64 `json:"data"`    // bytes of all ranks' variables
 	Files int64 `json:"bytes"`   // bytes of all ranks' files
 	Vars  int64 `json:"vars"`    // variables of all ranks
 
-	// Sums has of each rank the first sumLen bytes of File.MetaSum. A Store has it on rank 0
-	// only, and of its own rank in own.
+	// Sums has the first sumLen bytes of File.MetaSum for each rank. In a Store only rank 0 has Sums; every rank has its own sum in
+	// own.
 	Sums []byte `json:"sums,omitempty"`
 	own  []byte
 }
 
-// forRank is the entry as one rank needs it.
+// forRank returns the entry with the data that one rank needs.
 func (e *entry) forRank(rank int) *entry {
 	v := *e
 	v.own = e.Sums[rank*sumLen : (rank+1)*sumLen]
@@ -111,7 +110,7 @@ func hashName(h ffformat.Hash) string {
 	return "md5"
 }
 
-// encode returns the file. One of 64 checkpoints of 300,000 ranks has less than durable.MaxSeal bytes.
+// encode returns the content of the record file. A record with 64 checkpoints of 300,000 ranks is smaller than durable.MaxSeal.
 func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
 // decodeRecord reads the output of encode and checks every field.
@@ -164,7 +163,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	return &r, nil
 }
 
-// readRecord returns nil if there is none.
+// readRecord reads the record. It returns nil if there is none.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	name := filepath.Join(dir, recordName)
 	b, err := vfs.ReadFile(fsys, name, durable.MaxSeal)
@@ -177,14 +176,14 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return decodeRecord(b, name)
 }
 
-// clone is a copy whose list can be changed.
+// clone returns a copy with its own list of checkpoints.
 func (r *record) clone() *record {
 	v := *r
 	v.Checkpoints, v.Spares = slices.Clone(r.Checkpoints), slices.Clone(r.Spares)
 	return &v
 }
 
-// entry finds a checkpoint: a kept one, or else a spare.
+// entry finds a kept checkpoint or else a spare.
 func (r *record) entry(dir string, id int32) (*entry, error) {
 	for e := range r.all() {
 		if e.ID == id {
@@ -194,7 +193,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 	return nil, fmt.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
-// slotsWith returns how many slots a store needs that keeps keep checkpoints, and has the checkpoints of r.
+// slotsWith returns the number of slots of a store that keeps keep checkpoints and has the checkpoints of r.
 func (r *record) slotsWith(keep int) int {
 	n := keep + 1
 	for _, e := range r.Checkpoints {
@@ -210,7 +209,7 @@ func replacing(d Durability) durable.ReplaceOptions {
 	return durable.ReplaceOptions{Owner: writer, Sync: d == DurableCommit, SyncDir: d == DurableCommit}
 }
 
-// match reports whether a file is the one of this checkpoint and rank.
+// match returns an error unless the file belongs to this checkpoint and rank.
 func (e *entry) match(f *ffformat.File) error {
 	if hasID(f.Layout) && f.FB.CkptID != e.ID {
 		return fault.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
@@ -231,7 +230,7 @@ func (e *entry) match(f *ffformat.File) error {
 // hasID reports whether a layout stores the id of the checkpoint.
 func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
 
-// storedTime is a time as a layout stores it: E and F have its low 32 bits.
+// storedTime returns a time as a layout stores it: E and F have its low 32 bits.
 func storedTime(l ffformat.Layout, ns int64) int64 {
 	if l == ffformat.LayoutE || l == ffformat.LayoutF {
 		return int64(uint32(ns))
@@ -250,7 +249,7 @@ type Info struct {
 	Slot  int       `json:"slot"`
 }
 
-// list are the kept checkpoints as callers see them, oldest first.
+// list returns the kept checkpoints for callers, oldest first.
 func (r *record) list() []Info {
 	if r == nil {
 		return nil

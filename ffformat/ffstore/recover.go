@@ -12,15 +12,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Recover fills the protected variables of all ranks from the newest checkpoint that is
-// sound on all of them, and returns its id. skipped has an error for each
-// newer one that is not; the next checkpoint replaces these. If no kept checkpoint is sound, the spare
-// in the free slot is taken, the one before the kept ones, provided that
-// every byte of it is still as committed. Stored and protected variables must be the same,
-// with the same sizes (SizeError; nothing is read then: ask Stored, Protect, and call RecoverID).
+// Recover fills the protected variables of all ranks from the newest checkpoint that is sound on all ranks, and returns its id.
+// skipped has an error for each newer, damaged checkpoint; the next checkpoint replaces these. If no kept checkpoint is sound,
+// Recover takes the spare, the checkpoint before the kept ones, if every byte of it is as committed. Stored and protected
+// variables must be the same, with the same sizes. Otherwise the error is a SizeError, and nothing was read: call Stored, Protect
+// and RecoverID.
 //
-// After an error the memory may hold parts of several checkpoints: do not continue from it. The error
-// names the damage of all that were tried. ErrMissing: nothing was ever committed.
+// After any other error the memory may hold parts of several checkpoints: do not continue from it. The error describes the damage
+// of every checkpoint that Recover tried. ErrMissing: no checkpoint was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
 	list := s.ledger.rec.newestFirst()
 	for _, e := range list {
@@ -47,8 +46,8 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		s.dir, errors.Join(skipped...))
 }
 
-// damage reports whether a checkpoint is not sound, and not that it could not be read just now: a
-// passing error of I/O must not cost the newest one.
+// damage reports whether a checkpoint is damaged, as opposed to temporarily unreadable. A passing I/O error must not cost the
+// newest checkpoint.
 func damage(err error) bool {
 	if errors.Is(err, fault.ErrUsage) || errors.Is(err, ErrBroken) {
 		return false
@@ -63,9 +62,9 @@ func damage(err error) bool {
 	return false
 }
 
-// RecoverID is Recover of this checkpoint and no other. The program goes on from it: newer
-// checkpoints stay until the next one is committed. One that is not kept, but still in the free
-// slot, can be recovered, too; the next checkpoint is then written over a newer one.
+// RecoverID is Recover for one given checkpoint. The program continues from it; newer checkpoints stay until the next commit.
+// RecoverID also finds a checkpoint that is no longer kept but still in the free slot. The next checkpoint then overwrites a
+// newer one.
 func (s *Store) RecoverID(ctx context.Context, id int32) error {
 	_, err := s.ledger.rec.entry(s.dir, id)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
@@ -87,8 +86,8 @@ func (s *Store) RecoverID(ctx context.Context, id int32) error {
 	return errors.Join(tried...)
 }
 
-// agreeDamage is comm.Agree of the ranks' errors for a checkpoint. damaged, the same on all ranks: it is not
-// sound, and nothing else is wrong.
+// agreeDamage is comm.Agree for the ranks' errors about a checkpoint. damaged is the same on all ranks. It is true if the
+// checkpoint is damaged and there is no other error.
 func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ error) {
 	const other, unsound, sound = 0, 1, 2
 	verdict := int64(sound)
@@ -103,12 +102,12 @@ func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ err
 	return v != nil && v[0] == unsound, err
 }
 
-// recover reads one checkpoint on all ranks, or fails on all. Sizes are compared on all
-// ranks before the memory of any is touched. damaged as in agreeDamage.
+// recover reads one checkpoint on all ranks, or fails on all. It compares the sizes on all ranks before it changes the memory of
+// any. For damaged see agreeDamage.
 func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error) {
 	var r *ffformat.Reader
 	var f vfs.File
-	var other error // about sizes
+	var other error // not a SizeError
 	err = s.ledger.broken
 	switch {
 	case err != nil:
@@ -135,12 +134,12 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 	damaged, err = s.agreeDamage(ctx, s.files.within(ctx, func() error {
 		err := s.read(ctx, e, r)
 		if err != nil && ctx.Err() == nil {
-			s.files.slots[e.Slot].digests = nil // they vouch for bytes that are not there
+			s.files.slots[e.Slot].digests = nil // the digests describe missing bytes
 		}
 		return err
 	}))
 	if err != nil {
-		s.logs.adopted = false // nor must the side files
+		s.logs.adopted = false // so do the side files
 		return damaged, err
 	}
 	s.ledger.last, s.ledger.base = e.ID, nil
@@ -165,13 +164,13 @@ func (s *Store) read(ctx context.Context, e *entry, r *ffformat.Reader) error {
 	return r.ReadVars(ctx, vars, o)
 }
 
-// sizes holds the variables of a file against the protected ones.
+// sizes compares the variables of a file with the protected ones.
 func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	err := &SizeError{Rank: s.c.Rank(), CkptID: e.ID}
 	stored := map[int32]int64{}
 	for _, v := range f.Vars() {
 		stored[v.ID] = v.Size
-		if _, ok := s.data[v.ID]; !ok && v.Size > 0 { // one that was protected once keeps its place
+		if _, ok := s.data[v.ID]; !ok && v.Size > 0 { // once protected, a variable keeps its place with size 0
 			err.vars = append(err.vars, sizeMismatch{v.ID, v.Size, -1})
 		}
 	}
@@ -191,8 +190,8 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	return nil
 }
 
-// Stored returns the variables of this rank in a checkpoint, with their sizes, for programs
-// that allocate before they protect and recover. It is not collective.
+// Stored returns the variables of this rank in a checkpoint, with their sizes, for programs that allocate before they protect and
+// recover. It is not collective.
 func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
 	r, f, err := s.reader(id)
 	if err != nil {
@@ -213,8 +212,7 @@ func (s *Store) reader(id int32) (*ffformat.Reader, vfs.File, error) {
 	return openRank(s.o.FS, s.dir, e, s.c.Rank())
 }
 
-// RecoverVar reads one variable of this rank from a checkpoint, verified. dst must have its
-// size. It is not collective.
+// RecoverVar reads and verifies one variable of this rank from a checkpoint. dst must have its size. It is not collective.
 func (s *Store) RecoverVar(ctx context.Context, id, varID int32, dst []byte) error {
 	r, f, err := s.reader(id)
 	if err != nil {

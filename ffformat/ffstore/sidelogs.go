@@ -10,17 +10,17 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// sideLogs are the side files of a store, as one rank sees them: the leader of each node reads and writes one.
+// sideLogs are the side files of a store, from the view of one rank. The leader of each node reads and writes one side file.
 type sideLogs struct {
 	c, node comm.Comm // all ranks, and the ranks of this node
 	fsys    vfs.FS
 	dir     string
 	d       Durability
-	log     *nodeLog // of the leader of a node, else nil
-	adopted bool     // the logs belong to these nodes, and say no more than the ranks know
+	log     *nodeLog // only on the leader of a node, else nil
+	adopted bool     // the logs belong to these nodes and have no digests unknown to the ranks
 }
 
-// fetch has the leader of each node read the logs, and send each rank its digests. It is collective.
+// fetch reads the logs on the leader of each node and sends each rank its digests. It is collective.
 func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, error) {
 	all, err := x.node.Allgather(ctx, strconv.AppendInt(nil, int64(x.c.Rank()), 10))
 	if err != nil {
@@ -53,9 +53,9 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 	return digestsOf(got[0], "side file"), nil
 }
 
-// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already. The first time it writes each side file
-// anew, with the digests that still count for the ranks that are on the node now, and removes the side files of other
-// nodes of an earlier run, which are about to become wrong. It is collective.
+// mark durably records in the side files that a slot is about to be written, unless this rank has already failed. The first call
+// rewrites each side file with the valid digests of the ranks now on the node. It also removes the side files of other nodes of
+// an earlier run, which are about to become outdated. It is collective.
 func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) error {
 	if x.adopted {
 		if x.log != nil && failed == nil {
@@ -89,7 +89,7 @@ func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed erro
 	return nil
 }
 
-// removeOthers removes the side files that no node of this run writes, for good. It is collective.
+// removeOthers durably removes the side files that no node of this run writes. It is collective.
 func (x *sideLogs) removeOthers(ctx context.Context) error {
 	var name []byte
 	if x.log != nil {
@@ -121,10 +121,10 @@ func (x *sideLogs) removeOthers(ctx context.Context) error {
 	return comm.Agree(ctx, x.c, failed)
 }
 
-// add collects the digests of a checkpoint just written to a slot on the leader of each node, which appends them. If files of any
-// rank of the node are new, their names become durable. It is collective.
+// add collects the digests of a checkpoint just written to a slot on the leader of each node, which appends them. If any rank of
+// the node has new files, add makes their names durable. It is collective.
 func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) error {
-	own := []byte{0} // whether the name is new, then the record
+	own := []byte{0} // first whether the name is new, then the record
 	if !named {
 		own[0] = 1
 	}

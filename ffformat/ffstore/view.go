@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// View reads a store without ranks: for tools, and for restarts on another number of them.
+// View reads a store without ranks, for tools and for restarts on another number of ranks.
 type View struct {
 	fsys vfs.FS
 	dir  string
 	rec  *record
 }
 
-// OpenView opens a store for reading. A directory without a commit record is
-// ErrNotCommitted if it has slots, else ErrNotFormat. fsys nil is the operating system's.
+// OpenView opens a store for reading. A directory without a commit record is ErrNotCommitted if it has slots, else ErrNotFormat.
+// A nil fsys means the operating system's file system.
 func OpenView(dir string, fsys vfs.FS) (*View, error) {
 	fsys = vfs.OrOS(fsys)
 	rec, err := readRecord(fsys, dir)
@@ -39,27 +39,26 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 	return &View{fsys, dir, rec}, nil
 }
 
-// List are the committed checkpoints that are kept, oldest first.
+// List returns the kept committed checkpoints, oldest first.
 func (v *View) List() []Info { return v.rec.list() }
 
-// Spares are the checkpoints that Recover falls back to, oldest first: they were committed and are not kept
-// any more. The next checkpoints overwrite their slots, so one may be
-// torn; Reader then finds other metadata than were committed, or ReadVars other bytes.
+// Spares returns the checkpoints that Recover falls back to, oldest first. They were committed and are no longer kept. The next
+// checkpoints overwrite their slots, so a spare may be torn. Reader or ReadVars then reports the damage.
 func (v *View) Spares() []Info { return v.rec.infos(v.rec.Spares) }
 
-// Ranks is how many ranks wrote the store.
+// Ranks returns the number of ranks that wrote the store.
 func (v *View) Ranks() int { return v.rec.Ranks }
 
-// Slots is how many slots there are.
+// Slots returns the number of slots.
 func (v *View) Slots() int { return v.rec.Slots }
 
-// Layout of the files.
+// Layout returns the layout of the files.
 func (v *View) Layout() ffformat.Layout { return layoutByName[v.rec.Layout] }
 
-// Fast reports whether the files have hashes that FTI refuses.
+// Fast reports whether the files have Fast hashes, which FTI refuses.
 func (v *View) Fast() bool { return v.rec.Hash == "fast" }
 
-// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare. The Reader reads from file, which the caller closes.
+// Reader opens the file of a rank in a kept checkpoint or else in a spare. The Reader reads from file, which the caller closes.
 func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, err error) {
 	e, err := v.rec.entry(v.dir, id)
 	if err != nil {
@@ -71,7 +70,7 @@ func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, er
 	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
 }
 
-// openRank opens the file of a rank and makes sure that it is of this checkpoint. The caller closes the file.
+// openRank opens the file of a rank and checks that it belongs to this checkpoint. The caller closes the file.
 func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*ffformat.Reader, vfs.File, error) {
 	f, size, err := openRankFile(fsys, dir, e, rank)
 	if err != nil {
@@ -84,7 +83,7 @@ func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*ffformat.Reader, vf
 	return r, f, nil
 }
 
-// openRankFile opens the file of a rank, whatever is in it.
+// openRankFile opens the file of a rank without checking its content.
 func openRankFile(fsys vfs.FS, dir string, e *entry, rank int) (f vfs.File, size int64, err error) {
 	name := fileName(dir, e.Slot, rank)
 	f, err = fsys.Open(name)
@@ -100,7 +99,7 @@ func openRankFile(fsys vfs.FS, dir string, e *entry, rank int) (f vfs.File, size
 	return f, size, nil
 }
 
-// reader reads a file that must be the one of this checkpoint and rank.
+// reader makes a Reader of a file that must belong to this checkpoint and rank.
 func (e *entry) reader(f vfs.File, size int64) (*ffformat.Reader, error) {
 	r, err := ffformat.NewReader(f, size, f.Name(), nil)
 	if err != nil {

@@ -19,35 +19,35 @@ const (
 type Config struct {
 	LocalDir, GlobalDir, MetaDir string
 
-	NodeSize  int  // ranks of a node
-	GroupSize int  // nodes of a group, over which levels 2 and 3 spread
-	LocalTest bool // nodes are simulated: NodeSize ranks after one another are one
+	NodeSize  int  // number of ranks on a node
+	GroupSize int  // number of nodes in a group; levels 2 and 3 spread over a group
+	LocalTest bool // simulate nodes: every NodeSize consecutive ranks are one node
 	KeepLast  bool // FTI_Finalize keeps the last checkpoint, at level 4
-	KeepL4    bool // older checkpoints of level 4 go to an archive
-	Diff      bool // differential checkpoints are allowed
-	BlockSize int  // of differential checkpoints, bytes
+	KeepL4    bool // FTI archives older checkpoints of level 4
+	Diff      bool // allow differential checkpoints
+	BlockSize int  // block size of differential checkpoints in bytes
 	MaxVarID  int64
 
-	Every       [levels + 1]int64 // minutes from one snapshot of a level to the next; 0: none
-	EveryDiff   int64             // of differential ones at level 4
-	FastForward int64             // factor by which minutes pass faster
-	MaxSync     int64             // iterations between two looks at the clock
+	Every       [levels + 1]int64 // minutes between two snapshots of a level; 0: no snapshots
+	EveryDiff   int64             // minutes between two differential snapshots at level 4
+	FastForward int64             // factor by which simulated minutes pass faster
+	MaxSync     int64             // number of iterations between two clock readings
 
-	Failure int    // 0: a new run; 1: a restart; 2: a restart from the checkpoint that a run has kept
-	ExecID  string // of the run
+	Failure int    // 0: a new run; 1: a restart; 2: a restart from the checkpoint that a finished run kept
+	ExecID  string // name of the run
 }
 
-// maxConfig bounds the size of a configuration file in bytes.
+// maxConfig is the maximum size of a configuration file in bytes.
 const maxConfig = 1 << 20
 
 // setting is a line "key = value" of an ini file.
 type setting struct {
 	section, key, value string
-	from, to            int // of the value in the text, with its blanks
+	from, to            int // range of the value in the text, with its blanks
 }
 
-// settings calls f with each line of an ini file that sets something. Sections and keys are in lower case. A # or ; outside of quotes begins a
-// comment.
+// settings calls f for each "key = value" line of an ini file. Sections and keys are in lower case. A # or ; outside quotes
+// begins a comment.
 func settings(text []byte, f func(s setting)) {
 	off, section := 0, ""
 	for line := range bytes.Lines(text) {
@@ -83,7 +83,7 @@ func settings(text []byte, f func(s setting)) {
 	}
 }
 
-// fields reads typed values; the first error stays.
+// fields reads typed values and keeps the first error.
 type fields struct {
 	name   string
 	values map[string]string // by section and key
@@ -96,7 +96,7 @@ func (f *fields) fail(key string, class error, format string, args ...any) {
 	}
 }
 
-// whole is a whole number, none if the key is absent.
+// whole returns an integer, or none if the key is absent.
 func (f *fields) whole(key string, none int64) int64 {
 	text, ok := f.values[key]
 	if !ok || text == "" {
@@ -109,7 +109,7 @@ func (f *fields) whole(key string, none int64) int64 {
 	return n
 }
 
-// between is a whole number of a range.
+// between returns an integer from low to high, or none if the key is absent.
 func (f *fields) between(key string, none, low, high int64) int64 {
 	n := f.whole(key, none)
 	if n < low || n > high {
@@ -118,7 +118,7 @@ func (f *fields) between(key string, none, low, high int64) int64 {
 	return n
 }
 
-// yes is a switch, off by default.
+// yes returns a switch, which is off by default.
 func (f *fields) yes(key string) bool {
 	text := f.values[key]
 	switch {
@@ -131,7 +131,7 @@ func (f *fields) yes(key string) bool {
 	return false
 }
 
-// dir is the name of a directory.
+// dir returns the name of a directory.
 func (f *fields) dir(key string) string {
 	if f.values[key] == "" {
 		f.fail(key, fault.ErrUsage, "absent, want a directory")
@@ -139,15 +139,15 @@ func (f *fields) dir(key string) string {
 	return f.values[key]
 }
 
-// without demands that a feature is off, whose key has the value off then.
+// without returns an error unless the key has the value off, because the feature is not supported.
 func (f *fields) without(key string, off int64, feature string) {
 	if n := f.whole(key, off); n != off {
 		f.fail(key, fault.ErrUnsupported, "%d: %s, want %d", n, feature, off)
 	}
 }
 
-// ParseConfig reads a configuration file for a run of this many ranks. name is for errors, which are a *fault.FormatError: ErrUnsupported
-// for what only FTI has, else ErrUsage.
+// ParseConfig reads a configuration file for a run with ranks ranks. Errors are of type *fault.FormatError and contain name.
+// Their class is ErrUnsupported for settings that only FTI supports, else ErrUsage.
 func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	f := &fields{name: name, values: map[string]string{}}
 	settings(text, func(s setting) { f.values[s.section+":"+s.key] = s.value })
@@ -197,7 +197,7 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	return c, nil
 }
 
-// topology compares the numbers of ranks and nodes.
+// topology checks the number of ranks against the nodes and groups.
 func (f *fields) topology(c *Config, ranks int) {
 	if f.err != nil {
 		return
@@ -213,7 +213,7 @@ func (f *fields) topology(c *Config, ranks int) {
 	}
 }
 
-// SetRestart returns the text of a configuration file with another state and run; all else stays as it is.
+// SetRestart returns the text of a configuration file with another failure state and run name. The rest stays unchanged.
 func SetRestart(text []byte, failure int, execID string) []byte {
 	want := map[string]string{"failure": strconv.Itoa(failure), "exec_id": execID}
 	var out []byte

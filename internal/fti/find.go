@@ -17,7 +17,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// key names a checkpoint. A program may use a number again, and takes other numbers after a restart.
+// key identifies a checkpoint. The id alone does not: a program may use an id again, also after a restart.
 type key struct {
 	Level int
 	ID    int32
@@ -29,27 +29,28 @@ func (k key) String() string { return fmt.Sprintf("checkpoint %d of level %d", k
 // copyOf is a file of a rank.
 type copyOf struct {
 	Key   key
-	Fresh bool // its name is not the committed one yet
-	Diff  bool // FTI's differential one
+	Fresh bool // the file does not have its committed name yet
+	Diff  bool // the file is FTI's differential checkpoint
 }
 
-// holding is what a rank has.
+// holding lists the files of one rank.
 type holding struct {
 	Files []copyOf
-	Sets  []key // checkpoints that have redundancy files here
+	Sets  []key // checkpoints with redundancy files on this rank
 }
 
-// candidate is a checkpoint that some rank has a part of.
+// candidate is a checkpoint of which at least one rank has a part.
 type candidate struct {
 	key
 	diff  bool
-	fresh bool // some rank must still give its file the committed name
+	fresh bool // some rank has not yet given its file the committed name
 	whole bool // all ranks have a file
 	set   bool // some rank has redundancy files
 }
 
-// before orders candidates, the newest first: one that was being committed when the program died, then by levels. A checkpoint removes all of its level and of lower ones, so what a lower level has is
-// newer. FTI's differential ones remove none.
+// before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
+// level. A checkpoint removes those of its level and of lower levels, so checkpoints of a lower level are newer. FTI's
+// differential checkpoints remove none.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.fresh != b.fresh && a.fresh:
@@ -64,7 +65,7 @@ func (a candidate) before(b candidate) int {
 	return int(b.ID) - int(a.ID)
 }
 
-// stampOf is the stamp of a file of ours (see ffformat.OwnTime), 0 of others.
+// stampOf returns the stamp of a file that blobio wrote (see ffformat.OwnTime), and 0 for other files.
 func stampOf(f *ffformat.File) uint32 {
 	if uint16(f.FB.Timestamp) == uint16(ffformat.OwnTime(0)) {
 		return uint32(f.FB.Timestamp)
@@ -72,7 +73,7 @@ func stampOf(f *ffformat.File) uint32 {
 	return 0
 }
 
-// hold lists what this rank has. A file that cannot be read counts as lost; the errors say why.
+// hold lists the files of this rank. An unreadable file counts as lost; the errors give the reasons.
 func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 	s.top = nil
 	for level := 1; level <= levels; level++ {
@@ -109,7 +110,7 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 	return h, errs
 }
 
-// scan is a collective: it lists the candidates, the newest first. why has what this rank could not read.
+// scan is a collective: it lists the candidates, the newest first. why holds the read errors of this rank.
 func (s *Session) scan(ctx context.Context) (list []candidate, why error, err error) {
 	h, errs := s.hold(ctx)
 	b, err := json.Marshal(h)
@@ -129,7 +130,7 @@ func (s *Session) scan(ctx context.Context) (list []candidate, why error, err er
 	return candidates(all, s.stamps), errors.Join(errs...), nil
 }
 
-// candidates puts together what the ranks have, and notes the stamps.
+// candidates merges the holdings of the ranks and records the stamps.
 func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	at := func(k key, diff bool) *candidate {
 		i := slices.IndexFunc(list, func(c candidate) bool { return c.key == k && c.diff == diff })
@@ -157,7 +158,7 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	return list
 }
 
-// in reports whether a rank has a file of the checkpoint. Of files of FTI a few have a time as ours have it, by chance.
+// in reports whether a rank has a file of the checkpoint. A file of FTI may by chance have a timestamp like those of blobio.
 func (c *candidate) in(h holding) bool {
 	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
 		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
@@ -165,8 +166,8 @@ func (c *candidate) in(h holding) bool {
 	})
 }
 
-// choose is a collective: it opens the newest checkpoint that is whole on all ranks, or can be made so, and is not excluded. Without one the
-// error is of the class ErrNothing.
+// choose is a collective. It opens the newest checkpoint that is not excluded and is whole on all ranks, or can be rebuilt. If
+// there is none, the error is of class ErrNothing.
 func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 	list, why, err := s.scan(ctx)
 	if err != nil {
@@ -210,7 +211,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 		s.adopt(c.key, f)
 		return nil
 	}
-	all := comm.Agree(ctx, s.c, why) // any rank's reason is of interest on rank 0, which prints
+	all := comm.Agree(ctx, s.c, why) // rank 0 prints the reasons of all ranks
 	if errors.Is(all, fault.ErrBroken) {
 		return all
 	}
@@ -220,7 +221,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 	return fmt.Errorf("run %s: %w in %s, %s", s.cfg.ExecID, ErrNothing, s.p.local, s.p.global)
 }
 
-// adopt makes an open file the one that Recover reads.
+// adopt makes an open file the source of Recover.
 func (s *Session) adopt(k key, f *stored) {
 	s.closeStored()
 	s.last, s.stored, s.sizes = k, f, map[int32]int64{}
@@ -230,7 +231,7 @@ func (s *Session) adopt(k key, f *stored) {
 	s.timer.id = k.ID
 }
 
-// rebuild makes lost and damaged files of a checkpoint anew; a collective. A file that was lost gets its fresh name.
+// rebuild rebuilds lost and damaged files of a checkpoint; it is a collective. A lost file gets its fresh name.
 func (s *Session) rebuild(ctx context.Context, k key) error {
 	err := durable.MkdirAll(s.fs, s.p.level(k.Level), true)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
@@ -258,7 +259,7 @@ type stored struct {
 	r *ffformat.Reader
 }
 
-func (f *stored) close() { _ = f.f.Close() } // it was only read
+func (f *stored) close() { _ = f.f.Close() } // the file was only read
 
 func (s *Session) closeStored() {
 	if s.stored != nil {
@@ -267,7 +268,7 @@ func (s *Session) closeStored() {
 	}
 }
 
-// open opens a file of FTI-FF, or of FTI's POSIX mode, whose metadata are elsewhere.
+// open opens an FTI-FF file, or a file of FTI's POSIX mode with its separate metadata.
 func (s *files) open(ctx context.Context, name string) (*stored, error) {
 	f, err := s.fs.Open(name)
 	if err != nil {

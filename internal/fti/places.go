@@ -9,10 +9,10 @@ import (
 	"blobio/internal/base/durable"
 )
 
-// places are the directories of a run and the names of a rank's files in them.
+// places holds the directories of a run and makes the names of a rank's files in them.
 type places struct {
 	rank                int
-	local, global, meta string // directories of the run; local is the node's
+	local, global, meta string // directories of the run; local is on the node
 }
 
 func newPlaces(c *Config, rank int) *places {
@@ -23,7 +23,7 @@ func newPlaces(c *Config, rank int) *places {
 	return &places{rank, filepath.Join(local, c.ExecID), filepath.Join(c.GlobalDir, c.ExecID), filepath.Join(c.MetaDir, c.ExecID)}
 }
 
-// level is the directory of the checkpoints of a level.
+// level returns the directory of a level's checkpoints.
 func (p *places) level(level int) string {
 	if level == levels {
 		return filepath.Join(p.global, "l4")
@@ -31,38 +31,39 @@ func (p *places) level(level int) string {
 	return filepath.Join(p.local, fmt.Sprintf("l%d", level))
 }
 
-// archive is where older checkpoints of level 4 are kept.
+// archive returns the directory of older checkpoints of level 4.
 func (p *places) archive() string { return filepath.Join(p.global, "l4_archive") }
 
-// diffDir is where FTI keeps differential checkpoints of level 4.
+// diffDir returns FTI's directory of differential checkpoints of level 4.
 func (p *places) diffDir() string { return filepath.Join(p.global, "dCP") }
 
-// diffFile is FTI's differential checkpoint of this rank.
+// diffFile returns the path of this rank's differential checkpoint in FTI.
 func (p *places) diffFile() string {
 	return filepath.Join(p.diffDir(), fmt.Sprintf("dCPFile-Rank%d.fti", p.rank))
 }
 
 func (p *places) base(id int32) string { return fmt.Sprintf("Ckpt%d-Rank%d.fti", id, p.rank) }
 
-// final is the name of a committed file, which FTI reads. FTI takes any name that begins so, whatever follows; so no other file has such a name.
+// final returns the name of a committed file, which FTI reads. FTI accepts any name with this prefix, so no other file may have
+// the prefix.
 func (p *places) final(level int, id int32) string { return filepath.Join(p.level(level), p.base(id)) }
 
-// fresh is the name of a whole file until all ranks have theirs.
+// fresh returns the name of a complete file before all ranks have theirs.
 func (p *places) fresh(k key) string {
 	return filepath.Join(p.level(k.Level), fmt.Sprintf(".%s.%08x.new", p.base(k.ID), k.Stamp))
 }
 
-// partial is the name of a file that is being written.
+// partial returns the name of an incomplete file.
 func (p *places) partial(level int) string {
 	return durable.TempName(filepath.Join(p.level(level), fmt.Sprintf("Rank%d", p.rank)), "fti")
 }
 
-// spare is the name of a replaced file that the next differential checkpoint updates.
+// spare returns the name of a replaced file that the next differential checkpoint updates.
 func (p *places) spare(level int) string {
 	return filepath.Join(p.level(level), fmt.Sprintf(".spare-Rank%d.fti", p.rank))
 }
 
-// set begins the names of the redundancy files of a checkpoint.
+// set returns the prefix of the names of a checkpoint's redundancy files.
 func (p *places) set(k key) string {
 	return filepath.Join(p.level(k.Level), fmt.Sprintf("redset%d-%08x.", k.ID, k.Stamp))
 }
@@ -73,7 +74,7 @@ var (
 	setName  = regexp.MustCompile(`^redset([0-9]+)-([0-9a-f]{8})\.`)
 )
 
-// parse reads the name of a file of this rank: fresh, or final.
+// parse parses the name of a file of this rank, fresh or final.
 func (p *places) parse(name string) (id int32, fresh, ok bool) {
 	m := ckptName.FindStringSubmatch(name)
 	if m == nil || (m[1] == "") != (m[4] == "") || m[3] != strconv.Itoa(p.rank) {
@@ -83,13 +84,13 @@ func (p *places) parse(name string) (id int32, fresh, ok bool) {
 	return int32(n), m[1] != "", err == nil
 }
 
-// isBackup reports whether a name is one of FTI's redundancy files of this rank.
+// isBackup reports whether name is one of FTI's redundancy files of this rank.
 func (p *places) isBackup(name string) bool {
 	m := backup.FindStringSubmatch(name)
 	return m != nil && m[1] == strconv.Itoa(p.rank)
 }
 
-// parseSet reads the name of a redundancy file.
+// parseSet parses the name of a redundancy file.
 func parseSet(level int, name string) (k key, ok bool) {
 	m := setName.FindStringSubmatch(name)
 	if m == nil {

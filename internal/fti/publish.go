@@ -17,11 +17,11 @@ type files struct {
 	fs     vfs.FS
 	p      *places
 	keepL4 bool
-	top    []string // base names of those at level 4: the directory has the files of all ranks
+	top    []string // base names of this rank's files at level 4, whose directory has the files of all ranks
 }
 
-// publish gives this rank's file of a checkpoint its committed name, once all ranks have their files, and removes what the checkpoint
-// replaces at its level. It may be repeated. A replaced file becomes the spare if one is wanted.
+// publish gives this rank's file of a checkpoint its committed name after all ranks have complete files. It removes the
+// checkpoints of the same level that the checkpoint replaces. It may be repeated. With spare, a replaced file becomes the spare.
 func (s *files) publish(k key, spare bool) error {
 	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
 	_, err := s.fs.Stat(fresh)
@@ -65,8 +65,8 @@ func (s *files) publish(k key, spare bool) error {
 	return s.removeLevel(k.Level, k)
 }
 
-// commit is a collective: it publishes a checkpoint of which all ranks have their files. As long as a rank has something of the lower levels,
-// all files have their fresh names: a restart prefers these, and then the lower levels.
+// commit is a collective: it publishes a checkpoint after all ranks have complete files. While any rank has files of lower
+// levels, all files keep their fresh names. A restart prefers fresh names, and then lower levels.
 func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 	var err error
 	for level := k.Level - 1; level > 0 && err == nil; level-- {
@@ -78,7 +78,7 @@ func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 	return comm.Agree(ctx, s.c, s.publish(k, spare))
 }
 
-// eachOwn calls f for each file of this rank at a level, with its name.
+// eachOwn calls f with the name of each file of this rank at a level.
 func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error {
 	names := s.top
 	if level < levels {
@@ -100,7 +100,7 @@ func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error 
 	return nil
 }
 
-// removeLevel removes what this rank has of the checkpoints of a level, but for one.
+// removeLevel removes this rank's files of all checkpoints of a level except but.
 func (s *files) removeLevel(level int, but key) error {
 	list, err := s.fs.ReadDir(s.p.level(level))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,10 +129,10 @@ func (s *files) removeLevel(level int, but key) error {
 	if err := s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) }); err != nil {
 		return err
 	}
-	return s.fs.SyncDir(s.p.level(level)) // else an older checkpoint could come back, and a restart prefers lower levels
+	return s.fs.SyncDir(s.p.level(level)) // else an older checkpoint could reappear, and a restart prefers lower levels
 }
 
-// toArchive keeps a file of level 4 that another one replaces.
+// toArchive archives a file of level 4 that another file replaces.
 func (s *files) toArchive(name string) error {
 	dir := s.p.archive()
 	if err := durable.MkdirAll(s.fs, dir, true); err != nil {
@@ -144,7 +144,7 @@ func (s *files) toArchive(name string) error {
 	return s.fs.SyncDir(dir)
 }
 
-// archiveAll keeps this rank's file of level 4 at the end of the run.
+// archiveAll archives this rank's file of level 4 at the end of the run.
 func (s *files) archiveAll() error {
 	return s.eachOwn(levels, func(name string, fresh bool) error {
 		if fresh {
@@ -154,7 +154,7 @@ func (s *files) archiveAll() error {
 	})
 }
 
-// flush is a collective: it makes the last checkpoint one of level 4.
+// flush is a collective: it copies the last checkpoint to level 4.
 func (s *Session) flush(ctx context.Context) error {
 	if err := s.prepare(ctx, levels); err != nil {
 		return err
@@ -171,13 +171,13 @@ func (s *Session) flush(ctx context.Context) error {
 	return nil
 }
 
-// copyFile copies a file of a checkpoint, and verifies it, to the fresh name of another level.
+// copyFile copies a checkpoint file to the fresh name of another level and verifies it.
 func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	f, err := s.fs.Open(from)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close() //nolint:errcheck // the file is only read
 	name := s.p.partial(k.Level)
 	if err := durable.Remove(s.fs, name); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	return s.ready(k)
 }
 
-// ready gives a whole and synced file its fresh name, durably.
+// ready durably gives a complete and synced file its fresh name.
 func (s *files) ready(k key) error {
 	if err := s.fs.Rename(s.p.partial(k.Level), s.p.fresh(k)); err != nil {
 		return err

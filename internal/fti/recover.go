@@ -9,9 +9,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Recover is a collective: it fills the variables from the checkpoint of the restart, or from the newest one. If that is damaged, it is mended, or
-// the one before it is taken. Numbers and sizes of the variables must be as in the checkpoint; else the memory is as it was. After any other error it
-// may hold parts of checkpoints.
+// Recover is a collective: it fills the variables from the checkpoint of the restart, or from the newest one. It rebuilds a
+// damaged checkpoint or takes the one before it. Numbers and sizes of the variables must match the checkpoint; otherwise the
+// memory stays unchanged. After any other error the memory may hold parts of checkpoints.
 func (s *Session) Recover(ctx context.Context) error {
 	var tried error
 	excluded, mended := map[key]bool{}, map[key]bool{}
@@ -34,7 +34,7 @@ func (s *Session) Recover(ctx context.Context) error {
 		if errors.Is(err, fault.ErrBroken) {
 			return err
 		}
-		k := s.last // whatever the error is, on all ranks: a file that cannot be read is lost
+		k := s.last // on all ranks, whatever the error: an unreadable file counts as lost
 		tried = errors.Join(tried, fmt.Errorf("%v: %w", k, err))
 		s.closeStored()
 		if (k.Level == 2 || k.Level == 3) && k.Stamp != 0 && !mended[k] {
@@ -85,7 +85,7 @@ func (v variables) fit(k key, sizes map[int32]int64) error {
 	return nil
 }
 
-// ReadVar fills one variable, whatever else is in the checkpoint. It is no collective.
+// ReadVar fills one variable and ignores the others. It is not a collective.
 func (s *Session) ReadVar(ctx context.Context, id int32) error {
 	x := s.vars.get(id)
 	if x == nil {

@@ -17,10 +17,10 @@ import (
 	"blobio/scr/redset"
 )
 
-// ErrNothing is in the chain of errors of a restart without a checkpoint that is whole on all ranks.
+// ErrNothing is in the error chain if a restart finds no checkpoint that is whole on all ranks.
 var ErrNothing = errors.New("no checkpoint to restart from")
 
-// Options of Open. nil means the defaults.
+// Options are the options of Open. nil means the defaults.
 type Options struct {
 	FS    vfs.FS           // default: the operating system's
 	Clock func() time.Time // default: time.Now
@@ -32,23 +32,24 @@ type Session struct {
 	c      comm.Comm
 	clock  func() time.Time
 	cfg    *Config
-	file   string         // the configuration file
-	nodes  []string       // of each rank
-	lease  *durable.Lease // of the run; rank 0 has it
+	file   string         // path of the configuration file
+	nodes  []string       // node names by rank
+	lease  *durable.Lease // lease of the run, held by rank 0
 	vars   variables
-	sets   [levels + 1]*redset.Set // of levels 2 and 3, once they are used
+	sets   [levels + 1]*redset.Set // redundancy sets of levels 2 and 3, made at first use
 	diffs  [levels + 1]*differential
-	stamps map[uint32]bool // of the checkpoints that were seen
-	writes *pending        // the checkpoint that is being written
-	last   key             // the newest committed checkpoint, or the one of the restart; level 0: there is none
-	stored *stored         // its file, if it is open
-	sizes  map[int32]int64 // bytes of its variables
+	stamps map[uint32]bool // stamps of all checkpoints seen
+	writes *pending        // the checkpoint being written
+	last   key             // the newest committed checkpoint, or the restart's; level 0: there is none
+	stored *stored         // open file of last; nil if closed
+	sizes  map[int32]int64 // sizes of the variables of last in bytes
 	status int
 	timer  timer
 }
 
-// Open is a collective of all ranks: it begins a run, or finds the checkpoint from which a run restarts, as the configuration file says, and
-// writes to that file which run it is. With ErrNothing the Session is of use all the same: the run begins anew under the old name.
+// Open is a collective of all ranks. As the configuration file demands, it begins a run or finds the checkpoint from which a run
+// restarts. It writes the state of the run to the configuration file. With ErrNothing the Session is still usable: the run begins
+// anew under the old name.
 func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session, error) {
 	if o == nil {
 		o = &Options{}
@@ -78,14 +79,14 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	return s, nil
 }
 
-// configure reads the configuration on rank 0 for all.
+// configure reads the configuration on rank 0 and sends it to all ranks.
 func (s *Session) configure(ctx context.Context) error {
 	var text []byte
 	var err error
 	if s.c.Rank() == 0 {
 		if s.fs == vfs.OS {
 			if at, err := filepath.EvalSymlinks(s.file); err == nil {
-				s.file = at // it is replaced later, not the link
+				s.file = at // replace the file later, not the link
 			}
 		}
 		text, err = vfs.ReadFile(s.fs, s.file, maxConfig)
@@ -115,7 +116,7 @@ func (s *Session) configure(ctx context.Context) error {
 	return err
 }
 
-// newRun makes the metadata directory of a new run, whose name no other run has.
+// newRun makes the metadata directory of a new run under a name that no other run has.
 func newRun(fsys vfs.FS, meta string, now time.Time) ([]byte, error) {
 	if err := durable.MkdirAll(fsys, meta, true); err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ func newRun(fsys vfs.FS, meta string, now time.Time) ([]byte, error) {
 	}
 }
 
-// settle makes the directories of the run, and takes the lease.
+// settle makes the directories of the run and takes the lease.
 func (s *Session) settle(ctx context.Context) error {
 	s.p, s.keepL4 = newPlaces(s.cfg, s.c.Rank()), s.cfg.KeepL4
 	name := fmt.Sprintf("node%d", s.c.Rank()/s.cfg.NodeSize)
@@ -171,7 +172,7 @@ func (s *Session) settle(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// take makes the directories that all ranks see, and takes the lease of the run.
+// take makes the directories that all ranks see and takes the lease of the run.
 func (s *Session) take(ctx context.Context) (err error) {
 	for _, dir := range []string{s.p.meta, s.p.global} {
 		if err := durable.MkdirAll(s.fs, dir, true); err != nil {
@@ -182,7 +183,7 @@ func (s *Session) take(ctx context.Context) (err error) {
 	return err
 }
 
-// writeTopology writes the names of the nodes, without which FTI does not restart.
+// writeTopology writes the names of the nodes, which FTI needs for a restart.
 func (s *files) writeTopology(nodes []string) error {
 	text := []byte("[topology]\n")
 	for n, name := range slices.Compact(slices.Clone(nodes)) {
@@ -200,10 +201,11 @@ func (s *Session) note(failure int) error {
 	return durable.Replace(s.fs, s.file, SetRestart(text, failure, s.cfg.ExecID), durable.ReplaceOptions{Sync: true, SyncDir: true})
 }
 
-// Status is 1 or 2 in a restart until Recover has filled the variables (2: from what a finished run has kept), else 0.
+// Status returns 1 or 2 in a restart until Recover has filled the variables, else 0. 2 means a restart from the checkpoint that a
+// finished run kept.
 func (s *Session) Status() int { return s.status }
 
-// release gives the lease back.
+// release releases the lease.
 func (s *Session) release() error {
 	if s.lease == nil {
 		return nil
@@ -213,7 +215,8 @@ func (s *Session) release() error {
 	return l.Release()
 }
 
-// Close is a collective: it ends the run. Its files are removed, unless the configuration keeps the last checkpoint, or all of level 4.
+// Close is a collective: it ends the run. It removes the files of the run unless the configuration keeps the last checkpoint or
+// all checkpoints of level 4.
 func (s *Session) Close(ctx context.Context) error {
 	var err error
 	if s.writes != nil {
@@ -235,7 +238,7 @@ func (s *Session) Close(ctx context.Context) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	if s.c.Rank() == 0 { // before the files go: a restart must not look for them
+	if s.c.Rank() == 0 { // before the files are removed, so that a restart does not look for them
 		failure := 0
 		if keep {
 			failure = 2
@@ -248,7 +251,8 @@ func (s *Session) Close(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, s.clean(keep))
 }
 
-// clean removes the directories of the run that are not kept. One rank of each node does that, and one of all.
+// clean removes the directories of the run that are not kept. One rank of each node removes the local directories, and one rank
+// of all removes the shared ones.
 func (s *Session) clean(keep bool) error {
 	var errs []error
 	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {

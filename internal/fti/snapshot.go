@@ -7,21 +7,21 @@ import (
 	"blobio/comm"
 )
 
-// timer decides when Snapshot takes checkpoints. All ranks have the same one.
+// timer decides when Snapshot takes checkpoints. All ranks have the same state.
 type timer struct {
 	start time.Time
-	calls int64 // of Snapshot
-	next  int64 // the call at which the clock is looked at
+	calls int64 // number of calls of Snapshot
+	next  int64 // number of the call that next reads the clock
 
-	minutes int64 // at the last look
-	id      int32 // of the last checkpoint
+	minutes int64 // minutes at the last clock reading
+	id      int32 // id of the last checkpoint
 }
 
-// lookEvery is about how much time goes by between two looks at the clock, which ask all ranks.
+// lookEvery is the approximate time between two clock readings, which involve all ranks.
 const lookEvery = time.Second
 
-// Snapshot is a collective: in a restart it is Recover; else it takes a checkpoint if the time of some level has come, of the highest one. It reports
-// whether there was one.
+// Snapshot is a collective. In a restart it calls Recover. Otherwise it takes a checkpoint if one is due, at the highest level
+// that is due. It reports whether it took a checkpoint.
 func (s *Session) Snapshot(ctx context.Context) (bool, error) {
 	if s.status != 0 {
 		return false, s.Recover(ctx)
@@ -34,7 +34,7 @@ func (s *Session) Snapshot(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	each := max(1, gone/t.calls) // ns from one call to the next
+	each := max(1, gone/t.calls) // nanoseconds per call
 	t.next = t.calls + min(max(1, int64(lookEvery)/each), s.cfg.MaxSync)
 	level := t.due(s.cfg, gone*s.cfg.FastForward/int64(time.Minute))
 	if level == 0 {
@@ -47,7 +47,7 @@ func (s *Session) Snapshot(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// due is the level whose time has come after this number of minutes, 0 if there is none.
+// due returns the highest level that is due after this number of minutes, or 0.
 func (t *timer) due(c *Config, minutes int64) (level int) {
 	came := func(every int64) bool { return every > 0 && minutes/every > t.minutes/every }
 	if came(c.EveryDiff) {

@@ -10,12 +10,12 @@ import (
 // variable is memory that the program protects.
 type variable struct {
 	id   int32
-	name string // of SetID; "": none
+	name string // name given to SetID; "" if none
 	data []byte
-	size int64 // bytes; data has fewer if its address is NULL
+	size int64 // in bytes; data is shorter if its address is NULL
 }
 
-// variables are what a rank protects, in the order in which they were protected first.
+// variables are the protected variables of a rank, in the order of their first protection.
 type variables []*variable
 
 func (v variables) get(id int32) *variable {
@@ -25,7 +25,7 @@ func (v variables) get(id int32) *variable {
 	return nil
 }
 
-// bufs are the variables for reading and writing.
+// bufs returns the buffers of the variables for reading and writing.
 func (v variables) bufs() ([]ffformat.VarBuf, error) {
 	var list []ffformat.VarBuf
 	for _, x := range v {
@@ -44,8 +44,8 @@ func (x *variable) check() error {
 	return nil
 }
 
-// Protect names the memory of a variable, size bytes; of one that is protected already, the memory from now on. data is nil for memory that is
-// not there yet. It must stay as it is during Checkpoint, Add, Recover and ReadVar.
+// Protect registers size bytes of memory as a variable. A second call for the same id replaces the memory. data is nil for memory
+// that does not exist yet. The memory must not change during Checkpoint, Add, Recover and ReadVar.
 func (s *Session) Protect(id int64, data []byte, size int64) error {
 	switch {
 	case id < 0 || id > s.cfg.MaxVarID:
@@ -64,7 +64,8 @@ func (s *Session) Protect(id int64, data []byte, size int64) error {
 	return nil
 }
 
-// SetID returns the number of the variable of a name. If there is none, it gets the next free number; it has no bytes until Protect.
+// SetID returns the number of the variable with a name. If there is none, SetID assigns the next free number. The variable has no
+// bytes until Protect.
 func (s *Session) SetID(name string) int32 {
 	if id := s.ID(name); id >= 0 {
 		return id
@@ -77,7 +78,7 @@ func (s *Session) SetID(name string) int32 {
 	return id
 }
 
-// ID returns the number of the variable of a name, -1 if there is none. FTI-FF files have no names: it is known after SetID.
+// ID returns the number of the variable with a name, or -1 if SetID was not called for the name. FTI-FF files do not store names.
 func (s *Session) ID(name string) int32 {
 	if i := slices.IndexFunc(s.vars, func(x *variable) bool { return x.name == name && name != "" }); i >= 0 {
 		return s.vars[i].id
@@ -85,5 +86,6 @@ func (s *Session) ID(name string) int32 {
 	return -1
 }
 
-// StoredSize is the number of bytes of a variable in the newest checkpoint, or in the one of the restart; 0 if it has no such variable.
+// StoredSize returns the number of bytes of a variable in the newest checkpoint, or in the restart's. It returns 0 if the
+// checkpoint does not have the variable.
 func (s *Session) StoredSize(id int32) int64 { return s.sizes[id] }

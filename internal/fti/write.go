@@ -13,28 +13,29 @@ import (
 	"blobio/scr/redset"
 )
 
-// differential is the state of the differential checkpoints of a level: they go to two files in turn.
+// differential is the state of the differential checkpoints of a level, which alternate between two files.
 type differential struct {
 	w     *ffformat.Writer
-	now   *ffformat.Digests // of the committed file
-	spare *ffformat.Digests // of the one before it, which the next one updates
+	now   *ffformat.Digests // digests of the committed file
+	spare *ffformat.Digests // digests of the file before it, which the next checkpoint updates
 }
 
 // pending is a checkpoint that is being written.
 type pending struct {
 	key
 	*files
-	diff  *differential // nil: a full one
+	diff  *differential // nil: a full checkpoint
 	w     *ffformat.Writer
 	f     vfs.File // nil: closed
 	u     *ffformat.Update
 	res   *ffformat.Result
-	added map[int32]int64 // bytes
-	err   error           // of this rank; Finish fails on all
+	added map[int32]int64 // added variables with their bytes
+	err   error           // first error of this rank; Finish then fails on all ranks
 }
 
-// Checkpoint is a collective: it writes all variables as checkpoint id at a level: 1 to 4, or 5 to 8 for a differential one of level 1 to 4, which
-// is a full one unless the configuration allows it. When it returns nil, a restart finds this checkpoint.
+// Checkpoint is a collective: it writes all variables as checkpoint id. Levels 1 to 4 give a full checkpoint, and 5 to 8 a
+// differential one of level 1 to 4. A differential checkpoint is full unless the configuration allows differential ones. When
+// Checkpoint returns nil, a restart finds this checkpoint.
 func (s *Session) Checkpoint(ctx context.Context, id int32, level int) error {
 	if err := s.Begin(ctx, id, level); err != nil {
 		return err
@@ -51,7 +52,7 @@ func (s *Session) Checkpoint(ctx context.Context, id int32, level int) error {
 	return s.Finish(ctx)
 }
 
-// Begin is a collective: it begins a checkpoint, as Checkpoint, whose variables are added one by one.
+// Begin is a collective: it begins a checkpoint like Checkpoint, but the caller adds the variables one by one.
 func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	err := func() error {
 		switch {
@@ -75,7 +76,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	level = (level-1)%levels + 1
 	time := int64(0)
 	if s.c.Rank() == 0 {
-		if len(s.stamps) > 1000 { // of 65,536: the files of older ones are gone
+		if len(s.stamps) > 1000 { // of 65,536 stamps; the files of older checkpoints are gone
 			s.stamps = map[uint32]bool{s.last.Stamp: true}
 		}
 		time = ffformat.OwnTime(s.clock().UnixNano())
@@ -108,7 +109,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	return nil
 }
 
-// prepare makes the directory of a level, and the sets of its redundancy.
+// prepare makes the directory of a level and its redundancy sets.
 func (s *Session) prepare(ctx context.Context, level int) error {
 	var err error
 	if level < levels || s.c.Rank() == 0 {
@@ -121,7 +122,7 @@ func (s *Session) prepare(ctx context.Context, level int) error {
 		return nil
 	}
 	o := redset.Options{Scheme: redset.Partner, Group: s.nodes[s.c.Rank()], SetSize: s.cfg.GroupSize}
-	if level == 3 { // FTI's parity survives the loss of half of a group, too
+	if level == 3 { // like FTI's parity, survives the loss of half of a group
 		o.Scheme, o.K = redset.RS, max(1, s.cfg.GroupSize/2)
 	}
 	s.sets[level], err = redset.New(ctx, s.c, o)
@@ -157,7 +158,7 @@ func (w *pending) start(time int64, blockSize int) error {
 	return err
 }
 
-// reuse opens the file that a differential checkpoint updates, if there is one and it is as this session has left it.
+// reuse opens the file that a differential checkpoint updates, if it exists and has not changed since this session wrote it.
 func (w *pending) reuse(o *ffformat.UpdateOptions, name string, blockSize int) (err error) {
 	d := w.diff
 	prev := d.spare
@@ -185,7 +186,8 @@ func (w *pending) reuse(o *ffformat.UpdateOptions, name string, blockSize int) (
 	return nil
 }
 
-// Add writes one variable of the checkpoint that Begin has begun. It is no collective. After an error Finish fails on all ranks.
+// Add writes one variable of the checkpoint that Begin has begun. It is not a collective. After an error Finish fails on all
+// ranks.
 func (s *Session) Add(ctx context.Context, id int32) error {
 	w := s.writes
 	if w == nil {
@@ -212,10 +214,10 @@ func (s *Session) Add(ctx context.Context, id int32) error {
 	return err
 }
 
-// Writing reports whether a checkpoint was begun and not finished.
+// Writing reports whether a checkpoint has begun and not finished.
 func (s *Session) Writing() bool { return s.writes != nil }
 
-// Finish is a collective: it commits the checkpoint that Begin has begun. All variables must have been added on all ranks.
+// Finish is a collective: it commits the checkpoint that Begin has begun. All ranks must have added all their variables.
 func (s *Session) Finish(ctx context.Context) error {
 	w := s.writes
 	if w == nil {
@@ -237,7 +239,7 @@ func (s *Session) Finish(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), w.giveUp())
 		}
 	}
-	// From here on a restart finds it.
+	// From here on a restart finds the checkpoint.
 	err = s.commit(ctx, w.key, w.diff != nil)
 	if err == nil && s.last.Level == 0 {
 		if s.c.Rank() == 0 {
@@ -253,7 +255,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	return err
 }
 
-// largest has the ranks agree on the size of their largest file, without which FTI does not restart from level 3.
+// largest finds the size of the largest file of all ranks, which FTI needs for a restart from level 3.
 func (s *Session) largest(ctx context.Context, w *pending) error {
 	var vars []ffformat.VarSize
 	for _, x := range s.vars {
@@ -271,7 +273,7 @@ func (s *Session) largest(ctx context.Context, w *pending) error {
 	return err
 }
 
-// complete makes the file of this rank whole and durable under its fresh name.
+// complete finishes the file of this rank, syncs it, and gives it its fresh name.
 func (w *pending) complete(ctx context.Context, vars variables, lease *durable.Lease) (err error) {
 	for _, x := range vars {
 		if _, ok := w.added[x.id]; !ok {
@@ -298,7 +300,7 @@ func (w *pending) complete(ctx context.Context, vars variables, lease *durable.L
 	return w.ready(w.key)
 }
 
-// giveUp removes what was written of a checkpoint that is not committed.
+// giveUp removes the files of an uncommitted checkpoint.
 func (w *pending) giveUp() error {
 	if w.u != nil {
 		w.u.Abort()
@@ -307,7 +309,7 @@ func (w *pending) giveUp() error {
 		w.w.Undo()
 	}
 	if w.f != nil {
-		_ = w.f.Close() // the file does not count
+		_ = w.f.Close() // the file is discarded
 	}
 	return errors.Join(durable.Remove(w.fs, w.p.partial(w.Level)), durable.Remove(w.fs, w.p.fresh(w.key)))
 }

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// BreakEven is the number of errors per coarse step at which cadences a and b cost the same; NaN if there is none, since one of them
-// is better at any rate. Above it the one costs less that saves more, below it the other one. last looks at errors in the last fine step only, as the paper does; otherwise they
-// come at a uniformly random one.
+// BreakEven returns the number of errors per coarse step at which cadences a and b cost the same. It returns NaN if one of them
+// is better at any rate. Above the break-even rate the cadence with more saves costs less, below it the other one. With last,
+// errors come only in the last fine step, as in the paper; otherwise in a uniformly random one.
 func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
 	var ca, cb Cost
 	var err error
@@ -32,7 +32,7 @@ func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
 	return math.NaN(), nil
 }
 
-// CanTry reports whether BestCadence has few enough cadences to try, and steps to go over for each of them.
+// CanTry reports whether the number of cadences and steps is small enough for BestCadence.
 func (m *Model) CanTry() bool {
 	s := m.Subcycling()
 	if s.Validate() != nil {
@@ -50,9 +50,9 @@ func (m *Model) CanTry() bool {
 	return true
 }
 
-// BestCadence returns the cadence with the least expected cost at perr errors per coarse step, among those that save
-// level 0 at every coarse step and each finer level never or at every Ratio^k-th step. Of equal ones the first wins;
-// those with fewest saves come first. ErrUsage: the hierarchy has too many cadences to try, see CanTry.
+// BestCadence returns the cadence with the least expected cost at perr errors per coarse step. It tries cadences that save level
+// 0 at every coarse step and each finer level never or at every Ratio^k-th step. Of equal cadences it returns one with the fewest
+// saves. ErrUsage means that the hierarchy has too many cadences to try; see CanTry.
 func (m *Model) BestCadence(perr float64) (versioned.Cadence, Cost, error) {
 	s := m.Subcycling()
 	if err := m.Validate(); err != nil {

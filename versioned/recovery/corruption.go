@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// plausible is the detector of the paper: whether a value changed by less than eps
-// since the step before. NaN, infinities, a difference of exactly eps, and any change under eps = 0 are
-// not plausible. By design it does not detect smaller changes, such as the flip of a low bit.
+// plausible is the detector of the paper. It reports whether a value changed by less than eps since the previous step. NaN,
+// infinities, a difference of exactly eps, and any change under eps = 0 are not plausible. By design it does not detect smaller
+// changes, such as the flip of a low bit.
 func plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
 
-// suspects returns the indices, from 0, at which now is not plausible against before.
+// suspects returns the indices at which now is not plausible against before.
 func suspects(now, before []float64, eps float64) ([]int, error) {
 	if len(now) != len(before) {
 		return nil, fault.Usage("%d values, want %d as before", len(now), len(before))
@@ -25,13 +25,13 @@ func suspects(now, before []float64, eps float64) ([]int, error) {
 	return out, nil
 }
 
-// verdict is the result of a recomputation of a suspect value.
+// verdict is the result of recomputing a suspect value.
 type verdict uint8
 
 const (
-	verdictFine     verdict = iota // the value was plausible in the first place
+	verdictFine     verdict = iota // the value was plausible from the start
 	verdictAccept                  // the recomputed value is right
-	verdictSystemic                // recomputing does not help: diagnostics, or abort
+	verdictSystemic                // recomputing does not help: diagnose or abort
 )
 
 var verdictNames = [...]string{"fine", "accept", "systemic"}
@@ -43,15 +43,15 @@ func (v verdict) String() string {
 	return fmt.Sprintf("Verdict(%d)", uint8(v))
 }
 
-// classify judges a value by recomputing it. confirm is how many recomputations must agree: 1 takes the first
-// one, 2 asks for a second and wants it to be the same.
+// classify judges a value by recomputing it. confirm is the number of recomputations that must agree: 1 accepts the first
+// one; 2 requires a second one with the same result.
 //
 //	y against now     y plausible   verdict
-//	other bits        yes           Accept y (confirm 2: if the second one has its bits, else Systemic)
+//	other bits        yes           Accept y (with confirm 2 only if the second recomputation agrees, else Systemic)
 //	other bits        no            Systemic
 //	the same bits     either        Systemic
 //
-// Values are compared by their bits, so that NaN equals itself. It returns the accepted value.
+// Values are compared by their bits, so NaN equals itself. classify returns the accepted value.
 func classify(now, before, eps float64, recompute func() float64, confirm int) (verdict, float64, error) {
 	if confirm < 1 || confirm > 2 || recompute == nil {
 		return verdictSystemic, now, fault.Usage("confirm %d, want 1 or 2, and a function", confirm)
@@ -73,14 +73,14 @@ func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b)
 
 // boxErrors counts errors of boxes within a step. The zero value has the default limit, 3.
 type boxErrors struct {
-	Limit int // errors in a box in one step from which on the whole box is rolled back; 0: 3
+	Limit int // number of errors in a box within a step at which the whole box is rolled back; 0: 3
 	n     map[[2]int]int
 }
 
 const defaultBoxErrors = 3
 
-// Add notes an error in a box of a level, and reports whether the box must be rolled back to the
-// beginning of its step, instead of mending the point.
+// Add counts an error in a box of a level. It reports whether the box must be rolled back to the beginning of its step, instead
+// of mending the point.
 func (b *boxErrors) Add(level, box int) (rollback bool) {
 	limit := b.Limit
 	if limit <= 0 {
@@ -93,7 +93,7 @@ func (b *boxErrors) Add(level, box int) (rollback bool) {
 	return b.n[[2]int{level, box}] >= limit
 }
 
-// StepDone forgets the errors of a level: its next step starts.
+// StepDone clears the counts of a level when its next step starts.
 func (b *boxErrors) StepDone(level int) {
 	for k := range b.n {
 		if k[0] == level {

@@ -1,49 +1,48 @@
-// Package recovery runs a subcycled AMR code whose levels are saved as versions, and recovers it from errors. It also plans recoveries and
-// models their cost, without a run.
+// Package recovery runs a subcycled AMR code whose levels are saved as versions, and recovers it from errors. Without a run, it plans recoveries
+// and models their cost.
 //
-//	Planner     what to restore and which steps to repeat, for an error found at once or late, or for lost ranks
-//	Registry    events and their handlers; scopes: box, levels, global, abort
-//	Run         takes the steps of a Solver, saves its levels, carries plans out
-//	Model       what saving and losing cost, and the best cadence
+//	Planner     plans which versions to restore and which steps to repeat, after an error found at once or late, or a loss of ranks
+//	Registry    brings events to handlers, by scope: box, levels, global, abort
+//	Run         takes the steps of a Solver, saves its levels and carries out plans
+//	Model       computes the cost of saves and losses, and the best cadence
 //
-// A program implements Solver: it computes steps. A Run has the order of the steps, saves levels by their cadence, brings events to
-// handlers on all ranks, goes back as the plan for an event demands, and repeats steps:
+// A program implements Solver, which computes steps. A Run orders the steps, saves levels by their cadence, and brings events to
+// handlers on all ranks. After an event it goes back and repeats steps by a plan:
 //
-//	r, err := recovery.Open(ctx, c, store, spec, solver, nil) // continues from the last good snapshot, or begins
+//	r, err := recovery.Open(ctx, c, store, spec, solver, nil) // continues from the last good snapshot, or begins a run
 //	err = r.Go(ctx, steps)
 //
 // # Plans
 //
-// Levels 0 (coarsest) to Lmax are subcycled: while level l takes one step, level l+1 takes Ratio steps, after it. Steps of a level are numbered
+// Levels 0 (coarsest) to Lmax are subcycled: after each step of level l, level l+1 takes Ratio steps. The steps of a level are numbered
 // from 0 at the beginning of the coarse step. By rule R an error in level L rolls back to the finest level m, not finer than L, that was saved at
-// the beginning of its current step. If m is L, only the box returns; otherwise levels m to Lmax do. Without such a level the run goes back to
-// the last global snapshot, else ErrNoRecovery. A plan is a pure function of its arguments: all ranks make the same one.
+// the beginning of its current step. If m is L, only the box returns; otherwise levels m to Lmax return. If there is no such level, the run goes
+// back to the last global snapshot; without one the error is ErrNoRecovery. A plan depends only on its arguments, so all ranks make the same plan.
 //
 // # Events
 //
 // A Run raises an event when a step returns or panics with an error, a version is damaged, a store cannot be written, or a Comm is broken.
-// Each kind has a handler of this package, for the scope of its plan; handlers of the program (Run.Registry) go before it.
+// This package has a handler for each kind, which starts at the scope of the event's plan. Handlers of the program (Run.Registry) run first.
 //
 //	kind        raised by                            handled by
-//	data        the solver, Inspect                  the box, or levels, return (rule R); if it comes again: a larger scope
-//	systemic    Inspect                              Config.AbortSystemic: the end, otherwise Options.Diagnose
+//	data        the solver, Inspect                  the box or levels return (rule R); if the error comes back: a larger scope
+//	systemic    Inspect                              with Config.AbortSystemic the run ends; otherwise Options.Diagnose
 //	late        the solver                           Planner.Late, or the newest clean snapshot; later versions are marked as tainted
 //	temporary   a step that fails or panics          the levels of the rank return
-//	permanent   the solver                           the same, and the boxes go to other ranks
-//	metadata    the solver                           the boxes become those that most ranks have; a rank whose own ones were wrong has lost their data
-//	version     a version that is damaged            it is marked as tainted, and an older snapshot is taken
-//	store       a save that fails                    nobody: the run ends, unless the program has a handler; then it continues without the save
-//	comm        a rank that is gone, or the context  nobody: the run ends on all ranks; Open continues, on fewer
+//	permanent   the solver                           the levels of the rank return, and its boxes go to other ranks
+//	metadata    the solver                           the boxes become those of the majority of ranks; a rank with wrong own boxes has lost their data
+//	version     a version that is damaged            the version is tainted, and the run returns to an older snapshot
+//	store       a save that fails                    no handler: the run ends; with a handler of the program it continues without the save
+//	comm        a rank that is gone, or the context  no handler: the run ends on all ranks; Open continues on fewer ranks
 //
-// The method is from the paper on recovery of Chombo with GVR; docs/gvr.md has examples, and blobio cost shows where the paper contradicts
-// itself.
+// The method comes from the paper on recovery of Chombo with GVR. docs/gvr.md has examples. The command "blobio cost" shows where the
+// paper contradicts itself.
 //
 // Read first: plan.go, run.go, solver.go.
 package recovery
 
-// Why levels m to Lmax can return: a save of a level at the beginning of its step
-// saves the finer levels too, which stand at the same time. (Such a version does
-// not count as the finer level's own: rule R looks at its cadence.) The
-// beginning of a step is after all that changes the level before it: the values of
-// finer levels that were brought down at the end of the step before, and a regrid.
-// Nothing else has to be saved, and no plan needs any other version.
+// Levels m to Lmax can return because a save of a level at the beginning of its step
+// also saves the finer levels, which are at the same time. (Rule R looks at a level's own
+// cadence, so such a version does not count as the finer level's own.) The beginning of a
+// step comes after the averaging of finer levels at the end of the previous step, and after
+// a regrid. No plan needs any other version.

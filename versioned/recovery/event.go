@@ -11,21 +11,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Event is an error as handlers see it: what happened, where, and any further
-// attributes. Sources are the version store, the launcher, and the application.
+// Event is an error in the form for handlers: its kind, position, and further attributes. The version store, the launcher and the
+// application raise events.
 type Event struct {
-	Kind  string // "data", "metadata", "loss", ..., as sources and handlers agree
-	Array string // the array it is about; "" for none
+	Kind  string // "data", "metadata", "loss", ...: names on which sources and handlers agree
+	Array string // array that the event is about; "" for none
 	Level int
 	Box   int
-	Ranks []int // ranks concerned; for a global event in the end all that raised it
-	Scope Scope // where handling begins; handlers see the scope that is being tried
+	Ranks []int // affected ranks; a global event finally lists all ranks that raised it
+	Scope Scope // scope where handling begins; handlers see the scope being tried
 	Attr  map[string]any
 }
 
 // Attributes are string, bool, int64 or float64 (int is taken as int64).
 
-// attr of an event by its name, the fields of Event included.
+// attr returns an attribute of an event by name, including the fields of Event.
 func (e *Event) attr(name string) (any, bool) {
 	switch name {
 	case "kind":
@@ -70,8 +70,8 @@ func (e *Event) validate() error {
 	return nil
 }
 
-// wireEvent is an Event between ranks. Attributes carry their type, and floats
-// their bits, so that NaN and 2^53+1 arrive as they are.
+// wireEvent is an Event in a message between ranks. Attributes carry their type, and floats their bits, so that NaN and 2^53+1
+// arrive unchanged.
 type wireEvent struct {
 	Event
 	Attr map[string][2]string
@@ -132,8 +132,8 @@ func decodeEvent(b []byte) (Event, error) {
 	return e, nil
 }
 
-// Pred says which events a handler takes: those that have each of these values. The fields of Event have the names kind, array, level, box and
-// scope; the more terms, the more specific. The empty one takes any event.
+// Pred selects the events of a handler: those with all of these values. The fields of Event have the names kind, array, level,
+// box and scope. More terms make a Pred more specific. An empty Pred selects every event.
 type Pred map[string]any
 
 func (p Pred) match(e *Event) bool {

@@ -12,10 +12,12 @@ import (
 	"blobio/versioned"
 )
 
-// ofPackage is the priority of the handlers of this package: any of the program's goes before one of as many terms.
+// ofPackage is the priority of the handlers of this package. Any handler of the program comes before a package handler with
+// equally many terms.
 const ofPackage = -1 << 30
 
-// handlers registers the handlers of this package. A handler refuses a scope that is too small for its event; then the next larger one is tried.
+// handlers registers the handlers of this package. A handler refuses a scope that is too small for its event; the registry then
+// tries the next larger scope.
 func (r *Run) handlers() {
 	on := func(kind string, plan func(ctx context.Context, e Event) (Plan, error)) {
 		r.Registry.On(Pred{"kind": kind}, ofPackage, func(ctx context.Context, e Event) error {
@@ -70,7 +72,7 @@ func (r *Run) handlers() {
 		return p, err
 	})
 	r.Registry.On(Pred{"kind": "late"}, ofPackage, func(ctx context.Context, e Event) error {
-		if e.Scope != Global { // marks are made once
+		if e.Scope != Global { // marks are made only once
 			return needs(Global)
 		}
 		if err := r.try(&e, 3); err != nil {
@@ -90,7 +92,7 @@ func (r *Run) handlers() {
 	})
 }
 
-// try counts the recoveries from an event at this moment; ErrAborted: there were as many as may be.
+// try counts the recoveries from an event at this moment. It returns ErrAborted after most recoveries.
 func (r *Run) try(e *Event, most int) error {
 	k := key(e, r.raised)
 	if r.tries[k]++; e.Scope == Abort || r.tries[k] > most {
@@ -99,7 +101,8 @@ func (r *Run) try(e *Event, most int) error {
 	return nil
 }
 
-// goBack calls Recover, with a larger scope each time that the same event comes back: first the scope of its plan, in the end Abort.
+// goBack calls Recover, with a larger scope each time the same event comes back. It begins with the scope of the plan and ends
+// with Abort.
 func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	k := key(&e, r.raised)
 	if scope := p.Scope + Scope(r.tries[k]); e.Scope < scope {
@@ -117,7 +120,7 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	}
 	switch {
 	case e.Scope == p.Scope:
-	case e.Scope == Levels: // the level of the box, which others would take along
+	case e.Scope == Levels: // the level of the box, which a wider scope would include
 		p = Plan{Scope: Levels, Coarse: p.Coarse, From: p.From, Redo: p.Redo}
 	default:
 		p = Plan{Scope: Global, Coarse: p.Coarse}
@@ -125,7 +128,7 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	return r.Recover(ctx, p, e)
 }
 
-// forward makes the box of an event from coarser data.
+// forward computes the box of an event from coarser data.
 func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	boxes := r.tables[e.Level]
 	estimate, err := 0.0, error(nil)
@@ -143,8 +146,9 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	return nil
 }
 
-// late plans for an error that was noticed late, and taints the versions that have it. The event says in since_coarse, since_level and since_index in which step it happened; without
-// them Options.Clean finds the newest snapshot that does not have it.
+// late plans for an error that was noticed late, and taints the versions that contain it. since_coarse, since_level and
+// since_index in the event give the step in which the error happened. Without them late uses Options.Clean to find the newest
+// snapshot without the error.
 func (r *Run) late(ctx context.Context, e Event) (Plan, error) {
 	var since Moment
 	coarse, known := e.Attr["since_coarse"].(int64)
@@ -170,14 +174,15 @@ func (r *Run) late(ctx context.Context, e Event) (Plan, error) {
 	return p, err
 }
 
-// LateEvent is the event of an error that happened in a step and was noticed later.
+// LateEvent returns the event for an error that happened in step since and was noticed later.
 func LateEvent(since Moment) *Event {
 	return &Event{Kind: "late", Scope: Global, Level: since.Step.Level,
 		Attr: map[string]any{"since_coarse": since.Coarse, "since_level": since.Step.Level, "since_index": since.Step.Index}}
 }
 
-// Inspect looks for impossible values of a box, as suspects does, and mends them if they are right when computed again. It returns an event
-// for values that it did not mend: data after Config.BoxLimit errors in the box in one step, systemic where computing again (Config.Confirm times) does not help. It is for Solver.Step.
+// Inspect looks for implausible values of a box (see plausible) and mends them if a recomputation is plausible. It returns an
+// event for values that it did not mend. The event is data after Config.BoxLimit errors in the box in one step, and systemic if
+// recomputing (Config.Confirm times) does not help. Solver.Step calls it.
 func (r *Run) Inspect(at Moment, box int, now, before []float64, eps float64, again func(i int) float64) *Event {
 	bad, err := suspects(now, before, eps)
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"blobio/versioned"
 )
 
-// start is where in a coarse step, counted in fine steps, a step begins.
+// start returns the beginning of a step within its coarse step, counted in fine steps.
 func (p *Planner) start(at versioned.Step) int { return at.Index * p.Steps(p.Levels-1-at.Level) }
 
-// time is when a step begins, counted in fine steps.
+// time returns the beginning of a step, counted in fine steps.
 func (p *Planner) time(at Moment) int64 {
 	return at.Coarse*int64(p.Steps(p.Levels-1)) + int64(p.start(at.Step))
 }
 
-// before reports whether a is taken before b.
+// before reports whether step a is taken before step b.
 func (p *Planner) before(a, b Moment) bool {
 	if a.Coarse != b.Coarse {
 		return a.Coarse < b.Coarse
@@ -22,8 +22,8 @@ func (p *Planner) before(a, b Moment) bool {
 	return sa < sb || sa == sb && a.Step.Level < b.Step.Level
 }
 
-// coarsest is the coarsest level that holds an error of step since when step at has been taken: finer levels take their
-// boundaries from it, and a level gets the values of the next finer one at the end of its own step.
+// coarsest returns the coarsest level that contains an error of step since after step at. Finer levels take their boundaries from
+// the erroneous level, and a coarser level receives averaged values at the end of its own step.
 func (p *Planner) coarsest(at, since Moment) int {
 	if at.Coarse > since.Coarse {
 		return 0
@@ -38,10 +38,10 @@ func (p *Planner) coarsest(at, since Moment) int {
 	return m
 }
 
-// Late plans for an error that happened in step since and was found when step at had been taken. All that it can have reached by then is taken
-// back: the levels from the coarsest that holds it, by rule R for the step that this level was in, which was saved before the error. Found at once it is
-// Corruption. Where since is not known it is the step after the newest clean version. Versions of levels From.Level ... Lmax made since the step
-// that From begins are tainted, as are snapshots.
+// Late plans for an error that happened in step since and was found after step at. The plan reverts all data that the error may
+// have reached: the levels from the coarsest that contains it. Rule R applies to the step of this level, with a save made before
+// the error. If the error is found at once, the plan equals Corruption's. If since is unknown, use the step after the newest
+// clean version. Versions of levels From.Level ... Lmax made since the beginning of step From are tainted, and so are snapshots.
 func (p *Planner) Late(at, since Moment) (Plan, error) {
 	if err := p.check(at); err != nil {
 		return Plan{}, err
@@ -74,8 +74,8 @@ func (p *Planner) Late(at, since Moment) (Plan, error) {
 	return pl, nil
 }
 
-// Keep returns how many versions must stay so that Late finds the ones that it needs for errors that are found up to latency fine steps
-// later: versions of each level, and snapshots; each snapshot holds one more version of every level.
+// Keep returns the number of versions of each level, and of snapshots, that must stay for Late. They suffice for errors found up
+// to latency fine steps later. Each snapshot holds one more version of every level.
 func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, 0, err

@@ -9,7 +9,7 @@ import (
 	"blobio/versioned"
 )
 
-// replicate brings new boxes of a level to this rank's replica of the boxes of all levels.
+// replicate copies new boxes of a level to this rank's replica of all box tables.
 func (r *Run) replicate(level int, boxes []versioned.BoxInfo) error {
 	r.tables[level] = slices.Clone(boxes)
 	b, err := json.Marshal(r.tables)
@@ -17,13 +17,13 @@ func (r *Run) replicate(level int, boxes []versioned.BoxInfo) error {
 	return err
 }
 
-// metadata gives all ranks the box tables that most of them have, or the tables of the arrays. A rank whose own boxes were others meanwhile cannot say which
-// numbers are theirs: these levels go back as after a loss of the rank.
+// metadata gives all ranks the box tables of the majority, or the tables of the arrays. A rank whose own boxes were wrong cannot
+// know which values are its own. Its levels go back as after a loss of the rank.
 func (r *Run) metadata(ctx context.Context, e Event) error {
-	// The boxes that the solver has now count; a rank is bad if they differ from the replica that was made of them.
+	// The solver's current boxes count. A rank is bad if they differ from the replica made from them.
 	now := r.boxes()
 	if !slices.EqualFunc(r.tables, now, slices.Equal) {
-		r.meta = append(slices.Clone(r.meta), 0) // known to be bad
+		r.meta = append(slices.Clone(r.meta), 0) // invalidate the replica
 	}
 	good, _, err := repairReplicas(ctx, r.c, r.meta, func() ([]byte, error) {
 		var t [][]versioned.BoxInfo
@@ -42,7 +42,7 @@ func (r *Run) metadata(ctx context.Context, e Event) error {
 		return err
 	}
 	r.meta, r.tables = good, tables
-	owners := make([][]int, r.planner.Levels) // 0: ranks that have lost their boxes
+	owners := make([][]int, r.planner.Levels) // by level; 0 marks ranks that have lost their boxes
 	first := int64(slices.IndexFunc(all(r.planner.Levels), func(l int) bool { return r.differ(now[l], tables[l]) }))
 	if r.torn {
 		first = 0
@@ -54,7 +54,7 @@ func (r *Run) metadata(ctx context.Context, e Event) error {
 	}
 	if first == int64(r.planner.Levels) {
 		r.Stats.Recoveries = append(r.Stats.Recoveries, Recovery{Event: e, At: r.raised, Plan: Plan{Scope: Box, Coarse: r.raised.Coarse, From: r.raised.Step}})
-		r.again = true // the step is begun again
+		r.again = true // take the step again
 		return r.stay(ctx, r.planner.Levels)
 	}
 	owners[first] = []int{0}
@@ -68,7 +68,7 @@ func (r *Run) metadata(ctx context.Context, e Event) error {
 	return r.Recover(ctx, p, e)
 }
 
-// differ reports whether boxes of this rank are not the same in two tables.
+// differ reports whether boxes of this rank differ between two tables.
 func (r *Run) differ(now, good []versioned.BoxInfo) bool {
 	own := func(t []versioned.BoxInfo, i int) bool { return i < len(t) && int(t[i].Owner) == r.c.Rank() }
 	for i := range max(len(now), len(good)) {
@@ -79,7 +79,7 @@ func (r *Run) differ(now, good []versioned.BoxInfo) bool {
 	return false
 }
 
-// stay gives the solver the first levels again as they are: ranks may have lost what they had seen of others.
+// stay sets the first levels of the solver to their current state, because ranks may have lost data received from other ranks.
 func (r *Run) stay(ctx context.Context, levels int) error {
 	for l := range levels {
 		if err := r.solver.Set(ctx, l, r.tables[l], r.solver.Data(l)); err != nil {
@@ -89,7 +89,7 @@ func (r *Run) stay(ctx context.Context, levels int) error {
 	return nil
 }
 
-// boxes are the tables that the solver has now.
+// boxes returns the solver's current box tables.
 func (r *Run) boxes() (tables [][]versioned.BoxInfo) {
 	for l := range r.planner.Levels {
 		tables = append(tables, slices.Clone(r.solver.Boxes(l)))

@@ -6,46 +6,45 @@ import (
 	"math"
 )
 
-// Model is the cost model of the paper, all times in seconds. For its golden numbers see
-// the tests.
+// Model is the cost model of the paper, with all times in seconds. The tests contain the paper's numbers.
 type Model struct {
-	Ratio    int       // of the subcycling
-	Alloc    float64   // allocating the arrays, once per run; the paper charges it to the coarse step
-	Put      []float64 // by level: saving one version of it
-	Box      float64   // putting or getting one box
-	Step     []float64 // by level: computing one step
-	Reconfig float64   // fetching and reconfiguring for a rollback of levels; the paper charges it once, however many levels return
+	Ratio    int       // refinement ratio of the subcycling
+	Alloc    float64   // time to allocate the arrays, once per run; the paper charges it to the coarse step
+	Put      []float64 // by level: time to save one version
+	Box      float64   // time to put or get one box
+	Step     []float64 // by level: time to compute one step
+	Reconfig float64   // time to fetch and reconfigure for a rollback of levels; the paper charges it once for any number of levels
 
-	// Latency is how many fine steps after it happened an error is found: then versions made meanwhile are tainted, and the run goes
-	// back as Planner.Late says. Between whole numbers the cost is interpolated. 0 in the paper.
+	// Latency is the number of fine steps between an error and its detection. Versions made in between are tainted, and the run goes
+	// back as in Planner.Late. Between whole numbers the cost is interpolated. 0 in the paper.
 	Latency float64
 
-	// Commit is the time to commit a snapshot beside the versions, once for a coarse step whose level 0 is saved: the
-	// wait for the disk, if there is one. 0 in the paper.
+	// Commit is the time to commit a snapshot in addition to the versions, including the wait for the disk. It is charged once for a
+	// coarse step that saves level 0. 0 in the paper.
 	Commit float64
 
-	// Anywhere lets errors strike the steps of all levels, each with a probability in proportion to its
-	// time. Default false: fine steps only, all alike, as in the paper's example.
+	// Anywhere lets errors occur in the steps of all levels, with probabilities proportional to their times. By default errors occur
+	// only in fine steps, all with the same probability, as in the paper's example.
 	Anywhere bool
 }
 
-// Cost of a coarse step with one error in it.
+// Cost is the cost of a coarse step with one error in it.
 type Cost struct {
-	Alloc    float64 // the share of Model.Alloc that is charged
-	Save     float64 // versions made during the coarse step: one of a level for each step at whose beginning it is saved
-	Lost     float64 // steps taken again, and the versions that are made once more on the way
-	Reconfig float64 // fetching data, reconfiguring
+	Alloc    float64 // charged share of Model.Alloc
+	Save     float64 // versions made during the coarse step, one for each level and step that is saved
+	Lost     float64 // repeated steps, and the versions saved again on the way
+	Reconfig float64 // fetching data and reconfiguring
 }
 
-// Total is the sum: T_save (with the allocation) + T_lost + T_reconfig.
+// Total returns the sum: T_save (with the allocation) + T_lost + T_reconfig.
 func (c Cost) Total() float64 { return c.Alloc + c.Save + c.Lost + c.Reconfig }
 
-// Subcycling of the model: as many levels as Step has.
+// Subcycling returns the subcycling of the model, with one level for each entry of Step.
 func (m *Model) Subcycling() versioned.Subcycling {
 	return versioned.Subcycling{Levels: len(m.Step), Ratio: m.Ratio}
 }
 
-// Validate returns an error that wraps ErrUsage if a field cannot be.
+// Validate returns an error that wraps ErrUsage if a field is invalid.
 func (m *Model) Validate() error {
 	if err := m.Subcycling().Validate(); err != nil {
 		return err
@@ -64,10 +63,10 @@ func (m *Model) Validate() error {
 	return nil
 }
 
-// maxTime is the greatest time that a model may have, in seconds: sums of times are then finite.
+// maxTime is the maximum time in a model, in seconds, so that sums of times are finite.
 const maxTime = 1e100
 
-// SaveTime is the time for the versions of one coarse step, if level 0 is due in it.
+// SaveTime returns the time to save the versions of one coarse step, if level 0 is due in it.
 func (m *Model) SaveTime(c versioned.Cadence) (float64, error) {
 	s := m.Subcycling()
 	if err := m.Validate(); err != nil {
@@ -89,8 +88,8 @@ func (m *Model) SaveTime(c versioned.Cadence) (float64, error) {
 	return t, nil
 }
 
-// saves is the time for the versions that a level's cadence asks for at the beginning of a step: of the level and of each finer one. It is 0 if a
-// coarser level is saved at that moment.
+// saves returns the time for the versions saved at the beginning of a step: of the level, if its cadence asks for it, and of each
+// finer level. It is 0 if a coarser level is saved at that moment.
 func (m *Model) saves(p *Planner, at versioned.Step) float64 {
 	if !p.Cadence.Saved(at, 0) || at.Level > 0 && p.Begins(at.Level-1, at) && p.written(versioned.Step{Level: at.Level - 1, Index: p.At(at.Level-1, at)}, 0) {
 		return 0
@@ -105,7 +104,7 @@ func (m *Model) saves(p *Planner, at versioned.Step) float64 {
 	return t
 }
 
-// StepTime is the computation of one coarse step.
+// StepTime returns the time to compute one coarse step.
 func (m *Model) StepTime() float64 {
 	t := 0.0
 	for at := range m.Subcycling().Order() {
@@ -114,8 +113,8 @@ func (m *Model) StepTime() float64 {
 	return t
 }
 
-// Cost returns the cost of a coarse step in which data of a box of level at.Level turn out to be
-// wrong after step at. The allocation is charged in full, as the paper does.
+// Cost returns the cost of a coarse step in which data of a box of level at.Level turn out to be wrong after step at. It charges
+// the full allocation, as the paper does.
 func (m *Model) Cost(p *Planner, at versioned.Step) (Cost, error) {
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -136,7 +135,7 @@ func (m *Model) Cost(p *Planner, at versioned.Step) (Cost, error) {
 	return c, nil
 }
 
-// weighed is a latency in whole fine steps, of two that are weighed.
+// weighed is a latency in whole fine steps and its weight in the interpolation.
 type weighed struct {
 	steps  int64
 	weight float64
@@ -150,9 +149,8 @@ func (m *Model) late() []weighed {
 	return []weighed{{int64(whole), 1}}
 }
 
-// Expected is the mean cost of a coarse step without the allocation, when an error
-// happens in it with probability perr, at a random step (see Anywhere). Above 1, perr is the mean number
-// of errors, each recovered by itself.
+// Expected returns the mean cost of a coarse step without the allocation. An error happens with probability perr at a random step
+// (see Anywhere). Above 1, perr is the mean number of errors, each recovered separately.
 func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	if !(perr >= 0) {
 		return Cost{}, fault.Usage("%v errors per coarse step", perr)
@@ -168,7 +166,7 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	return Cost{Save: save, Lost: one.Lost * perr, Reconfig: one.Reconfig * perr}, nil
 }
 
-// mean is the cost of one error at a random step.
+// mean returns the mean cost of one error at a random step.
 func (m *Model) mean(p *Planner) (sum Cost, err error) {
 	fine, all := p.Levels-1, m.StepTime()
 	err = m.each(p, func(at versioned.Step, lost, reconfig float64) {
@@ -185,8 +183,9 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 	return sum, err
 }
 
-// each calls f with the time that is lost by an error in each step of a coarse step, and the time to reconfigure. The lost time runs from the beginning of
-// the step to which the run goes back to the end of the step in which the error is found, with the saves in between. each goes over the coarse step twice.
+// each calls f for every step of a coarse step with the time lost by an error in that step, and the time to reconfigure. The lost
+// time runs from the beginning of the step to which the run goes back to the end of the step in which the error is found, with
+// the saves in between. each visits the coarse step twice.
 func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float64)) error {
 	if err := m.fits(p); err != nil {
 		return err
@@ -202,11 +201,11 @@ func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float6
 		}
 	}
 	all, allSaves := now, saves
-	began := make([][2]float64, p.Levels) // when the current step of each level began, and the saves until then
+	began := make([][2]float64, p.Levels) // by level: start of its current step, and the saves until then
 	now, saves = 0, 0
 	for at := range p.Order() {
 		saves += m.saves(p, at)
-		for l := range at.Level { // saves at the beginning of a level's step are no loss
+		for l := range at.Level { // saves at the beginning of a level's step are not lost
 			if p.Begins(l, at) {
 				began[l][1] = saves
 			}
@@ -243,7 +242,7 @@ func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float6
 	return nil
 }
 
-// fits checks that a planner is of the hierarchy of the model.
+// fits checks that a planner has the hierarchy of the model.
 func (m *Model) fits(p *Planner) error {
 	if p.Subcycling != m.Subcycling() {
 		return fault.Usage("planner of %d levels of ratio %d, model of %d of ratio %d", p.Levels, p.Ratio, len(m.Step), m.Ratio)

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Scope says how much of the state an error takes back.
+// Scope is the extent of the state that an error reverts.
 type Scope uint8
 
 const (
 	Box    Scope = iota // one box of one level
 	Levels              // a level and all finer ones
 	Global              // all levels
-	Abort               // nothing can be done
+	Abort               // recovery is impossible
 )
 
 var scopeNames = [...]string{"box", "levels", "global", "abort"}
@@ -26,21 +26,21 @@ func (s Scope) String() string {
 	return fmt.Sprintf("Scope(%d)", uint8(s))
 }
 
-// Moment is a point in a run: the coarse step, and the step that was being taken, or has just been,
-// when the error was found: before its values were brought down to a coarser level, and before anything was saved since.
+// Moment is a point in a run: the coarse step and the step in it at which an error was found. The step has been computed, or was
+// in progress. Its values have not been averaged to a coarser level, and nothing was saved since.
 type Moment struct {
 	Coarse int64
 	Step   versioned.Step
 }
 
-// Plan says how to recover. Levels From ... Lmax return to the beginning of step From.Index of From.Level,
-// and the steps of Redo are taken again, in this order, with all that belongs to them: finer levels are averaged down, and
-// versions that are due are saved. With Scope Box only the box returns, and only it takes the step again.
+// Plan is a plan for a recovery. Levels From.Level ... Lmax return to the beginning of step From. Then the steps of Redo are
+// repeated in order, with averaging and with the versions that are due. With Scope Box only the box returns and takes the step
+// again.
 type Plan struct {
 	Scope  Scope
-	Coarse int64 // the coarse step to return to; Moment.Coarse but for an older snapshot
+	Coarse int64 // the coarse step to return to; equals Moment.Coarse unless the plan uses an older snapshot
 	From   versioned.Step
-	Redo   []versioned.Step // of coarse step Coarse and later ones, in their order
+	Redo   []versioned.Step // steps of coarse step Coarse and later ones, in order
 }
 
 // Planner plans recoveries.
@@ -52,8 +52,8 @@ type Planner struct {
 // Validate checks levels, ratio and cadence.
 func (p *Planner) Validate() error { return p.Cadence.Validate(p.Subcycling) }
 
-// base is m of rule R for an error in level: the finest level not finer than it whose
-// current step began with a save; -1 if there is none.
+// base returns m of rule R for an error in level: the finest level, not finer than level, whose current step began with a save;
+// -1 if there is none.
 func (p *Planner) base(level int, at Moment) int {
 	for l := level; l >= 0; l-- {
 		if p.Cadence.Saved(versioned.Step{Level: l, Index: p.At(l, at.Step)}, at.Coarse) {
@@ -63,8 +63,7 @@ func (p *Planner) base(level int, at Moment) int {
 	return -1
 }
 
-// snapshot is the last coarse step, not after the given one, at whose beginning all levels were saved; -1
-// if there is none.
+// snapshot returns the last coarse step up to coarse at whose beginning all levels were saved; -1 if there is none.
 func (p *Planner) snapshot(coarse int64) int64 {
 	if c := int64(p.Cadence[0]); c > 0 {
 		return coarse - coarse%c
@@ -72,8 +71,7 @@ func (p *Planner) snapshot(coarse int64) int64 {
 	return -1
 }
 
-// Corruption plans for wrong data in a box of the level of at.Step, found when
-// that step had been computed (rule R).
+// Corruption plans for wrong data in a box of the level of at.Step, found after that step was computed (rule R).
 func (p *Planner) Corruption(at Moment) (Plan, error) {
 	if err := p.check(at); err != nil {
 		return Plan{}, err
@@ -81,7 +79,7 @@ func (p *Planner) Corruption(at Moment) (Plan, error) {
 	return p.rollback(p.base(at.Step.Level, at), at, true)
 }
 
-// rollback returns levels m ... Lmax to the beginning of the step of m. box allows Box.
+// rollback plans the return of levels m ... Lmax to the beginning of the step of m. box allows the scope Box.
 func (p *Planner) rollback(m int, at Moment, box bool) (Plan, error) {
 	if m < 0 {
 		return p.older(at)
@@ -97,7 +95,7 @@ func (p *Planner) rollback(m int, at Moment, box bool) (Plan, error) {
 	return pl, nil
 }
 
-// older returns everything to the last global snapshot.
+// older plans the return of all levels to the last global snapshot.
 func (p *Planner) older(at Moment) (Plan, error) {
 	c := p.snapshot(at.Coarse)
 	if c < 0 {
@@ -121,7 +119,7 @@ func (p *Planner) check(at Moment) error {
 	return p.valid(at.Step)
 }
 
-// between lists the steps from the beginning of step from up to and including step to.
+// between lists the steps from the beginning of step from through step to.
 func (p *Planner) between(from, to versioned.Step) []versioned.Step {
 	var out []versioned.Step
 	for x := range p.Order() {
@@ -143,8 +141,8 @@ func (p *Planner) valid(at versioned.Step) error {
 	return nil
 }
 
-// written reports whether a version of the level is made at the beginning of its step: because of its
-// own cadence, or because a coarser level is saved, which stands at the same time.
+// written reports whether a version of the level is saved at the beginning of its step. The reason is its own cadence or the save
+// of a coarser level at the same time.
 func (p *Planner) written(at versioned.Step, coarse int64) bool {
 	for l := range at.Level + 1 {
 		if p.Begins(l, at) && p.Cadence.Saved(versioned.Step{Level: l, Index: p.At(l, at)}, coarse) {
@@ -154,11 +152,11 @@ func (p *Planner) written(at versioned.Step, coarse int64) bool {
 	return false
 }
 
-// Loss plans for ranks that are lost, or whose memory cannot be trusted; owners[level][box] is the rank of a box. The run goes back at least to the
-// beginning of a step: a step of the coarsest level with boxes on those ranks, or of the level of at if that is coarser. If that level was not
-// saved then, rule R goes on to a coarser level: no version has the state of a level in the middle of its step, or after finer levels were averaged
-// down to it. The other ranks read their data of these levels from versions, too. If the lost ranks had no boxes the plan has no steps, and the run
-// goes on with the step after at.
+// Loss plans for ranks that are lost or whose memory cannot be trusted. owners[level][box] is the rank of a box. The run goes
+// back to the beginning of a step of the coarsest level with boxes on those ranks, or of the level of at if that is coarser. If
+// that level was not saved then, rule R continues with a coarser level, because no version has a level in the middle of its step
+// or after averaging. The other ranks also read their data of these levels from versions. If the lost ranks had no boxes, the
+// plan has no steps, and the run continues after step at.
 func (p *Planner) Loss(at Moment, owners [][]int, lost []int) (Plan, error) {
 	if err := p.check(at); err != nil {
 		return Plan{}, err

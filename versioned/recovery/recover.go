@@ -15,12 +15,12 @@ import (
 	"blobio/versioned"
 )
 
-// Recover carries a plan out: the box, or the levels, return to the versions of the plan, and Go takes the steps again. Where a version is not there or
-// damaged, the run goes back to the newest snapshot that is whole; those that are damaged are marked as tainted. For handlers.
+// Recover carries out a plan: the box or the levels return to the versions of the plan, and Go repeats the steps. If a version is
+// missing or damaged, the run goes back to the newest whole snapshot and taints the damaged ones. Handlers call Recover.
 func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 	was := r.raised
 	if g := r.gone; g != nil && g.From.Level <= p.From.Level && r.planner.time(Moment{g.Coarse, g.From}) <= r.planner.time(Moment{p.Coarse, p.From}) {
-		return nil // for another event of the same step the state was taken back as far
+		return nil // another event of the same step has already reverted that much
 	}
 	if p.Scope == Abort {
 		return fmt.Errorf("plan of scope abort: %w", ErrNoRecovery)
@@ -65,11 +65,11 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 		r.until = &was
 	}
 	from := r.planner.time(Moment{p.Coarse, p.From})
-	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // of steps that are taken again
+	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // of steps that are repeated
 	return nil
 }
 
-// versions lists those that the levels of a plan return to; false: one is not known.
+// versions lists the versions to which the levels of a plan return, or false if one is unknown.
 func (r *Run) versions(p Plan) (out []int64, ok bool) {
 	for l := p.From.Level; l < r.planner.Levels; l++ {
 		v, ok := r.begin[stamp{p.Coarse, versioned.Step{Level: l, Index: p.From.Index * r.planner.Steps(l-p.From.Level)}}]
@@ -91,9 +91,10 @@ func unreadable(err error) bool {
 	return false
 }
 
-// damaged reports whether an error that all ranks have is, on one of them, that a version is damaged; then it is an event, and the version is marked. It is collective.
+// damaged reports whether an error that all ranks have means that a version is damaged on one of them. It then raises an event
+// and taints the version. It is collective.
 func (r *Run) damaged(ctx context.Context, err error, level int, version int64) (bool, error) {
-	if err == nil { // on all ranks
+	if err == nil { // all ranks take this branch
 		return false, nil
 	}
 	n := int64(0)
@@ -115,7 +116,7 @@ func (r *Run) damaged(ctx context.Context, err error, level int, version int64) 
 	return true, r.h.Taint(ctx, level, version)
 }
 
-// levels brings levels from first on back to versions; false: one is damaged.
+// levels restores the levels from first on to versions. It returns false if one is damaged.
 func (r *Run) levels(ctx context.Context, first int, versions []int64) (ok bool, err error) {
 	for i, v := range versions {
 		l := first + i
@@ -130,7 +131,7 @@ func (r *Run) levels(ctx context.Context, first int, versions []int64) (ok bool,
 	return true, nil
 }
 
-// set gives the solver a level as the hierarchy has it, of a version. Boxes of ranks that are gone go to others.
+// set passes the hierarchy's state of a level, at version, to the solver. Boxes of lost ranks go to other ranks.
 func (r *Run) set(ctx context.Context, l int, version int64) error {
 	info := r.h.Info(l)
 	boxes := slices.Clone(info.Boxes)
@@ -166,13 +167,14 @@ func (r *Run) set(ctx context.Context, l int, version int64) error {
 	return r.replicate(l, boxes)
 }
 
-// snapshot goes back to the newest whole snapshot up to a coarse step. why is the error that kept the run from the versions of its plan.
+// snapshot goes back to the newest whole snapshot up to a coarse step. why is the error that prevented a return to the versions
+// of the plan.
 func (r *Run) snapshot(ctx context.Context, coarse int64, why error) error {
 	list := r.h.Snapshots()
 	for i := len(list) - 1; i >= 0; i-- {
 		n := list[i].Number
 		parts, err := r.h.Parts(n)
-		if list[i].Tainted || err != nil { // on all ranks
+		if list[i].Tainted || err != nil { // all ranks take this branch
 			continue
 		}
 		err = r.h.RestoreSnapshot(ctx, n)
@@ -197,12 +199,12 @@ func (r *Run) snapshot(ctx context.Context, coarse int64, why error) error {
 	return errors.Join(fmt.Errorf("no snapshot up to coarse step %d is whole: %w", coarse, ErrNoRecovery), why)
 }
 
-// resume goes on from the snapshot that the hierarchy stands at.
+// resume continues from the hierarchy's current snapshot.
 func (r *Run) resume(ctx context.Context) error {
 	r.coarse = r.h.Info(0).Step
 	r.begun = r.coarse
 	for l := range r.planner.Levels {
-		v := r.h.Version(l) // there may be newer ones, that belong to no snapshot
+		v := r.h.Version(l) // there may be newer versions that belong to no snapshot
 		if err := r.set(ctx, l, v); err != nil {
 			return err
 		}
@@ -211,7 +213,8 @@ func (r *Run) resume(ctx context.Context) error {
 	return nil
 }
 
-// box reads the box of an event from the version at the beginning of the step, and has it computed again. The other boxes keep their results.
+// box reads the box of an event from the version at the beginning of the step and recomputes the box. The other boxes keep their
+// results.
 func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	l := p.From.Level
 	boxes := r.tables[l]
@@ -231,7 +234,8 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	return comm.Agree(ctx, r.c, err)
 }
 
-// taint marks the versions that were made after the plan's, for a late error. Snapshots come first, so that a kill in between leaves none that has the error.
+// taint taints the versions made after the plan's versions, for a late error. It taints snapshots first, so that a kill in
+// between leaves no untainted snapshot with the error.
 func (r *Run) taint(ctx context.Context, p Plan) error {
 	var snaps []int64
 	for _, s := range r.h.Snapshots() {
@@ -264,11 +268,11 @@ func (r *Run) taint(ctx context.Context, p Plan) error {
 	return nil
 }
 
-// newestSnapshot lists the versions of all levels in the newest snapshot that is not tainted, none if there is no such snapshot.
+// newestSnapshot lists the versions of all levels in the newest untainted snapshot, or none.
 func (r *Run) newestSnapshot() (versions []int64) {
 	for _, s := range slices.Backward(r.h.Snapshots()) {
 		parts, err := r.h.Parts(s.Number)
-		if s.Tainted || err != nil { // on all ranks
+		if s.Tainted || err != nil { // all ranks take this branch
 			continue
 		}
 		for _, p := range parts[:r.planner.Levels] {

@@ -12,13 +12,12 @@ import (
 	"sync"
 )
 
-// Handler recovers from an event. e.Scope is the scope that is being tried; an error or a
-// panic moves on to the next one. With ctx the handler may raise
-// other events, or the same one in another scope, but not its own again.
+// Handler recovers from an event. e.Scope is the scope being tried. After an error or a panic the registry tries the next scope.
+// With ctx the handler may raise other events, or the same event in another scope, but not its own again.
 type Handler func(ctx context.Context, e Event) error
 
-// Registry brings events to handlers. It belongs to one rank; all its methods may be called by
-// several goroutines. The zero value has no handlers.
+// Registry brings events to handlers. It belongs to one rank. Its methods are safe for concurrent use. The zero value has no
+// handlers.
 type Registry struct {
 	mu       sync.Mutex
 	handlers []handler
@@ -32,8 +31,8 @@ type handler struct {
 	run      Handler
 }
 
-// On registers a handler for events that meet the predicate. Of those that take an event, the one with more terms goes
-// first, then the higher priority, then the one registered later.
+// On registers a handler for events that match the predicate. Of several matching handlers the one with more terms comes first,
+// then the one with the higher priority, then the one registered later.
 func (r *Registry) On(p Pred, priority int, h Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +40,7 @@ func (r *Registry) On(p Pred, priority int, h Handler) {
 	r.handlers = append(r.handlers, handler{maps.Clone(p), priority, r.seq, h})
 }
 
-// find returns the handler that takes the event, in the scope that it has.
+// find returns the handler for the event in its scope.
 func (r *Registry) find(e *Event) (Handler, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,9 +64,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Raise handles a local event: only the handlers of this rank run. Scopes are tried
-// from e.Scope on, each once; scopes without a handler are passed over. The error is ErrUnhandled if no scope has a handler,
-// and ErrAborted with the handlers' errors if all fail.
+// Raise handles a local event: only the handlers of this rank run. It tries each scope once from e.Scope on and skips scopes
+// without a handler. The error is ErrUnhandled if no scope has a handler, and ErrAborted with the handlers' errors if all fail.
 func (r *Registry) Raise(ctx context.Context, e Event) error {
 	if err := e.validate(); err != nil {
 		return err
@@ -75,8 +73,8 @@ func (r *Registry) Raise(ctx context.Context, e Event) error {
 	return r.escalate(ctx, e, func(_ bool, err error) error { return err })
 }
 
-// escalate tries scope after scope. It passes to agree whether this rank has a handler and the handler's error; agree returns
-// the result of all ranks.
+// escalate tries one scope after another. It passes to agree whether this rank has a handler, and the handler's error. agree
+// returns the result of all ranks.
 func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, err error) error) error {
 	var tried []error // errors of the handlers of smaller scopes
 	for s := e.Scope; s <= Abort; s++ {
@@ -105,7 +103,7 @@ func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, e
 
 var errNoHandler = errors.New("no handler in this scope")
 
-// call runs a handler; a panic is an error of it.
+// call runs a handler and converts a panic to an error.
 func call(ctx context.Context, h Handler, e Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -115,8 +113,8 @@ func call(ctx context.Context, h Handler, e Event) (err error) {
 	return h(ctx, e)
 }
 
-// inside is the context of a handler, which knows of the events that are being handled. A handler may raise others, and the same one in another
-// scope; one that raises its own again would not come to an end.
+// inside returns the context of a handler, which records the events being handled. A handler may raise other events, or the same
+// event in another scope. A handler that raises its own event again would never end.
 func (r *Registry) inside(ctx context.Context, e *Event) (context.Context, error) {
 	same := *e
 	same.Ranks = nil
@@ -131,30 +129,29 @@ func (r *Registry) inside(ctx context.Context, e *Event) (context.Context, error
 	return context.WithValue(ctx, insideKey{r}, append(slices.Clip(all), string(b))), nil
 }
 
-// maxNested is how many events may be handled within each other.
+// maxNested is the maximum depth of nested event handling.
 const maxNested = 6
 
 type insideKey struct{ r *Registry }
 
 var (
-	// ErrNoRecovery: nothing was saved that the run could return to.
+	// ErrNoRecovery means that there is no saved state to return to.
 	ErrNoRecovery = errors.New("nothing to return to")
-	// ErrUnhandled: no handler takes the event.
+	// ErrUnhandled means that no handler takes the event.
 	ErrUnhandled = errors.New("no handler for the event")
-	// errRecovering: a handler raised its own event again.
+	// errRecovering means that a handler raised its own event again.
 	errRecovering = errors.New("recovery in progress")
-	// errMetadataLost: no replica and no saved version of the metadata is good.
+	// errMetadataLost means that no replica and no saved version of the metadata is good.
 	errMetadataLost = errors.New("metadata lost")
-	// ErrAborted: every handler in every scope failed, or the configuration says abort.
+	// ErrAborted means that the handlers failed in every scope, or the configuration demands an abort.
 	ErrAborted = errors.New("recovery abandoned")
 )
 
-// RaiseGlobal is collective: each rank gives the event that it has to raise, nil if none. All ranks
-// see the same events, in the order of the ranks that raise them; ranks that raise the same one make it one
-// event with all of them in Ranks. Each is handled once on every rank; a scope counts as handled
-// when the handlers of all ranks succeed, otherwise all go on to the next scope together. All ranks
-// leave with the same result. An event that nobody handles does not keep the others from being handled; the error then names all that
-// were not. Without any event it is one small collective.
+// RaiseGlobal is collective. Each rank passes its event, or nil. All ranks see the same events, ordered by the ranks that raise
+// them. Equal events of several ranks become one event with these ranks in Ranks. Every rank handles each event once. A scope
+// succeeds if the handlers of all ranks succeed; otherwise all ranks try the next scope together. All ranks return the same
+// result. An unhandled event does not stop the handling of the others; the error then names all unhandled events. Without events
+// RaiseGlobal is one small collective.
 func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) error {
 	var mine []byte
 	var err error
@@ -175,7 +172,7 @@ func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) error
 	for _, ev := range events {
 		err := r.raiseTogether(ctx, c, ev)
 		errs = append(errs, err)
-		if errors.Is(err, comm.ErrBroken) { // the others cannot be brought to all ranks
+		if errors.Is(err, comm.ErrBroken) { // the remaining events cannot reach all ranks
 			break
 		}
 	}
@@ -188,7 +185,7 @@ func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) erro
 		if broken != nil {
 			return broken
 		}
-		// A handler that is missing on some ranks only is a failure of it, said by those.
+		// If some ranks have no handler, these ranks report a failure of the handler.
 		n, cerr := comm.AllreduceOne(ctx, c, int64(b2i(has)), comm.Sum)
 		switch {
 		case cerr != nil:
@@ -207,7 +204,7 @@ func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) erro
 	return cmp.Or(broken, err)
 }
 
-// merge decodes the events of all ranks, and joins the same ones.
+// merge decodes the events of all ranks and joins equal ones.
 func merge(all [][]byte) ([]Event, error) {
 	var out []Event
 	var keys []string

@@ -10,22 +10,21 @@ import (
 	"blobio/comm"
 )
 
-// Metadata (box tables, times, version numbers) is small and every rank has it. A replica is sealed
-// with its own checksum, so that a bad one is found before it is compared or copied.
+// Metadata (box tables, times, version numbers) are small, and every rank has a replica. A replica is sealed with its own
+// checksum, so that a bad replica is found before it is compared or copied.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const sealLen = 4
 
-// seal appends the CRC-32C of data, little endian.
+// seal appends the CRC-32C of data, little-endian.
 func seal(data []byte) []byte {
 	out := make([]byte, 0, len(data)+sealLen)
 	out = append(out, data...)
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(data, castagnoli))
 }
 
-// unseal returns the data of a replica, and whether its checksum is right. The
-// data are part of the argument.
+// unseal returns the data of a replica, and whether its checksum is right. The data share memory with replica.
 func unseal(replica []byte) (data []byte, ok bool) {
 	n := len(replica) - sealLen
 	if n < 0 {
@@ -35,7 +34,7 @@ func unseal(replica []byte) (data []byte, ok bool) {
 	return data, binary.LittleEndian.Uint32(replica[n:]) == crc32.Checksum(data, castagnoli)
 }
 
-// digest of a replica; the zero value for one whose checksum is wrong.
+// digest returns the digest of a replica, or the zero value if its checksum is wrong.
 func digest(replica []byte) (d [sha256.Size]byte) {
 	if data, ok := unseal(replica); ok {
 		d = sha256.Sum256(data)
@@ -44,9 +43,8 @@ func digest(replica []byte) (d [sha256.Size]byte) {
 	return d
 }
 
-// majority compares digests of the replicas of all ranks. good is the lowest rank with the
-// content that most of the sound replicas have, -1 if there is none or two contents are
-// as frequent; bad lists all ranks that differ from it, ascending.
+// majority compares the digests of the replicas of all ranks. good is the lowest rank with the most frequent sound content, or -1
+// if there is none or two contents are equally frequent. bad lists all ranks that differ from good, ascending.
 func majority(d [][sha256.Size]byte) (good int, bad []int) {
 	var none [sha256.Size]byte
 	n := map[[sha256.Size]byte]int{}
@@ -76,9 +74,9 @@ func majority(d [][sha256.Size]byte) (good int, bad []int) {
 	return good, bad
 }
 
-// repairReplicas is collective: each rank gives its sealed replica and gets a good one. If no majority
-// is sound, version reads the sealed metadata from the newest saved version, on rank 0; nil if
-// nothing is saved. It returns the ranks that had a bad one. All ranks get errMetadataLost if nothing is good.
+// repairReplicas is collective: each rank passes its sealed replica and gets a good one. If there is no sound majority, rank 0
+// calls version to read the sealed metadata from the newest saved version; version returns nil if nothing is saved.
+// repairReplicas returns the ranks that had a bad replica. All ranks get errMetadataLost if no good metadata exist.
 func repairReplicas(ctx context.Context, c comm.Comm, mine []byte, version func() ([]byte, error)) (replica []byte, bad []int, err error) {
 	d := digest(mine)
 	all, err := c.Allgather(ctx, d[:])

@@ -13,7 +13,7 @@ import (
 	"blobio/versioned"
 )
 
-// Run is a run of a Solver. All methods but Inspect are collective.
+// Run is a run of a Solver. All methods except Inspect are collective.
 type Run struct {
 	Registry *Registry // for handlers of the program
 	Stats    Stats
@@ -28,23 +28,23 @@ type Run struct {
 	ops     []op
 
 	coarse int64
-	pc     int   // the next of ops
-	begun  int64 // coarse step whose regrid is behind
+	pc     int   // index of the next op
+	begun  int64 // last coarse step whose regrid is done
 	at     []int64
-	dirty  []bool                // by level: changed since it was saved as, or returned to, at
+	dirty  []bool                // by level: changed since the last save or restore
 	begin  map[stamp]int64       // version of a level at the beginning of one of its steps
-	lost   []int                 // ranks that have no boxes any more
-	tables [][]versioned.BoxInfo // of all levels, as the solver should have them
-	meta   []byte                // this rank's replica of them
+	lost   []int                 // ranks that own no boxes any more
+	tables [][]versioned.BoxInfo // box tables of all levels, as the solver should have them
+	meta   []byte                // this rank's replica of tables
 	raised Moment                // the step whose events are being handled
-	again  bool                  // the step is not to be accepted
-	torn   bool                  // a way back failed: levels stand at different times
-	gone   *Plan                 // how far the state was taken back for events of this step
-	tries  map[string]int        // recoveries from one event at one moment
+	again  bool                  // do not accept the step
+	torn   bool                  // a return failed, and levels are at different times
+	gone   *Plan                 // the part of the state reverted for events of this step
+	tries  map[string]int        // number of recoveries from one event at one moment
 	until  *Moment
 }
 
-// op is one piece of a coarse step: a step of a level, or, with average, the values of the next finer level brought down to it.
+// op is one operation of a coarse step: a step of a level or, with average, the averaging of the next finer level's values.
 type op struct {
 	versioned.Step
 	average bool
@@ -61,8 +61,8 @@ func program(s versioned.Subcycling, at versioned.Step) []op {
 	return out
 }
 
-// Open goes on from the last snapshot of the store that is not tainted and not damaged, on any number of ranks, or begins a run. A store of another
-// program's run is an error.
+// Open continues from the last snapshot of the store that is neither tainted nor damaged, on any number of ranks, or begins a
+// run. A store of another program's run is an error.
 func Open(ctx context.Context, c comm.Comm, st *versioned.Store, spec versioned.HierarchySpec, solver Solver, o *Options) (*Run, error) {
 	r, err := newRun(ctx, c, spec, solver, o)
 	if err != nil {
@@ -81,7 +81,7 @@ func Open(ctx context.Context, c comm.Comm, st *versioned.Store, spec versioned.
 	}
 	opened := err
 	if r.h, err = versioned.CreateHierarchy(ctx, c, st, spec, r.opt.Versions); err != nil {
-		if errors.Is(err, versioned.ErrExist) { // it is not new, something of it is lost
+		if errors.Is(err, versioned.ErrExist) { // the store is not new, and part of it is lost
 			err = errors.Join(opened, err)
 		}
 		return nil, err
@@ -114,7 +114,7 @@ func newRun(ctx context.Context, c comm.Comm, spec versioned.HierarchySpec, solv
 	return r, comm.Agree(ctx, c, spec.Config.Validate(spec.Subcycling))
 }
 
-// older goes on from an older snapshot, where the last one is damaged.
+// older continues from an older snapshot if the last one is damaged.
 func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why error) (bool, error) {
 	n := int64(0)
 	if unreadable(why) && st.Dir != "" {
@@ -140,7 +140,7 @@ func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why e
 			continue
 		}
 		if r.h, err = versioned.OpenHierarchyAt(ctx, r.c, st, name, n, r.opt.Versions); err != nil {
-			continue // on all ranks
+			continue // all ranks take this branch
 		}
 		var later []int64
 		for _, v := range list[i+1:] {
@@ -153,7 +153,7 @@ func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why e
 	return false, nil
 }
 
-// Of is Open of a hierarchy that was opened otherwise, as from an scr.Session, and that the run takes over.
+// Of is Open for a hierarchy opened by other means, for example from an scr.Session. The run takes over the hierarchy.
 func Of(ctx context.Context, c comm.Comm, h *versioned.Hierarchy, solver Solver, o *Options) (*Run, error) {
 	r, err := newRun(ctx, c, h.Spec(), solver, o)
 	if err != nil {
@@ -170,10 +170,10 @@ func all(levels int) (out []int) {
 	return out
 }
 
-// Hierarchy of the levels.
+// Hierarchy returns the hierarchy of the levels.
 func (r *Run) Hierarchy() *versioned.Hierarchy { return r.h }
 
-// Coarse is the coarse step that comes next, or is under way.
+// Coarse returns the number of the current or next coarse step.
 func (r *Run) Coarse() int64 { return r.coarse }
 
 // Alive lists the ranks that may own boxes.
@@ -184,10 +184,10 @@ func without(ranks int, lost []int) []int {
 	return slices.DeleteFunc(all(ranks), func(n int) bool { return slices.Contains(lost, n) })
 }
 
-// Close ends the run; levels that no snapshot names are kept as versions.
+// Close ends the run. It keeps levels without a snapshot as versions.
 func (r *Run) Close(ctx context.Context) error { return r.h.Close(ctx) }
 
-// lay gives the arrays of levels the boxes that the solver has now.
+// lay gives the arrays of levels the solver's current boxes.
 func (r *Run) lay(ctx context.Context, levels []int) error {
 	for _, l := range levels {
 		if _, err := r.h.Regrid(ctx, l, r.solver.Boxes(l)); err != nil {
@@ -201,11 +201,11 @@ func (r *Run) lay(ctx context.Context, levels []int) error {
 	return nil
 }
 
-// Go takes steps until the run has made that many coarse steps since time 0.
+// Go takes steps until the run has made steps coarse steps since time 0.
 func (r *Run) Go(ctx context.Context, steps int64) error {
 	for r.coarse < steps {
 		err := r.next(ctx)
-		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) { // the others can no longer be asked; where one is gone, the context of the rest may end first
+		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) { // the other ranks can no longer be asked; if one is gone, the context of the rest may end first
 			herr := r.Registry.Raise(ctx, Event{Kind: "comm", Scope: Abort, Attr: map[string]any{"error": err.Error()}})
 			if errors.Is(herr, ErrUnhandled) {
 				herr = nil
@@ -221,7 +221,7 @@ func (r *Run) Go(ctx context.Context, steps int64) error {
 
 // next does one op.
 func (r *Run) next(ctx context.Context) error {
-	if r.pc == 0 && r.coarse > r.begun { // not when it is begun again
+	if r.pc == 0 && r.coarse > r.begun { // not when the coarse step begins again
 		changed, err := r.solver.Regrid(ctx, r.coarse)
 		if err == nil && len(changed) > 0 {
 			err = r.lay(ctx, changed)
@@ -291,7 +291,7 @@ func (r *Run) take(ctx context.Context, now Moment) error {
 	return err
 }
 
-// step computes a step; that it failed on this rank is an event.
+// step computes a step. A failure on this rank becomes an event.
 func (r *Run) step(ctx context.Context, now Moment) (e *Event) {
 	var err error
 	func() {
@@ -308,11 +308,11 @@ func (r *Run) step(ctx context.Context, now Moment) (e *Event) {
 	return e
 }
 
-// key of an event at a moment, to know it again.
+// key identifies an event at a moment.
 func key(e *Event, at Moment) string {
 	kind := e.Kind
 	if kind == "systemic" {
-		kind = "data" // it is found in one way or the other
+		kind = "data" // either kind of detection may find the error
 	}
 	return fmt.Sprint(kind, e.Level, e.Box, e.Ranks, at)
 }

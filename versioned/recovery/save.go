@@ -14,8 +14,8 @@ type stamp struct {
 	step   versioned.Step
 }
 
-// save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at the same time. Levels that have
-// not changed are not saved again.
+// save saves the versions that are due at the beginning of a step: of the level and of all finer levels, which are at the same
+// time. It skips levels that have not changed.
 func (r *Run) save(ctx context.Context, now Moment) error {
 	begins := now.Step
 	if !r.planner.Cadence.Saved(begins, now.Coarse) {
@@ -59,7 +59,7 @@ func (r *Run) save(ctx context.Context, now Moment) error {
 	return nil
 }
 
-// forget forgets the beginnings of steps whose versions are gone.
+// forget drops the entries of steps whose versions are gone.
 func (r *Run) forget(coarse int64) {
 	there := make([][]int64, r.planner.Levels)
 	for l := range there {

@@ -1,4 +1,4 @@
-// Package arrays knows the directories of package versioned by their names, without reading their files.
+// Package arrays recognises the directories of package versioned by their names, without reading their files.
 package arrays
 
 import (
@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Seals are the files of an array that hold its record: two, so that the loss of one does not lose the array.
+// Seals are the two files of an array that hold its record. The loss of one does not lose the array.
 var Seals = []string{"versions", "versions.second"}
 
 // DataName matches the names of data files.
@@ -37,7 +37,7 @@ func List(dir string, fsys vfs.FS) ([]string, error) {
 	return out, nil
 }
 
-// Is reports whether a directory holds an array: a seal, or at least files of versions, whose record is lost then.
+// Is reports whether a directory holds an array. Data files without a seal suffice; the record is then lost.
 func Is(dir string, fsys vfs.FS) bool {
 	fsys = vfs.OrOS(fsys)
 	list, _ := fsys.ReadDir(dir)
@@ -48,7 +48,8 @@ func Is(dir string, fsys vfs.FS) bool {
 
 var memberRE = regexp.MustCompile(`^(.+)\.(?:level(\d{1,2})|(global))$`)
 
-// Member takes the name of an array of a hierarchy apart: its name and the level, or -1 for the snapshots; "" for other names.
+// Member splits the name of an array of a hierarchy into the hierarchy's name and the level, or -1 for the snapshots. It returns
+// "" for other names.
 func Member(array string) (hierarchy string, level int) {
 	m := memberRE.FindStringSubmatch(array)
 	switch {
@@ -61,8 +62,8 @@ func Member(array string) (hierarchy string, level int) {
 	return m[1], n
 }
 
-// Stamp identifies the state of an array, by its seals and without reading them: each commit changes the stamp. It is "" where there is
-// no file of a seal's name; a file that is there may be no seal. info describes the newer file.
+// Stamp identifies the state of an array by its seals, without reading them. Each commit changes the stamp. It is "" if there is
+// no file with a seal's name; Stamp does not check that a file is a seal. info describes the newer file.
 func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
 	for _, n := range Seals {
 		one, err := vfs.OrOS(fsys).Stat(filepath.Join(dir, n))
