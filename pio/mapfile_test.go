@@ -15,6 +15,19 @@ import (
 	"blobio/decomp/mapfile"
 )
 
+// namesOf is an error unless a decomposition file has these attributes first, and the source that PIO gives it. Collective.
+func namesOf(ctx context.Context, s *System, path, version, value string) error {
+	f, err := s.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	first, err := f.AttName(Global, 0)
+	if v, source := textOf(f, version), textOf(f, "source"); first != version || v != value || source != "Decomposition file produced by PIO library." {
+		err = errors.Join(err, fmt.Errorf("%s: first %q, %s %q, source %q", path, first, version, v, source))
+	}
+	return errors.Join(err, f.Close(ctx))
+}
+
 // TestDecompFiles: decompositions are written and read back as netCDF and as text, with holes and ranks without elements; package mapfile reads the text, too.
 func TestDecompFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -43,6 +56,15 @@ func TestDecompFiles(t *testing.T) {
 		}
 		if _, err := os.Stat(own); s.c.Rank() > 0 && err == nil {
 			return fmt.Errorf("%s is there", own)
+		}
+		if err := namesOf(ctx, s, nc, "version", "2.0.1"); err != nil {
+			return err
+		}
+		if info.NCAR = true; s.c.Rank() == 0 {
+			own = nc + ".ncar"
+		}
+		if err := errors.Join(s.WriteDecomp(ctx, own, d, info, false), namesOf(ctx, s, nc+".ncar", "PIO_library_version", "2.7.0")); err != nil {
+			return err
 		}
 		e, got, err := s.ReadDecomp(ctx, own, cdf5.Double)
 		if err != nil {
