@@ -81,8 +81,8 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 
 // WriteDarray writes the frame of a variable. data has the elements of this rank, of the decomposition's type, and may be longer than Decomp.Len; it is copied.
 // Elements that no rank has become fill, a slice of one element of the same type; nil means the variable's fill value, and so does the
-// default fill value of the decomposition's type where it does not fit the variable's. Any other value that does not fit is ERANGE on all ranks, and nothing is
-// written. Where ranks have all elements, fill is not used. Collective.
+// default fill value of the decomposition's type where it does not fit the variable's. Any other fill that does not fit is ERANGE, and nothing is written. Of data
+// that do not fit the variable's fill value is written, and then WriteDarray is ERANGE on all ranks. Where ranks have all elements, fill is not used. Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
 	x, at, err := f.darray(v, d, true)
@@ -91,7 +91,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}
 	if err != nil {
 		if x != nil && d.t != x.t { // the others agree below
-			return agree(ctx, f.s.c, err)
+			_, err = agreeBut(ctx, f.s.c, err, nil)
 		}
 		return err
 	}
@@ -100,13 +100,17 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
 	stop := f.stats.spend(copying)
+	var misfit error
 	err = func() error {
 		m, err := d.memory(data, d.Len())
 		if err != nil {
 			return err
 		}
 		packed := d.pack(bytesOf(m), int64(d.t.Size()))
-		if w.data, err = converted(x.t, d.t, cdf5.View(d.t, packed)); err != nil || fill == nil {
+		if w.data, err = converted(x.t, d.t, cdf5.View(d.t, packed), x.fill()); errors.Is(err, fault.ErrRange) {
+			misfit, err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err), nil
+		}
+		if err != nil || fill == nil {
 			return err
 		}
 		one, err := d.memory(fill, 1)
@@ -120,7 +124,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if d.total >= d.elems { // nothing to fill: it may be anything, and differ between ranks
 			return nil
 		}
-		b, err := converted(x.t, d.t, cdf5.View(d.t, value))
+		b, err := converted(x.t, d.t, cdf5.View(d.t, value), nil)
 		if errors.Is(err, fault.ErrRange) && bytes.Equal(value, (&variable{t: d.t}).fill()) {
 			return nil
 		}
@@ -132,11 +136,11 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
 	if d.t != x.t { // values of any rank may not fit
-		if err := agree(ctx, f.s.c, err); err != nil {
+		if misfit, err = agreeBut(ctx, f.s.c, err, misfit); err != nil {
 			return err
 		}
 	}
-	return f.logged(ctx, x, err, []int64{at.rec}, []*write{w})
+	return cmp.Or(f.logged(ctx, x, err, []int64{at.rec}, []*write{w}), misfit)
 }
 
 // SameRank is EVARDIMMISMATCH unless all variables have the same number of dimensions, as PIO wants of those that one call writes.

@@ -1,6 +1,9 @@
 package pio
 
 import (
+	"cmp"
+	"errors"
+
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
 )
@@ -24,17 +27,29 @@ func bytesOf(v any) []byte {
 	return b
 }
 
-// converted makes elements of type t of a slice, in the byte order of the machine; elements of that type are returned as they are.
-func converted(t, have cdf5.Type, data any) ([]byte, error) {
+// converted returns elements of memory as elements of type t in the byte order of the machine. Those that do not fit become fill, and the error is the first one's.
+func converted(t, have cdf5.Type, data any, fill []byte) ([]byte, error) {
 	if t == have {
 		return bytesOf(data), nil
 	}
 	n, _, _ := cdf5.SliceLen(data)
-	b := make([]byte, n*t.Size())
-	if err := cdf5.ToFile(b, elem.HostBig, t, data); err != nil {
-		return nil, err
+	size := t.Size()
+	b := make([]byte, n*size)
+	var first error
+	for at := 0; ; {
+		err := cdf5.ToFile(b[at*size:], elem.HostBig, t, elem.Sub(data, at, n))
+		first = cmp.Or(first, err)
+		var misfit *cdf5.RangeError
+		if !errors.As(err, &misfit) {
+			return b, first
+		}
+		bad := at + int(misfit.Index)
+		if err := cdf5.ToFile(b[at*size:], elem.HostBig, t, elem.Sub(data, at, bad)); err != nil {
+			return nil, err
+		}
+		at = bad + 1
+		copy(b[bad*size:], fill)
 	}
-	return b, nil
 }
 
 // mixable is true if a type of memory and a type of a file convert into each other.
