@@ -117,7 +117,7 @@ func blobioGoPioWriteDecomp(id int32, pathp uintptr, mode, d int32, titlep, hist
 		if err != nil {
 			return err
 		}
-		info := pio.DecompInfo{Fortran: fortran != 0}
+		info := pio.DecompInfo{Fortran: fortran != 0, NCAR: mode&C.PIO_OF_NCAR != 0}
 		name, err := path(pathp)
 		if err == nil {
 			info.Title, err = optional("title", titlep)

@@ -7,6 +7,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Text holds characters in memory, for variables and attributes of cdf5.Char. In contrast, a []byte holds unsigned numbers.
@@ -40,7 +41,10 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	}
 	a, err := attOf(name, t, value)
 	if err != nil {
-		return fmt.Errorf("%s: attribute %q: %w", what, name, err)
+		err = fmt.Errorf("%s: attribute %q: %w", what, name, err)
+	}
+	if err != nil && !errors.Is(err, fault.ErrRange) {
+		return err
 	}
 	if v != Global && name == "_FillValue" && (t != f.vars[v].t || a.Len() != 1) {
 		return failed(EBADTYPE, "%s: _FillValue: %d of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
@@ -51,7 +55,7 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	} else {
 		*list = append(*list, a)
 	}
-	return nil
+	return err
 }
 
 // attOf makes an attribute from a value in memory.
@@ -66,16 +70,14 @@ func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 	if isText {
 		return cdf5.Att{Name: name, Type: t, Value: string(text)}, nil
 	}
-	n, _, ok := cdf5.SliceLen(value)
-	if !ok {
-		return cdf5.Att{}, failed(EINVAL, "values are a %T, want numbers", value)
-	}
-	out := cdf5.NewSlice(t, n)
-	b, _ := cdf5.Bytes(out)
-	if err := cdf5.ToFile(b, elem.HostBig, t, value); err != nil {
+	m, n, have, err := memoryOf(value)
+	if err != nil {
 		return cdf5.Att{}, err
 	}
-	return cdf5.Att{Name: name, Type: t, Value: out}, nil
+	b, err := converted(t, have, m, (&variable{t: t}).fill())
+	out := cdf5.NewSlice(t, int(n))
+	copy(bytesOf(out), b)
+	return cdf5.Att{Name: name, Type: t, Value: out}, err
 }
 
 // Att returns an attribute of a variable, or of the file for Global, with values of the attribute's type. The caller must not
@@ -160,7 +162,7 @@ func (f *definitions) DeleteAtt(v int, name string) error {
 // RenameAtt renames an attribute.
 func (f *definitions) RenameAtt(v int, name, to string) error {
 	name, to = cdf5.NormalName(name), cdf5.NormalName(to)
-	if err := errors.Join(f.definable(), checkName(to)); err != nil {
+	if err := f.renamable(name, to); err != nil {
 		return err
 	}
 	i, err := f.AttID(v, name)
@@ -168,7 +170,7 @@ func (f *definitions) RenameAtt(v int, name, to string) error {
 		return err
 	}
 	list, what, _ := f.attsOf(v)
-	if to != name && cdf5.FindAtt(*list, to) != nil {
+	if cdf5.FindAtt(*list, to) != nil {
 		return failed(ENAMEINUSE, "%s: attribute %q", what, to)
 	}
 	(*list)[i].Name, f.changed = to, true

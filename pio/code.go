@@ -30,7 +30,6 @@ const (
 	ENOTATT      Code = -43 // no such attribute
 	EBADTYPE     Code = -45 // not a type of CDF-5
 	EBADDIM      Code = -46 // no such dimension
-	EUNLIMPOS    Code = -47 // the unlimited dimension is not the first
 	ENOTVAR      Code = -49 // no such variable
 	ENOTNC       Code = -51 // the file is not a dataset
 	EUNLIMIT     Code = -54 // a second unlimited dimension
@@ -50,7 +49,7 @@ const (
 var codeTexts = map[Code]string{
 	EBADID: "bad id", EEXIST: "the file exists", EINVAL: "invalid argument", EPERM: "the file was opened for reading", ENOTINDEFINE: "not in define mode",
 	EINDEFINE: "in define mode", EINVALCOORDS: "index exceeds a dimension", EMAXDIMS: "too many dimensions", ENAMEINUSE: "name is in use", ENOTATT: "no such attribute",
-	EBADTYPE: "not a type of CDF-5, which has no strings", EBADDIM: "no such dimension", EUNLIMPOS: "unlimited dimension must come first", ENOTVAR: "no such variable",
+	EBADTYPE: "not a type of CDF-5, which has no strings", EBADDIM: "no such dimension", ENOTVAR: "no such variable",
 	ENOTNC: "neither blobs nor netCDF", EUNLIMIT: "a second unlimited dimension", ECHAR: "text and numbers do not convert",
 	EEDGE: "start and count exceed a dimension", ESTRIDE: "stride below 1", EBADNAME: "name has forbidden characters", ERANGE: "value does not fit the type",
 	ENOMEM: "over the limit of memory", EVARSIZE: "variable is too large", EDIMSIZE: "invalid length of a dimension", ETRUNC: "file is truncated",
@@ -118,6 +117,19 @@ func Agree(ctx context.Context, c comm.Comm, err error) error { return agree(ctx
 func agree(ctx context.Context, c comm.Comm, err error) error {
 	_, err = agreeMin(ctx, c, err)
 	return err
+}
+
+// agreeBut agrees on err, and then on soft, which does not end the call. The second result comes from err, the first one from soft. Collective.
+func agreeBut(ctx context.Context, c comm.Comm, err, soft error) (agreed, _ error) {
+	none := int64(0)
+	if soft != nil {
+		none = -1
+	}
+	got, err := agreeMin(ctx, c, err, none)
+	if err != nil || got[0] == 0 {
+		return nil, err
+	}
+	return agree(ctx, c, soft), nil
 }
 
 // agreeMin is comm.AgreeMin for errors with codes.

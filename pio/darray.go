@@ -94,7 +94,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}
 	if err != nil {
 		if x != nil && d.t != x.t { // the other ranks agree below
-			return agree(ctx, f.s.c, err)
+			_, err = agreeBut(ctx, f.s.c, err, nil)
 		}
 		return err
 	}
@@ -103,13 +103,17 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
 	stop := f.stats.spend(copying)
+	var misfit error
 	err = func() error {
 		m, err := d.memory(data, d.Len())
 		if err != nil {
 			return err
 		}
 		packed := d.pack(bytesOf(m), int64(d.t.Size()))
-		if w.data, err = converted(x.t, d.t, cdf5.View(d.t, packed)); err != nil || fill == nil {
+		if w.data, err = converted(x.t, d.t, cdf5.View(d.t, packed), x.fill()); errors.Is(err, fault.ErrRange) {
+			misfit, err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err), nil
+		}
+		if err != nil || fill == nil {
 			return err
 		}
 		one, err := d.memory(fill, 1)
@@ -123,7 +127,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if d.total >= d.elems { // nothing to fill: any value is allowed, even different ones
 			return nil
 		}
-		b, err := converted(x.t, d.t, cdf5.View(d.t, value))
+		b, err := converted(x.t, d.t, cdf5.View(d.t, value), nil)
 		if errors.Is(err, fault.ErrRange) && bytes.Equal(value, (&variable{t: d.t}).fill()) {
 			return nil
 		}
@@ -135,11 +139,11 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
 	if d.t != x.t { // any rank's values may not fit
-		if err := agree(ctx, f.s.c, err); err != nil {
+		if misfit, err = agreeBut(ctx, f.s.c, err, misfit); err != nil {
 			return err
 		}
 	}
-	return f.logged(ctx, x, err, []int64{at.rec}, []*write{w})
+	return cmp.Or(f.logged(ctx, x, err, []int64{at.rec}, []*write{w}), misfit)
 }
 
 // SameRank returns EVARDIMMISMATCH unless all variables have the same number of dimensions. PIO requires this of the variables of

@@ -16,14 +16,27 @@ import (
 type DecompInfo struct {
 	Title, History string // "": none; at most MaxName bytes
 	Fortran        bool   // the program that made the file counts dimensions from the fastest one
+	NCAR           bool   // the file has the names of NCAR's library, which SCORPIO does not read
 }
 
 // Names in decomposition files.
 const (
-	attVersion, attMaxLen, attTitle, attHistory = "PIO_library_version", "max_maplen", "title", "history"
-	attSource, attOrder                         = "source", "array_order"
-	varSizes, varLens, varMap                   = "global_size", "maplen", "map"
+	attVersion, attVersionNCAR      = "version", "PIO_library_version"
+	attMaxLen, attTitle, attHistory = "max_maplen", "title", "history"
+	attSource, attOrder             = "source", "array_order"
+	varSizes, varLens, varMap       = "global_size", "maplen", "map"
 )
+
+// madeBy is the value of the attribute source in every decomposition file.
+const madeBy = "Decomposition file produced by PIO library."
+
+// version returns the name and the value of the attribute with the version of the library.
+func (i *DecompInfo) version() (name, value string) {
+	if i.NCAR {
+		return attVersionNCAR, "2.7.0"
+	}
+	return attVersion, "2.0.1"
+}
 
 // rootPath returns the root's path on all ranks, as PIO does: some programs put their rank into the name. Collective.
 func (s *System) rootPath(ctx context.Context, path string) (string, error) {
@@ -76,7 +89,7 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	text := func(name, value string) {
 		err = errors.Join(err, f.PutAtt(Global, name, cdf5.Char, Text(value+"\x00")))
 	}
-	text(attVersion, "2.0.0")
+	text(info.version())
 	err = errors.Join(err, f.PutAtt(Global, attMaxLen, cdf5.Int, []int64{longest}))
 	if info.Title != "" {
 		text(attTitle, info.Title)
@@ -84,7 +97,7 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	if info.History != "" {
 		text(attHistory, info.History)
 	}
-	text(attSource, "blobio")
+	text(attSource, madeBy)
 	text(attOrder, map[bool]string{false: "C", true: "Fortran"}[info.Fortran])
 	dim := func(name string, n int64) int {
 		id, e := f.DefDim(name, n)
@@ -130,7 +143,8 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 		return nil, info, err
 	}
 	defer func() { err = errors.Join(err, f.Close(ctx)) }()
-	info = DecompInfo{Title: textOf(f, attTitle), History: textOf(f, attHistory), Fortran: textOf(f, attOrder) == "Fortran"}
+	_, aerr := f.Att(Global, attVersionNCAR)
+	info = DecompInfo{Title: textOf(f, attTitle), History: textOf(f, attHistory), Fortran: textOf(f, attOrder) == "Fortran", NCAR: aerr == nil}
 	shape := func(name string, want int) (v int, n []int64, err error) {
 		if v, err = f.VarID(name); err != nil {
 			return v, nil, err

@@ -1,6 +1,7 @@
 package pio
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/bits"
@@ -113,7 +114,7 @@ func (f *definitions) DefVar(name string, t cdf5.Type, dims []int) (int, error) 
 		n := f.dims[d].n
 		if n == Unlimited {
 			if i > 0 {
-				return -1, failed(EUNLIMPOS, "%s: variable %q: dimension %q", f.path, name, f.dims[d].name)
+				return -1, failed(EINVAL, "%s: variable %q: the unlimited dimension %q is not the first", f.path, name, f.dims[d].name)
 			}
 			continue
 		}
@@ -166,33 +167,40 @@ func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
 	return nil
 }
 
-// RenameDim renames a dimension.
+// renamable returns an error unless a new name may replace name. In data mode it may not be longer, as in netCDF.
+func (f *definitions) renamable(name, to string) error {
+	mode := f.definable
+	if len(to) <= len(name) {
+		mode = f.writable
+	}
+	return errors.Join(mode(), checkName(to))
+}
+
+// RenameDim renames a dimension. In data mode the new name may not be longer.
 func (f *definitions) RenameDim(d int, name string) error {
 	name = cdf5.NormalName(name)
-	if err := errors.Join(f.definable(), checkName(name)); err != nil {
+	was, _, err := f.Dim(d)
+	if err := cmp.Or(err, f.renamable(was, name)); err != nil {
 		return err
 	}
-	if d < 0 || d >= len(f.dims) {
-		return failed(EBADDIM, "%s: dimension %d, want 0..%d", f.path, d, len(f.dims)-1)
-	}
-	if i := f.findDim(name); i >= 0 && i != d {
+	if f.findDim(name) >= 0 {
 		return failed(ENAMEINUSE, "%s: dimension %q", f.path, name)
 	}
 	f.dims[d].name, f.changed = name, true
 	return nil
 }
 
-// RenameVar renames a variable.
+// RenameVar renames a variable. In data mode the new name may not be longer.
 func (f *definitions) RenameVar(v int, name string) error {
 	name = cdf5.NormalName(name)
-	if err := errors.Join(f.definable(), checkName(name)); err != nil {
-		return err
-	}
 	x, err := f.variable(v)
 	if err != nil {
 		return err
 	}
-	if i := f.find(name); i >= 0 && i != v {
+	if err := f.renamable(x.name, name); err != nil {
+		return err
+	}
+	if f.find(name) >= 0 {
 		return failed(ENAMEINUSE, "%s: variable %q", f.path, name)
 	}
 	x.name, f.changed = name, true

@@ -15,6 +15,19 @@ import (
 	"blobio/decomp/mapfile"
 )
 
+// namesOf returns an error unless the first attribute of a decomposition file is the version, and its source is the one that PIO writes. Collective.
+func namesOf(ctx context.Context, s *System, path, version, value string) error {
+	f, err := s.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	first, err := f.AttName(Global, 0)
+	if v, source := textOf(f, version), textOf(f, "source"); first != version || v != value || source != "Decomposition file produced by PIO library." {
+		err = errors.Join(err, fmt.Errorf("%s: first %q, %s %q, source %q", path, first, version, v, source))
+	}
+	return errors.Join(err, f.Close(ctx))
+}
+
 // TestDecompFiles checks that decompositions survive a write and a read, as netCDF and as text, with holes and ranks without
 // elements. Package mapfile can read the text too.
 func TestDecompFiles(t *testing.T) {
@@ -44,6 +57,15 @@ func TestDecompFiles(t *testing.T) {
 		}
 		if _, err := os.Stat(own); s.c.Rank() > 0 && err == nil {
 			return fmt.Errorf("%s is there", own)
+		}
+		if err := namesOf(ctx, s, nc, "version", "2.0.1"); err != nil {
+			return err
+		}
+		if info.NCAR = true; s.c.Rank() == 0 {
+			own = nc + ".ncar"
+		}
+		if err := errors.Join(s.WriteDecomp(ctx, own, d, info, false), namesOf(ctx, s, nc+".ncar", "PIO_library_version", "2.7.0")); err != nil {
+			return err
 		}
 		e, got, err := s.ReadDecomp(ctx, own, cdf5.Double)
 		if err != nil {

@@ -1,6 +1,9 @@
 package pio
 
 import (
+	"cmp"
+	"errors"
+
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
 )
@@ -25,16 +28,28 @@ func bytesOf(v any) []byte {
 }
 
 // converted converts a slice to elements of type t in the machine's byte order. It returns elements of type t without a copy.
-func converted(t, have cdf5.Type, data any) ([]byte, error) {
+func converted(t, have cdf5.Type, data any, fill []byte) ([]byte, error) {
 	if t == have {
 		return bytesOf(data), nil
 	}
 	n, _, _ := cdf5.SliceLen(data)
-	b := make([]byte, n*t.Size())
-	if err := cdf5.ToFile(b, elem.HostBig, t, data); err != nil {
-		return nil, err
+	size := t.Size()
+	b := make([]byte, n*size)
+	var first error
+	for at := 0; ; {
+		err := cdf5.ToFile(b[at*size:], elem.HostBig, t, elem.Sub(data, at, n))
+		first = cmp.Or(first, err)
+		var misfit *cdf5.RangeError
+		if !errors.As(err, &misfit) {
+			return b, first
+		}
+		bad := at + int(misfit.Index)
+		if err := cdf5.ToFile(b[at*size:], elem.HostBig, t, elem.Sub(data, at, bad)); err != nil {
+			return nil, err
+		}
+		at = bad + 1
+		copy(b[bad*size:], fill)
 	}
-	return b, nil
 }
 
 // mixable reports whether a memory type and a file type convert into each other.

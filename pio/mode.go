@@ -41,11 +41,14 @@ func (m *mode) Redef() error {
 
 // EndDef enters data mode. It is not collective, but all ranks must call it.
 func (m *mode) EndDef() error {
-	if err := m.writable(); err != nil {
+	if err := m.usable(); err != nil {
 		return err
 	}
-	if !m.define && !m.auto {
+	if !m.define && !m.auto { // also of a file for reading, as in netCDF
 		return failed(ENOTINDEFINE, "%s: enddef", m.path)
+	}
+	if err := m.writable(); err != nil {
+		return err
 	}
 	m.define = false
 	return nil

@@ -1,7 +1,9 @@
 package pio
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -10,6 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // part does the checks common to PutVars and GetVars.
@@ -53,18 +56,23 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 	}
 	x, g, err := f.part(v, p, true)
 	var raw []byte
+	var misfit error
 	if err == nil {
 		stop := f.stats.spend(copying)
 		m, t, merr := g.memory(x, data, f.opt.Memory)
 		if err = merr; err == nil && f.s.c.Rank() == f.s.root() {
-			raw, err = g.gather(x.t, t, m)
+			raw, err = g.gather(x, t, m)
 		}
 		stop()
 		if err != nil {
 			err = fmt.Errorf("%s: put of %q: %w", f.path, x.name, err)
 		}
+		if errors.Is(err, fault.ErrRange) {
+			misfit, err = err, nil
+		}
 	}
-	if err := agree(ctx, f.s.c, err); err != nil || g.recs == 0 {
+	misfit, err = agreeBut(ctx, f.s.c, err, misfit)
+	if err != nil || g.recs == 0 {
 		return err
 	}
 	size := g.elems * int64(x.t.Size())
@@ -77,11 +85,11 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 			writes[k].data = raw[int64(k)*size : (int64(k)+1)*size]
 		}
 	}
-	return f.logged(ctx, x, nil, recs, writes)
+	return cmp.Or(f.logged(ctx, x, nil, recs, writes), misfit)
 }
 
 // gather copies the elements of a region from memory, in C order, and converts them to type t.
-func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
+func (g *region) gather(v *variable, have cdf5.Type, m any) ([]byte, error) {
 	n := product(g.count)
 	size := int64(have.Size())
 	raw := make([]byte, n*size)
@@ -90,7 +98,7 @@ func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 	} else {
 		g.walk(func(at, from int64) { copy(raw[at*size:(at+1)*size], b[from*size:]) })
 	}
-	return converted(t, have, cdf5.View(have, raw))
+	return converted(v.t, have, cdf5.View(have, raw), v.fill())
 }
 
 // GetVars reads a part of a variable in the order of PutVars. Each rank may read another part. GetVars first commits earlier

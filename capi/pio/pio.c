@@ -393,6 +393,10 @@ int PIOc_write_nc_decomp(int iosysid, const char *filename, int cmode, int ioid,
 	CALL(WriteDecomp, iosysid, P(filename), cmode, ioid, P(title), P(history), fortran_order);
 }
 
+PIO_API int blobio_ncar_write_nc_decomp(int iosysid, const char *filename, int cmode, int ioid, char *title, char *history, int fortran_order) {
+	return PIOc_write_nc_decomp(iosysid, filename, cmode | PIO_OF_NCAR, ioid, title, history, fortran_order);
+}
+
 int PIOc_read_nc_decomp(int iosysid, const char *filename, int *ioid, MPI_Comm comm, int pio_type, char *title, char *history, int *fortran_order) {
 	(void)comm; // the I/O system's counts
 	CALL(ReadDecomp, iosysid, P(filename), pio_type, P(ioid), P(title), P(history), NAME_SIZE, P(fortran_order));

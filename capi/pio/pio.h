@@ -512,6 +512,7 @@ PIO_API int PIOc_get_version(int *major, int *minor, int *patch, char *vstr, int
 #define PIOc_inq_var blobio_ncar_inq_var
 #define PIOc_inq_varname blobio_ncar_inq_varname
 #define PIOc_write_darray_multi blobio_ncar_write_darray_multi
+#define PIOc_write_nc_decomp blobio_ncar_write_nc_decomp
 #define PIOc_writemap blobio_ncar_writemap
 #define PIOc_writemap_from_f90 blobio_ncar_writemap_from_f90
 PIO_API int PIOc_strerror(int pioerr, char *errstr);

@@ -547,7 +547,7 @@ module pio_c
       integer(c_int) :: rc
     end function blobio_pio_filter_info
     function PIOc_write_nc_decomp(sys, name, mode, id, title, history, order) result(rc) &
-        bind(c, name="PIOc_write_nc_decomp")
+        bind(c, name="blobio_ncar_write_nc_decomp")
       import
       integer(c_int), value :: sys, mode, id, order
       character(kind=c_char), intent(in) :: name(*)

@@ -1,0 +1,51 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"blobio/cdf5"
+)
+
+// TestMisfits: of values that do not fit, the fill value is written, with ERANGE on all ranks; the others are written, as netCDF documents.
+func TestMisfits(t *testing.T) {
+	const usual = -2147483647
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 6, &quick)
+		if err != nil {
+			return err
+		}
+		me := int64(s.c.Rank())
+		d, err := s.InitDecomp(ctx, cdf5.Double, []int64{6}, []int64{2*me + 1, 2*me + 2}, false)
+		if err != nil {
+			return err
+		}
+		frame := []float64{1e10, 2}
+		if me != 1 {
+			frame[0] = 1
+		}
+		err = errors.Join(f.PutAtt(1, "_FillValue", cdf5.Int, []int32{-5}),
+			wants("attribute", f.PutAtt(Global, "bytes", cdf5.Byte, []int32{1, 300, 3, -300}), ERANGE),
+			wants("put", f.PutVars(ctx, 0, Part{}, []float64{1, 1e10, 3, 4, math.NaN(), -1e10}), ERANGE),
+			f.SetFrame(1, 0), wants("darray", f.WriteDarray(ctx, 1, d, frame, nil), ERANGE),
+			wants("fill", f.WriteDarray(ctx, 1, d, frame, []float32{1}), EBADTYPE), f.Close(ctx))
+		if err != nil {
+			return err
+		}
+		if f, err = s.Open(ctx, path, nil); err != nil {
+			return err
+		}
+		bytes, fixed, rec := make([]int8, 4), make([]int32, 6), make([]int32, 6)
+		err = errors.Join(f.GetAtt(Global, "bytes", bytes), f.GetVars(ctx, 0, Part{}, fixed), f.GetVars(ctx, 1, Part{}, rec), f.Close(ctx))
+		if !slices.Equal(bytes, []int8{1, -127, 3, -127}) || !slices.Equal(fixed, []int32{1, usual, 3, 4, usual, usual}) || !slices.Equal(rec, []int32{1, 2, -5, 2, 1, 2}) {
+			return fmt.Errorf("%v, %v, %v: %w", bytes, fixed, rec, err)
+		}
+		return err
+	})
+}
