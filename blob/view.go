@@ -12,7 +12,7 @@ import (
 type View struct{ v *read.View }
 
 // Schema returns the schema of the part. Dimensions have the number of selected indices as length. The schema has decompositions
-// only if they are equal to those of the dataset.
+// only if they are equal to the maps of the dataset.
 func (w *View) Schema() *Schema { return &Schema{w.v.Schema} }
 
 // Records returns the number of records of the part.

@@ -34,7 +34,7 @@ type HeldBackError = write.HeldBackError
 // occurs twice is ErrUsage; with Options.Repeats the later value counts.
 type Part = write.Part
 
-// Append opens a committed dataset to add records. The number of ranks, the maps and the grouping may differ from those of
+// Append opens a committed dataset to add records. The number of ranks, the maps and the grouping may differ from
 // earlier writers. If s is nil, Append uses the schema in the files: Writer.Schema and Schema.VarID give the variables' ids. The
 // schema of a process-centric dataset has record variables only. The first record to put is Writer.Records. Readers see the
 // previously committed state until Close. Collective.
@@ -152,7 +152,7 @@ func (w *Writer) Commit(ctx context.Context) error { return w.w.Commit(ctx) }
 // must not be put again. Collective.
 func (w *Writer) CommitAsync(ctx context.Context) error { return w.w.CommitAsync(ctx) }
 
-// Committed returns the number of committed records, those of earlier sessions included.
+// Committed returns the number of committed records, including earlier sessions.
 func (w *Writer) Committed() int64 { return w.w.Committed() }
 
 // Schema returns the schema of the dataset. After Append it is the schema in the files.

@@ -37,7 +37,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 }
 
 // FromFile is the reverse of ToFile: it converts file bytes of type t into the elements of the memory slice dst. src has at least
-// len(dst)*t.Size() bytes. Char converts only to []byte. The range rules are those of ToFile, with the type of dst as the target.
+// len(dst)*t.Size() bytes. Char converts only to []byte. The range rules of ToFile apply, with the type of dst as the target.
 func FromFile(dst any, src []byte, big bool, t Type) error {
 	if _, ok := dst.(string); ok {
 		return fault.Usage("destination is a string, want a slice")

@@ -20,7 +20,7 @@ type patch struct {
 	hex string
 }
 
-// TestFaults damages one field of a valid file at a time. Offsets are those of the annotated files in testdata.
+// TestFaults damages one field of a valid file at a time. Offsets refer to the annotated files in testdata.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		file    string

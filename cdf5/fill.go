@@ -36,8 +36,8 @@ func FillValue(t Type) any {
 	return elem.At(fills[t], 0)
 }
 
-// FillBytes fills dst with the fill value of type t as file bytes in this order (nil: big-endian). The value is that of fillAtt
-// if it has type t and one element, otherwise the default. A last part shorter than an element gets the first bytes of the value.
+// FillBytes fills dst with the fill value of type t as file bytes in this order (nil: big-endian). It is the value of fillAtt
+// if this has type t and one element, otherwise the default. A last part shorter than an element gets the first bytes of the value.
 func FillBytes(dst []byte, t Type, order binary.ByteOrder, fillAtt *Att) {
 	if !t.Valid() || len(dst) == 0 {
 		return

@@ -25,7 +25,7 @@ const (
 	UInt64 Type = 11 // 8 bytes, unsigned
 )
 
-// elems and typeNames are indexed by Type. The names are those of CDL.
+// elems and typeNames are indexed by Type. The names come from CDL.
 var (
 	elems = [...]elem.Type{0, Byte: elem.Int8, Char: elem.Uint8, Short: elem.Int16, Int: elem.Int32, Float: elem.Float32, Double: elem.Float64,
 		UByte: elem.Uint8, UShort: elem.Uint16, UInt: elem.Uint32, Int64: elem.Int64, UInt64: elem.Uint64}

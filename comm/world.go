@@ -23,7 +23,7 @@ type world struct {
 
 	failure atomic.Pointer[failure] // set once, under mu
 	active  atomic.Int64            // number of ranks that neither wait in a call nor are gone
-	wakes   atomic.Int64            // counts ends of waits, each of which refutes a suspected deadlock
+	wakes   atomic.Int64            // counts ends of waits; each end refutes a suspected deadlock
 	peers   []peer                  // by rank
 
 	mu        sync.Mutex

@@ -10,7 +10,7 @@ import (
 // maxLanes is the maximum number of lanes before classes are expanded, within a budget: a query searches each lane.
 const maxLanes = 4
 
-// Index inverts the map. The cost is about that of sorting the stored runs, not the repeated ones.
+// Index inverts the map. The cost is about the cost of sorting the stored runs, not the repeated ones.
 func (m *Map) Index() (*Index, error) {
 	v := inverter{m: m, ix: &Index{elems: m.elems}}
 	classes, err := v.classes()

@@ -39,7 +39,7 @@ func (f Form) String() string {
 	return [...]string{"variable", "process", "canonical"}[f]
 }
 
-// FileOptions are the options of Create and Open. They must be equal on all ranks, except for Buffer: all ranks use that of rank
+// FileOptions are the options of Create and Open. They must be equal on all ranks, except for Buffer: all ranks use the value of rank
 // SystemOptions.Base. The zero value, or nil, means the defaults.
 type FileOptions struct {
 	Write     bool         // Open: open for writing too

@@ -26,7 +26,7 @@ type manifest struct {
 	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint with scrambled cells
 	// Reversed: the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
 	Reversed bool `json:"reversed,omitempty"`
-	// Unverified: the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums are those of the bytes
+	// Unverified: the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums belong to the bytes
 	// as read.
 	Unverified bool           `json:"unverified,omitempty"`
 	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and data

@@ -10,7 +10,7 @@ import (
 // cdfHeaderAlign is the alignment of the data, as in dat2nc (nc_header_align_size).
 const cdfHeaderAlign = 8192
 
-// WriteCDF writes a CDF-5 map file to w, sequentially. The bytes are those of dat2nc for the same maps. An ErrTooLarge means that
+// WriteCDF writes a CDF-5 map file to w, sequentially. dat2nc writes the same bytes for the same maps. An ErrTooLarge means that
 // a number needs WriteOptions.Wide. An ErrUsage means that f is inconsistent or a map is empty.
 func WriteCDF(w io.Writer, f *File, o *WriteOptions) error {
 	c, err := newContents(f, o)

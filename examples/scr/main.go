@@ -161,9 +161,9 @@ func (o *options) play(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("the result differs from that of the undisturbed run")
+		return fmt.Errorf("the result differs from the undisturbed run")
 	}
-	say("the result is that of the undisturbed run: %d cells, all %d bytes equal", o.ranks*o.cells, len(got))
+	say("the result equals the undisturbed run: %d cells, all %d bytes equal", o.ranks*o.cells, len(got))
 	return nil
 }
 

@@ -31,7 +31,7 @@ func TestStory(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}
-	if !strings.Contains(string(b), "that of the undisturbed run") {
+	if !strings.Contains(string(b), "the result equals the undisturbed run") {
 		t.Errorf("%s", b)
 	}
 	t.Logf("%s", b)

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Error classes of this package in addition to those of ffformat, for errors.Is.
+// Error classes of this package in addition to the classes of ffformat, for errors.Is.
 var (
 	ErrMissing      = fault.ErrMissing
 	ErrNotCommitted = fault.ErrNotCommitted

@@ -129,9 +129,9 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Read.MaxHeader = n; return nil }},
 		{"checksums", "Open.Verify", "checksums that reading compares: whole (of pieces that are read whole), once, always, or never", WordKnob, []string{"whole", "once", "always", "never"}, "whole",
 			func(s *Settings, n int64, _ string) error { s.Read.Verify = blob.Verification(n); return nil }},
-		{"allow-missing", "Open.AllowMissing", "open a dataset of which subfiles are missing", SwitchKnob, nil, "no",
+		{"allow-missing", "Open.AllowMissing", "open a dataset with missing subfiles", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Read.AllowMissing = n == 1; return nil }},
-		{"missing-later", "Open.MissingLater", "open a dataset of which subfiles are missing; reading their elements is an error", SwitchKnob, nil, "no",
+		{"missing-later", "Open.MissingLater", "open a dataset with missing subfiles; reading their elements is an error", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Read.MissingLater = n == 1; return nil }},
 	}
 }

@@ -47,8 +47,8 @@ func SweepAxes() []SweepAxis {
 		word("case", "what is written: even, or a history of E3SM", evenCase, append([]string{evenCase}, e3smcases.Names()...)...),
 		word("layout", "variable-centric or process-centric", "variable", "variable", "process"),
 		number("ranks", "ranks (default: all processes, or 16 in one process)", "16", 1),
-		number("ranks-per-node", "ranks of each node: the first ones of its processes; in one process so many pretend to share a node; 0: all", "0", 0),
-		{"subfiles", "subfiles: a number, as 8, or so many to each node, as 1/node, or to each target of the file system, as 2/target", WordKnob, nil, "1/node", func(s string) error {
+		number("ranks-per-node", "ranks of each node: the first ones of its processes; in one process, this number of ranks simulates a node; 0: all", "0", 0),
+		{"subfiles", "subfiles: a number, such as 8, or a number per node, such as 1/node, or per target of the file system, such as 2/target", WordKnob, nil, "1/node", func(s string) error {
 			_, _, err := parseSubfiles(s)
 			return err
 		}},

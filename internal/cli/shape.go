@@ -49,7 +49,7 @@ func shapeOf(v reflect.Value) string {
 	return ""
 }
 
-// fieldsOf returns the fields of a struct, including those of embedded structs.
+// fieldsOf returns the fields of a struct, including fields of embedded structs.
 func fieldsOf(v reflect.Value) (parts []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -39,7 +39,7 @@ type holding struct {
 	Sets  []key // checkpoints with redundancy files on this rank
 }
 
-// candidate is a checkpoint of which at least one rank has a part.
+// candidate is a checkpoint with a part on at least one rank.
 type candidate struct {
 	key
 	diff  bool
@@ -49,7 +49,7 @@ type candidate struct {
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
-// level. A checkpoint removes those of its level and of lower levels, so checkpoints of a lower level are newer. FTI's
+// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. FTI's
 // differential checkpoints remove none.
 func (a candidate) before(b candidate) int {
 	switch {
@@ -158,7 +158,7 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	return list
 }
 
-// in reports whether a rank has a file of the checkpoint. A file of FTI may by chance have a timestamp like those of blobio.
+// in reports whether a rank has a file of the checkpoint. A file of FTI may by chance have a timestamp like a file of blobio.
 func (c *candidate) in(h holding) bool {
 	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
 		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID

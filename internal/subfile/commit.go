@@ -19,7 +19,7 @@ type By struct {
 	Check func() error // returns an error if the writer has lost the lease; nil: no other writer is possible
 	// Shared means that the lease may be lost just after a Check, because locks do not reach all machines.
 	Shared bool
-	// Holds reports whether the content of the file name is that of subfile i. nil means that no file is.
+	// Holds reports whether the file name has the content of subfile i. nil means that no file is.
 	Holds func(name string, i int) (bool, error)
 	// Force gives up commits that damage has made unreadable; see ReadForced. Without Force, Recover changes nothing if there may be
 	// such commits.

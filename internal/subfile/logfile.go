@@ -132,7 +132,7 @@ func (m *Manifest) finished(tag string) *Manifest {
 
 // takeLog replaces the log of a state with a copy. A former writer that is alive has the old file open. It may add an entry
 // before the copy gets its name, and a reader may see that entry, so takeLog adds it to the copy. The temporary name of the copy
-// is that of a manifest copy, which is shorter.
+// is the name of a manifest copy, which is shorter.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)

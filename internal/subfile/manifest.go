@@ -314,7 +314,7 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 			return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
 		}
 		most := f.Size
-		if m.Codec != "" { // offsets are those of the uncompressed file
+		if m.Codec != "" { // offsets refer to the uncompressed file
 			most = 1 << 62
 		}
 		for b, off := range f.Blobs {

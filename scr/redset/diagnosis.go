@@ -156,7 +156,7 @@ func (r *repair) lost(detail string) *LostError {
 		}
 	}
 	if unknown > 0 {
-		e.Detail += fmt.Sprintf(" (members of which nothing is left: %d)", unknown)
+		e.Detail += fmt.Sprintf(" (members without any file left: %d)", unknown)
 	}
 	return e
 }

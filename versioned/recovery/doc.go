@@ -30,7 +30,7 @@
 //	late        the solver                           Planner.Late, or the newest clean snapshot; later versions are marked as tainted
 //	temporary   a step that fails or panics          the levels of the rank return
 //	permanent   the solver                           the levels of the rank return, and its boxes go to other ranks
-//	metadata    the solver                           the boxes become those of the majority of ranks; a rank with wrong own boxes has lost their data
+//	metadata    the solver                           the boxes of the majority of ranks are taken; a rank with wrong own boxes has lost their data
 //	version     a version that is damaged            the version is tainted, and the run returns to an older snapshot
 //	store       a save that fails                    no handler: the run ends; with a handler of the program it continues without the save
 //	comm        a rank that is gone, or the context  no handler: the run ends on all ranks; Open continues on fewer ranks

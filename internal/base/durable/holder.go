@@ -118,7 +118,7 @@ func (h *Holder) ended(me *Holder, local bool) bool {
 	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a number in another namespace
 		return false
 	}
-	if h.PID == me.PID { // PID is that of this process, or of a former process with its number
+	if h.PID == me.PID { // PID is of this process, or of a former process with its number
 		_, lives := living.Load(h.ID)
 		return !lives
 	}
@@ -141,7 +141,7 @@ func gonePID(pid int) bool {
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// elsewhere reports whether the holder's record is that of another machine. A local file system may be exported, and locks of its
+// elsewhere reports whether the holder's record comes from another machine. A local file system may be exported, and locks of its
 // clients do not conflict with locks of its own machine.
 func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)

@@ -109,7 +109,7 @@ func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (
 // Temp returns the hidden name, for other ranks.
 func (o *OutputDir) Temp() string { return o.dir }
 
-// free reports whether the name may be used, and whether it is that of an existing directory.
+// free reports whether the name may be used, and whether a directory of this name exists.
 func (o *OutputDir) free() (there bool, err error) {
 	mode, err := typeOf(o.fsys, o.name)
 	switch {
@@ -156,7 +156,7 @@ func (o *OutputDir) commit() error {
 		err = Move(o.fsys, o.dir, o.name)
 	}
 	if err != nil {
-		o.named = errors.As(err, new(*UnsureError)) // the hidden name may be that of either directory
+		o.named = errors.As(err, new(*UnsureError)) // the hidden name may belong to either directory
 		return err
 	}
 	o.named = !there

@@ -22,7 +22,7 @@ const (
 	Unsure // not known yet
 )
 
-// A Pulse tells readers if the holder of a lease is alive. It changes nothing and compares no clocks: the holder is alive if the
+// A Pulse shows readers whether the holder of a lease is alive. It changes nothing and compares no clocks: the holder is alive if the
 // heartbeat changes, by the reader's own clock.
 //
 // A process of this machine is looked up if its number is valid here. On a file system of one machine the lock decides. Elsewhere

@@ -153,7 +153,7 @@ func (t *Temp) Discard() {
 	_ = t.fsys.Remove(t.temp)
 }
 
-// IsTemp reports whether a name is that of an unfinished file: it is being written, or a crash left it.
+// IsTemp reports whether a name belongs to an unfinished file: it is being written, or a crash left it.
 func IsTemp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempSuffix)

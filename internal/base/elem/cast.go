@@ -73,8 +73,8 @@ func narrow[D, S Number](dst []D, src []S) int {
 	return -1
 }
 
-// checkNarrow is narrow without the conversion. Without the sign bit, the bits of finite values are ordered, and below those of
-// infinity and NaN.
+// checkNarrow is narrow without the conversion. Without the sign bit, the bits of finite values are ordered, and below infinity
+// and NaN.
 func checkNarrow(src []float64) (bad int) {
 	const (
 		most = 0x47EFFFFFE0000000 // the greatest float32

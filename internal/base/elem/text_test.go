@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// TestAppendText: the text of every type, in both byte orders, is that of package fmt.
+// TestAppendText: the text of every type, in both byte orders, equals the text of package fmt.
 func TestAppendText(t *testing.T) {
 	check := func(x any, want string) {
 		t.Helper()

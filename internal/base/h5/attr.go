@@ -18,7 +18,7 @@ type Attr struct {
 	fail error // reason why the value cannot be decoded
 }
 
-// Attrs iterates over the attributes of the object. The order is that of creation if the file keeps it, else that of the header
+// Attrs iterates over the attributes of the object. The order is the order of creation if the file keeps it, else the order of the header
 // or, for dense attributes, of the hash of the name. For an attribute whose type cannot be decoded, only Value returns an error.
 func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 	return func(yield func(*Attr, error) bool) {

@@ -148,7 +148,7 @@ func natural(v any) (t Type, n int64, mem []byte, ok bool) {
 // sameBits reports whether elements of t in a file equal elements of memory type m, except for byte order.
 func sameBits(t, m Type) bool { return t.values() == m }
 
-// toHost converts file elements in b to native order. The bits of their type must be those of the memory type.
+// toHost converts file elements in b to native order. The type must have the bits of the memory type.
 func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian()) }
 
 // decodeSlice converts the elements of src, of the numeric type t, into dst, a slice of numbers of sufficient length. Integers

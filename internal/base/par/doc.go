@@ -1,6 +1,6 @@
 // Package par runs numbered items on several goroutines, a bounded number at a time, and waits for them.
 //
-// Items begin in order. If some fail, the error is that of the lowest number, as if one goroutine had run the items in
+// Items begin in order. If some fail, the error of the lowest number is returned, as if one goroutine had run the items in
 // turn. After a failure no more items begin, and the contexts of later items are cancelled. Earlier items, which have all
 // begun, run to their end.
 //

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRoot: names below the directory are those of the system. Every call with a name outside fails.
+// TestRoot: names below the directory are the names of the system. Every call with a name outside fails.
 func TestRoot(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "in")

@@ -23,7 +23,7 @@ const (
 
 // Commit is a collective that commits a change and returns the outcome on all ranks. Each rank passes its part, or nil. The
 // outcome is in doubt if a part returns durable.ErrUnsure, if only some parts succeed, or if the communication breaks. The error
-// is that of comm.Agree; for Done it is nil.
+// comes from comm.Agree; for Done it is nil.
 func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error) {
 	outcome, _, err := CommitMin(ctx, c, part, nil)
 	return outcome, err

@@ -166,7 +166,7 @@ func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error 
 	return ctx.Err()
 }
 
-// recordVars returns the variables to print: those of the flags, or all numeric record variables.
+// recordVars returns the variables to print: selected by the flags, or all numeric record variables.
 func (f *follower) recordVars(s *blob.Schema) (names []string) {
 	for _, v := range s.Vars() {
 		asked := len(f.vars) == 0
