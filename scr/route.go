@@ -88,8 +88,13 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		return "", err
 	}
 	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
-	// On disk before the file is: a file in the map may exist, and a file that is not in it does not.
-	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+	// Written before the file is: a file in the map may exist, and a file that is not in it does not. With bypass a run that follows needs the map
+	// only to remove hidden files, so that it is synced with the rest by Complete; after a power cut they may stay.
+	maps := vfs.FS(wr.fs)
+	if w.Bypass {
+		maps = vfs.NoSync(maps)
+	}
+	if err := w.maps.Write(maps, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
 		return "", fmt.Errorf("file map: %w", err)
 	}
