@@ -83,7 +83,7 @@ func TestRebuiltIsCompared(t *testing.T) {
 			before := fromMem(t, cl.fs, ".")
 			_, err := cl.recover(mode, cl.own)
 			var lost *LostError
-			if !errors.As(err, &lost) || !strings.Contains(lost.Detail, "does not match its checksum") {
+			if !errors.As(err, &lost) || !strings.Contains(lost.Detail, "do not match their checksum") {
 				t.Errorf("%s %s: %v", o.label(), mode, err)
 			}
 			same(t, fromMem(t, cl.fs, "."), before)
