@@ -89,8 +89,13 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		return "", err
 	}
 	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
-	// Write the map before the file is created, because a file not in the map must not exist.
-	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+	// Write the map before the file is created, because a file not in the map must not exist. With bypass a later run needs the map
+	// only to remove hidden files, so Complete syncs it with the rest; after a power cut hidden files may stay.
+	maps := vfs.FS(wr.fs)
+	if w.Bypass {
+		maps = vfs.NoSync(maps)
+	}
+	if err := w.maps.Write(maps, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
 		return "", fmt.Errorf("file map: %w", err)
 	}
