@@ -54,6 +54,12 @@ int main(int argc, char **argv) {
 	PIO_Offset map[1] = {rank == ranks - 1 ? ranks + 2 : rank + 2}, from0[1] = {map[0] - 1}, hole[1] = {ranks + 1};
 	int data[2] = {rank, rank}, got[1] = {-1};
 	OK(PIOc_InitDecomp(ios, PIO_INT, 1, gdims, 1, map, &d, NULL, NULL, NULL));
+	char decomp[sizeof name + 4];
+	snprintf(decomp, sizeof decomp, "%s.map", name);
+	OK(PIOc_write_nc_decomp(ios, decomp, PIO_CLOBBER, d, NULL, NULL, 0));
+	OK(PIOc_open(ios, decomp, 0, &back));
+	OK(PIOc_get_att_text(back, PIO_GLOBAL, "PIO_library_version", text));
+	OK(PIOc_closefile(back));
 	OK(PIOc_freedecomp(ios, d));
 	OK(PIOc_init_decomp(ios, PIO_INT, 1, gdims, 1, from0, &d, PIO_REARR_BOX, NULL, NULL));
 	OK(PIOc_setframe(nc, rec, 0));
