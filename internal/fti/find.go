@@ -223,7 +223,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 // adopt makes an open file the one that Recover reads.
 func (s *Session) adopt(k key, f *stored) {
 	s.closeStored()
-	s.last, s.stored, s.sizes = k, f, map[int32]int64{}
+	s.last, s.half, s.stored, s.sizes = k, false, f, map[int32]int64{}
 	for _, v := range f.r.File().Vars() {
 		s.sizes[v.ID] = v.Size
 	}

@@ -34,6 +34,9 @@ func (p *places) level(level int) string {
 // archive is where older checkpoints of level 4 are kept.
 func (p *places) archive() string { return filepath.Join(p.global, "l4_archive") }
 
+// topology is the file with the names of the nodes.
+func (p *places) topology() string { return filepath.Join(p.meta, "Topology.fti") }
+
 // diffDir is where FTI keeps differential checkpoints of level 4.
 func (p *places) diffDir() string { return filepath.Join(p.global, "dCP") }
 

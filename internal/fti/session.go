@@ -41,6 +41,8 @@ type Session struct {
 	stamps map[uint32]bool // of the checkpoints that were seen
 	writes *pending        // the checkpoint that is being written
 	last   key             // the newest committed checkpoint, or the one of the restart; level 0: there is none
+	half   bool            // some of its files may still have their fresh names, or what it replaces may be there
+	noted  bool            // the configuration file names the run as one to restart
 	stored *stored         // its file, if it is open
 	sizes  map[int32]int64 // bytes of its variables
 	status int
@@ -63,7 +65,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if err := s.settle(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
-	s.status = s.cfg.Failure
+	s.status, s.noted = s.cfg.Failure, s.cfg.Failure != 0
 	s.timer = timer{start: s.clock(), next: 1}
 	if s.status == 0 {
 		return s, nil
@@ -163,6 +165,8 @@ func (s *Session) settle(ctx context.Context) error {
 	if s.c.Rank() == 0 {
 		if s.cfg.Failure == 0 {
 			err = s.writeTopology(s.nodes)
+		} else {
+			err = s.checkTopology(len(s.nodes))
 		}
 		if err == nil {
 			err = s.note(s.cfg.Failure)
@@ -182,13 +186,32 @@ func (s *Session) take(ctx context.Context) (err error) {
 	return err
 }
 
-// writeTopology writes the names of the nodes, without which FTI does not restart.
+// writeTopology writes the names of the nodes, without which FTI does not restart, and the number of ranks.
 func (s *files) writeTopology(nodes []string) error {
 	text := []byte("[topology]\n")
 	for n, name := range slices.Compact(slices.Clone(nodes)) {
 		text = fmt.Appendf(text, "%d = %s\n", n, name)
 	}
-	return durable.Replace(s.fs, filepath.Join(s.p.meta, "Topology.fti"), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
+	text = fmt.Appendf(text, "[blobio]\nranks = %d\n", len(nodes))
+	return durable.Replace(s.fs, s.p.topology(), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
+}
+
+// checkTopology compares the number of ranks with that of the run to restart: fewer ranks would find files for each of them. FTI has
+// not written the number.
+func (s *files) checkTopology(ranks int) error {
+	text, err := vfs.ReadFile(s.fs, s.p.topology(), maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := &fields{name: s.p.topology(), values: map[string]string{}}
+	settings(text, func(s setting) { f.values[s.section+":"+s.key] = s.value })
+	if n := f.whole("blobio:ranks", int64(ranks)); n != int64(ranks) {
+		f.fail("blobio:ranks", fault.ErrUsage, "the run has %d ranks, the restart %d: want the same", n, ranks)
+	}
+	return f.err
 }
 
 // note writes the state and the name of the run to the configuration file.
@@ -224,6 +247,11 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	s.closeStored()
 	keep := s.cfg.KeepLast && s.last.Level > 0
+	if keep {
+		if err := s.conclude(ctx, false); err != nil {
+			return err
+		}
+	}
 	if keep && s.last.Level < levels {
 		if err := s.flush(ctx); err != nil {
 			return err
@@ -248,11 +276,32 @@ func (s *Session) Close(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, s.clean(keep))
 }
 
+// cleanLocal removes the node's directory of the run. If something of the run is kept, it may be the global directory, too.
+func (s *Session) cleanLocal(keeps bool) error {
+	if !keeps {
+		return vfs.RemoveAll(s.fs, s.p.local)
+	}
+	for level := 1; level < levels; level++ {
+		if err := vfs.RemoveAll(s.fs, s.p.level(level)); err != nil {
+			return err
+		}
+	}
+	return s.removeEmpty(s.p.local)
+}
+
+// removeEmpty removes a directory unless something is in it.
+func (s *files) removeEmpty(dir string) error {
+	if err := s.fs.Remove(dir); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // clean removes the directories of the run that are not kept. One rank of each node does that, and one of all.
 func (s *Session) clean(keep bool) error {
 	var errs []error
 	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {
-		errs = append(errs, vfs.RemoveAll(s.fs, s.p.local))
+		errs = append(errs, s.cleanLocal(keep || s.cfg.KeepL4))
 	}
 	if s.c.Rank() != 0 {
 		return errors.Join(errs...)
@@ -265,7 +314,11 @@ func (s *Session) clean(keep bool) error {
 		errs = append(errs, vfs.RemoveAll(s.fs, s.p.global))
 	}
 	errs = append(errs, s.release())
-	if !keep {
+	switch {
+	case keep:
+	case s.cfg.KeepL4:
+		errs = append(errs, durable.Remove(s.fs, s.p.topology()), s.removeEmpty(s.p.meta))
+	default:
 		errs = append(errs, vfs.RemoveAll(s.fs, s.p.meta))
 	}
 	return errors.Join(errs...)

@@ -141,6 +141,48 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestOneDirectory: what is kept is there also if the local, the global and the metadata directory are the same.
+func TestOneDirectory(t *testing.T) {
+	for more, want := range map[string]string{"keep_last_ckpt = 1": "l4/Ckpt2-Rank1.fti", "keep_l4_ckpt = 1": "l4_archive/Ckpt1-Rank1.fti", "": ""} {
+		m := disk(t, more)
+		text, err := vfs.ReadFile(m, "config", 1<<20)
+		must(t, err)
+		all := strings.NewReplacer("Local\t", "All\t", "Global", "All", "Meta\"", "All\"", "Local_test = 1", "Local_test = 0").Replace(string(text))
+		must(t, m.Remove("config"))
+		must(t, vfs.WriteFile(m, "config", []byte(all)))
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+			return errors.Join(write(ctx, c, s, 1, 1, 4), write(ctx, c, s, 2, 2, 1), s.Close(ctx))
+		}))
+		list, err := m.ReadDir("All")
+		must(t, err)
+		if want == "" {
+			if len(list) > 0 {
+				t.Errorf("left: %v", list)
+			}
+			continue
+		}
+		if _, err := m.Stat(filepath.Join("All", list[0].Name(), want)); err != nil {
+			t.Errorf("%q: %v", more, err)
+		}
+	}
+}
+
+// TestOtherRanks: a restart on fewer ranks is refused, although there is a file for each of them.
+func TestOtherRanks(t *testing.T) {
+	m := disk(t, "group_size = 1")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, 4) }))
+	err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+		_, err := Open(ctx, c, "config", &Options{FS: m})
+		return err
+	})
+	if !errors.Is(err, fault.ErrUsage) || !strings.Contains(fmt.Sprint(err), "4 ranks") {
+		t.Errorf("2 of 4 ranks: %v", err)
+	}
+	if got, err := stepOf(m); err != nil || got != 1 {
+		t.Errorf("then on 4 ranks: step %d, %v", got, err)
+	}
+}
+
 // TestParts: variables that are added one by one; a checkpoint that lacks one is none, on all ranks.
 func TestParts(t *testing.T) {
 	m := disk(t, "")
