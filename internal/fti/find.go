@@ -1,6 +1,7 @@
 package fti
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type copyOf struct {
 	Key   key
 	Fresh bool // its name is not the committed one yet
 	Diff  bool // FTI's differential one
+	Time  int64
 }
 
 // holding is what a rank has.
@@ -43,13 +45,14 @@ type holding struct {
 type candidate struct {
 	key
 	diff  bool
-	fresh bool // some rank must still give its file the committed name
-	whole bool // all ranks have a file
-	set   bool // some rank has redundancy files
+	time  int64 // ns; 0: unknown
+	fresh bool  // some rank must still give its file the committed name
+	whole bool  // all ranks have a file
+	set   bool  // some rank has redundancy files
 }
 
 // before orders candidates, the newest first: one that was being committed when the program died, then by levels. A checkpoint removes all of its level and of lower ones, so what a lower level has is
-// newer. FTI's differential ones remove none.
+// newer. FTI's differential ones remove none. A node that comes back may bring an older one of a level; programs use numbers again, so the time counts there.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.fresh != b.fresh && a.fresh:
@@ -60,6 +63,8 @@ func (a candidate) before(b candidate) int {
 		return int(b.ID) - int(a.ID)
 	case a.Level != b.Level:
 		return a.Level - b.Level
+	case a.time != 0 && b.time != 0 && a.time != b.time:
+		return cmp.Compare(b.time, a.time)
 	}
 	return int(b.ID) - int(a.ID)
 }
@@ -96,7 +101,11 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				errs = append(errs, err)
 				continue
 			}
-			h.Files = append(h.Files, copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh})
+			c := copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh}
+			if c.Key.Stamp != 0 {
+				c.Time = f.r.File().FB.Timestamp
+			}
+			h.Files = append(h.Files, c)
 			f.close()
 		}
 	}
@@ -141,7 +150,7 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	for _, h := range all {
 		for _, f := range h.Files {
 			c := at(f.Key, f.Diff)
-			c.fresh = c.fresh || f.Fresh
+			c.fresh, c.time = c.fresh || f.Fresh, max(c.time, f.Time)
 			stamps[f.Key.Stamp] = true
 		}
 		for _, k := range h.Sets {

@@ -300,6 +300,9 @@ func (s *files) removeEmpty(dir string) error {
 // clean removes the directories of the run that are not kept. One rank of each node does that, and one of all.
 func (s *Session) clean(keep bool) error {
 	var errs []error
+	if keep {
+		errs = append(errs, durable.Remove(s.fs, s.p.spare(levels)), durable.Remove(s.fs, s.p.partial(levels)))
+	}
 	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {
 		errs = append(errs, s.cleanLocal(keep || s.cfg.KeepL4))
 	}

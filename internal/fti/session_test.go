@@ -115,7 +115,7 @@ func TestClose(t *testing.T) {
 	} {
 		m := disk(t, c.more)
 		must(t, job(m, func(ctx context.Context, k comm.Comm, s *Session) error {
-			err := errors.Join(write(ctx, k, s, 1, 1, 4), write(ctx, k, s, 2, 2, 4), write(ctx, k, s, 3, 3, 1))
+			err := errors.Join(write(ctx, k, s, 1, 1, 8), write(ctx, k, s, 2, 2, 8), write(ctx, k, s, 3, 3, 1))
 			return errors.Join(err, s.Close(ctx))
 		}))
 		text, err := vfs.ReadFile(m, "config", 1<<20)
@@ -129,6 +129,9 @@ func TestClose(t *testing.T) {
 			if _, err := m.Stat(filepath.Join("Global", cfg.ExecID, name)); err != nil {
 				t.Errorf("%q: %v", c.more, err)
 			}
+		}
+		if list, err := m.ReadDir(filepath.Join("Global", cfg.ExecID, "l4")); err == nil && len(list) != ranks {
+			t.Errorf("%q: level 4 has %v", c.more, list)
 		}
 		for _, dir := range []string{"Local/node0", "Local/node3", "Global", "Meta"} {
 			if list, err := m.ReadDir(dir); err != nil || len(list) > 0 && (c.left == "" || strings.HasPrefix(dir, "Local")) {
@@ -180,6 +183,18 @@ func TestOtherRanks(t *testing.T) {
 	}
 	if got, err := stepOf(m); err != nil || got != 1 {
 		t.Errorf("then on 4 ranks: step %d, %v", got, err)
+	}
+}
+
+// TestReturned: of two checkpoints of a level the newer one counts, also if an older one, of a node that was away, has a higher number.
+func TestReturned(t *testing.T) {
+	older, newer := key{2, 9, 1}, key{2, 3, 2}
+	away := holding{Files: []copyOf{{Key: older, Time: 1000}}, Sets: []key{older}}
+	stayed := holding{Files: []copyOf{{Key: newer, Time: 2000}}, Sets: []key{newer}}
+	for _, all := range [][]holding{{away, stayed}, {stayed, away}} {
+		if list := candidates(all, map[uint32]bool{}); len(list) != 2 || list[0].key != newer {
+			t.Errorf("%+v", list)
+		}
 	}
 }
 
