@@ -181,6 +181,9 @@ func blobioGoFtiSetID(namep, idp uintptr, e *C.blobio_fti_failure) int32 {
 		if err != nil {
 			return err
 		}
+		if name == "" {
+			return edge.Usage("a name without characters")
+		}
 		return edge.Store(idp, s.SetID(name))
 	})
 }

@@ -20,7 +20,7 @@ static int sizes[TYPES] = {sizeof(char),		   sizeof(short),		 sizeof(int),		   s
 						   sizeof(unsigned int), sizeof(unsigned long), sizeof(float), sizeof(double), sizeof(long double)};
 static int types = PRIMITIVE;
 
-static int active; // an incremental checkpoint
+static enum { NONE_BEGUN, BEGUN, REFUSED } incremental; // the state of an incremental checkpoint
 static int owned;  // FTI_COMM_WORLD is a duplicate
 
 static volatile int forked;
@@ -29,14 +29,14 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-// Whether this rank prints errors that all ranks have.
-static int prints(void) {
-	int ready = 0, over = 0, rank = 0;
+static int rank; // in the communicator of FTI_Init; rank 0 prints errors that all ranks have
+
+static void find_rank(MPI_Comm comm) {
+	int ready = 0, over = 0;
 	MPI_Initialized(&ready);
 	MPI_Finalized(&over);
-	if (ready && !over)
-		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	return rank == 0;
+	if (ready && !over && comm != MPI_COMM_NULL)
+		MPI_Comm_rank(comm, &rank);
 }
 
 // The result for the caller, who has no other way to an error's text than standard error and blobio_last_error.
@@ -44,7 +44,7 @@ static int result(int rc, int shared, int failed, const char *call, const blobio
 	if (!rc)
 		return FTI_SCES;
 	blobio_fail(rc, e->text);
-	if (!shared || prints())
+	if (!shared || rank == 0)
 		fprintf(stderr, "blobio: %s: %s\n", call, e->text);
 	return failed;
 }
@@ -64,6 +64,7 @@ static int refused(blobio_fti_failure *e) {
 
 int FTI_Init(const char *configFile, MPI_Comm globalComm) {
 	int32_t nothing = 0;
+	find_rank(globalComm);
 	int rc = RUN(1, FTI_NSCS, "FTI_Init", Init, P(globalComm), P(configFile), P(&nothing), );
 	if (rc != FTI_SCES && !nothing)
 		return rc;
@@ -71,7 +72,7 @@ int FTI_Init(const char *configFile, MPI_Comm globalComm) {
 		MPI_Comm_free(&FTI_COMM_WORLD);
 	owned = MPI_Comm_dup(globalComm, &FTI_COMM_WORLD) == MPI_SUCCESS;
 	types = PRIMITIVE;
-	active = 0;
+	incremental = NONE_BEGUN;
 	return nothing ? FTI_NREC : owned ? FTI_SCES : FTI_NSCS;
 }
 
@@ -157,17 +158,27 @@ int FTI_InitICP(int id, int level, bool activate) {
 		return FTI_SCES;
 	int rc = RUN(1, FTI_NSCS, "FTI_InitICP", InitICP, id, level, );
 	if (rc == FTI_SCES)
-		active = 1;
+		incremental = BEGUN;
+	else if (incremental != BEGUN)
+		incremental = REFUSED;
 	return rc;
 }
 
-int FTI_AddVarICP(int varID) { return active ? RUN(0, FTI_NSCS, "FTI_AddVarICP", AddVarICP, varID, ) : FTI_SCES; }
+// Programs look at the result of the last call only.
+static int not_begun(const char *call) { return wrong(BLOBIO_ESTATE, call, "FTI_InitICP has failed: there is no checkpoint"); }
+
+int FTI_AddVarICP(int varID) {
+	if (incremental == REFUSED)
+		return not_begun("FTI_AddVarICP");
+	return incremental == BEGUN ? RUN(0, FTI_NSCS, "FTI_AddVarICP", AddVarICP, varID, ) : FTI_SCES;
+}
 
 int FTI_FinalizeICP(void) {
-	if (!active)
-		return FTI_SCES;
-	active = 0;
-	return RUN(1, FTI_NSCS, "FTI_FinalizeICP", FinalizeICP, );
+	int was = incremental;
+	incremental = NONE_BEGUN;
+	if (was == REFUSED)
+		return not_begun("FTI_FinalizeICP");
+	return was == BEGUN ? RUN(1, FTI_NSCS, "FTI_FinalizeICP", FinalizeICP, ) : FTI_SCES;
 }
 
 int FTI_setIDFromString(const char *name) {

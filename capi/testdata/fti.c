@@ -90,6 +90,11 @@ static void misuse(const char *config) {
 	GIVES(FTI_getIDFromString("none"), -1);
 	GOOD(FTI_AddVarICP(STEP)); // no checkpoint is being added to
 	GOOD(FTI_FinalizeICP());
+	GIVES(FTI_setIDFromString(""), -1);
+	BAD(FTI_InitICP(1, 12, true)); // programs look at the last result only
+	BAD(FTI_AddVarICP(STEP));
+	BAD(FTI_FinalizeICP());
+	GOOD(FTI_FinalizeICP());
 }
 
 // One variable by one, in another order on each rank.

@@ -216,6 +216,7 @@ func (f *fields) topology(c *Config, ranks int) {
 // SetRestart returns the text of a configuration file with another failure state and run name. The rest stays unchanged.
 func SetRestart(text []byte, failure int, execID string) []byte {
 	want := map[string]string{"failure": strconv.Itoa(failure), "exec_id": execID}
+	found := map[string]bool{}
 	var out []byte
 	last := 0
 	settings(text, func(s setting) {
@@ -227,10 +228,10 @@ func SetRestart(text []byte, failure int, execID string) []byte {
 		if last = s.to; last < len(text) && (text[last] == '#' || text[last] == ';') {
 			out = append(out, ' ')
 		}
-		delete(want, s.key)
+		found[s.key] = true // of several lines the last one counts
 	})
 	out = append(out, text[last:]...)
-	if len(want) == 0 {
+	if len(found) == len(want) {
 		return out
 	}
 	if len(out) > 0 && out[len(out)-1] != '\n' {
@@ -238,8 +239,8 @@ func SetRestart(text []byte, failure int, execID string) []byte {
 	}
 	out = append(out, "[Restart]\n"...)
 	for _, key := range []string{"failure", "exec_id"} {
-		if v, ok := want[key]; ok {
-			out = fmt.Appendf(out, "%s = %s\n", key, v)
+		if !found[key] {
+			out = fmt.Appendf(out, "%s = %s\n", key, want[key])
 		}
 	}
 	return out

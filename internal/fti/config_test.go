@@ -52,6 +52,7 @@ func TestSetRestart(t *testing.T) {
 	for in, want := range map[string]string{
 		"[Restart]\nFailure = 0 # a\nExec_ID=x\n[B]\nfailure = 9": "[Restart]\nFailure = 1 # a\nExec_ID= id\n[B]\nfailure = 9",
 		"[restart]\nfailure = \"0\";b\r\n":                        "[restart]\nfailure = 1 ;b\r\n[Restart]\nexec_id = id\n",
+		"[Restart]\nFailure=0\nExec_ID=x\nfailure = 0":            "[Restart]\nFailure= 1\nExec_ID= id\nfailure = 1",
 		"[Basic]\nhead = 0":                                       "[Basic]\nhead = 0\n[Restart]\nfailure = 1\nexec_id = id\n",
 	} {
 		got := SetRestart([]byte(in), 1, "id")

@@ -117,3 +117,34 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestGoingOn: a program goes on after a checkpoint that has failed. What was reported after that is not lost, whatever the failed one has left.
+func TestGoingOn(t *testing.T) {
+	failed := fmt.Errorf("the disk says no")
+	for _, order := range crashtest.Some(t, 2, [][]int{{3, 1, 2, 1}, {1, 4, 1}, {1, 3, 8, 1}}) {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			t.Parallel()
+			var done atomic.Int64
+			sc := crashtest.Scenario{
+				Start: []*vfs.Mem{disk(t, "")}, Every: crashtest.Times(2, 1), Seed: int64(len(order)),
+				Run: crashtest.One(func(fsys vfs.FS) error {
+					done.Store(0)
+					return job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {
+						for step, level := range order {
+							if write(ctx, c, s, step+1, int32(step+1), level) == nil && c.Rank() == 0 {
+								done.Store(int64(step + 1))
+							}
+						}
+						return nil
+					})
+				}),
+			}
+			for f := range sc.Faults(t, crashtest.Fails(failed)) {
+				step := int(done.Load())
+				if got, err := stepOf(f.Mem[0]); err != nil || got < step {
+					t.Fatalf("%s: step %d was done, restart after step %d, %v", f.When, step, got, err)
+				}
+			}
+		})
+	}
+}

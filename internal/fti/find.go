@@ -1,6 +1,7 @@
 package fti
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type copyOf struct {
 	Key   key
 	Fresh bool // the file does not have its committed name yet
 	Diff  bool // the file is FTI's differential checkpoint
+	Time  int64
 }
 
 // holding lists the files of one rank.
@@ -43,14 +45,16 @@ type holding struct {
 type candidate struct {
 	key
 	diff  bool
-	fresh bool // some rank has not yet given its file the committed name
-	whole bool // all ranks have a file
-	set   bool // some rank has redundancy files
+	time  int64 // ns; 0: unknown
+	fresh bool  // some rank has not yet given its file the committed name
+	whole bool  // all ranks have a file
+	set   bool  // some rank has redundancy files
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
 // level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. FTI's
-// differential checkpoints remove none.
+// differential checkpoints remove none. A returning node may have an older checkpoint of a level. Programs reuse numbers, so the
+// time decides within a level.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.fresh != b.fresh && a.fresh:
@@ -61,6 +65,8 @@ func (a candidate) before(b candidate) int {
 		return int(b.ID) - int(a.ID)
 	case a.Level != b.Level:
 		return a.Level - b.Level
+	case a.time != 0 && b.time != 0 && a.time != b.time:
+		return cmp.Compare(b.time, a.time)
 	}
 	return int(b.ID) - int(a.ID)
 }
@@ -97,7 +103,11 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				errs = append(errs, err)
 				continue
 			}
-			h.Files = append(h.Files, copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh})
+			c := copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh}
+			if c.Key.Stamp != 0 {
+				c.Time = f.r.File().FB.Timestamp
+			}
+			h.Files = append(h.Files, c)
 			f.close()
 		}
 	}
@@ -142,7 +152,7 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	for _, h := range all {
 		for _, f := range h.Files {
 			c := at(f.Key, f.Diff)
-			c.fresh = c.fresh || f.Fresh
+			c.fresh, c.time = c.fresh || f.Fresh, max(c.time, f.Time)
 			stamps[f.Key.Stamp] = true
 		}
 		for _, k := range h.Sets {
@@ -224,7 +234,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 // adopt makes an open file the source of Recover.
 func (s *Session) adopt(k key, f *stored) {
 	s.closeStored()
-	s.last, s.stored, s.sizes = k, f, map[int32]int64{}
+	s.last, s.half, s.stored, s.sizes = k, false, f, map[int32]int64{}
 	for _, v := range f.r.File().Vars() {
 		s.sizes[v.ID] = v.Size
 	}

@@ -34,6 +34,9 @@ func (p *places) level(level int) string {
 // archive returns the directory of older checkpoints of level 4.
 func (p *places) archive() string { return filepath.Join(p.global, "l4_archive") }
 
+// topology returns the path of the file with the names of the nodes.
+func (p *places) topology() string { return filepath.Join(p.meta, "Topology.fti") }
+
 // diffDir returns FTI's directory of differential checkpoints of level 4.
 func (p *places) diffDir() string { return filepath.Join(p.global, "dCP") }
 

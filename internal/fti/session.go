@@ -41,6 +41,8 @@ type Session struct {
 	stamps map[uint32]bool // stamps of all checkpoints seen
 	writes *pending        // the checkpoint being written
 	last   key             // the newest committed checkpoint, or the restart's; level 0: there is none
+	half   bool            // files of last may still have their fresh names, or the files that it replaces may exist
+	noted  bool            // the configuration file marks the run for restart
 	stored *stored         // open file of last; nil if closed
 	sizes  map[int32]int64 // sizes of the variables of last in bytes
 	status int
@@ -64,7 +66,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if err := s.settle(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
-	s.status = s.cfg.Failure
+	s.status, s.noted = s.cfg.Failure, s.cfg.Failure != 0
 	s.timer = timer{start: s.clock(), next: 1}
 	if s.status == 0 {
 		return s, nil
@@ -164,6 +166,8 @@ func (s *Session) settle(ctx context.Context) error {
 	if s.c.Rank() == 0 {
 		if s.cfg.Failure == 0 {
 			err = s.writeTopology(s.nodes)
+		} else {
+			err = s.checkTopology(len(s.nodes))
 		}
 		if err == nil {
 			err = s.note(s.cfg.Failure)
@@ -189,7 +193,26 @@ func (s *files) writeTopology(nodes []string) error {
 	for n, name := range slices.Compact(slices.Clone(nodes)) {
 		text = fmt.Appendf(text, "%d = %s\n", n, name)
 	}
-	return durable.Replace(s.fs, filepath.Join(s.p.meta, "Topology.fti"), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
+	text = fmt.Appendf(text, "[blobio]\nranks = %d\n", len(nodes))
+	return durable.Replace(s.fs, s.p.topology(), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
+}
+
+// checkTopology compares the number of ranks with that of the run to restart: fewer ranks would find files for each of them. FTI has
+// not written the number.
+func (s *files) checkTopology(ranks int) error {
+	text, err := vfs.ReadFile(s.fs, s.p.topology(), maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := &fields{name: s.p.topology(), values: map[string]string{}}
+	settings(text, func(s setting) { f.values[s.section+":"+s.key] = s.value })
+	if n := f.whole("blobio:ranks", int64(ranks)); n != int64(ranks) {
+		f.fail("blobio:ranks", fault.ErrUsage, "the run has %d ranks, the restart %d: want the same", n, ranks)
+	}
+	return f.err
 }
 
 // note writes the state and the name of the run to the configuration file.
@@ -227,6 +250,11 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	s.closeStored()
 	keep := s.cfg.KeepLast && s.last.Level > 0
+	if keep {
+		if err := s.conclude(ctx, false); err != nil {
+			return err
+		}
+	}
 	if keep && s.last.Level < levels {
 		if err := s.flush(ctx); err != nil {
 			return err
@@ -251,12 +279,37 @@ func (s *Session) Close(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, s.clean(keep))
 }
 
+// cleanLocal removes the node's directory of the run. If files of the run are kept, it removes only the directories of levels,
+// because the global directory may lie in it.
+func (s *Session) cleanLocal(keeps bool) error {
+	if !keeps {
+		return vfs.RemoveAll(s.fs, s.p.local)
+	}
+	for level := 1; level < levels; level++ {
+		if err := vfs.RemoveAll(s.fs, s.p.level(level)); err != nil {
+			return err
+		}
+	}
+	return s.removeEmpty(s.p.local)
+}
+
+// removeEmpty removes a directory if it is empty.
+func (s *files) removeEmpty(dir string) error {
+	if err := s.fs.Remove(dir); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // clean removes the directories of the run that are not kept. One rank of each node removes the local directories, and one rank
 // of all removes the shared ones.
 func (s *Session) clean(keep bool) error {
 	var errs []error
+	if keep {
+		errs = append(errs, durable.Remove(s.fs, s.p.spare(levels)), durable.Remove(s.fs, s.p.partial(levels)))
+	}
 	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {
-		errs = append(errs, vfs.RemoveAll(s.fs, s.p.local))
+		errs = append(errs, s.cleanLocal(keep || s.cfg.KeepL4))
 	}
 	if s.c.Rank() != 0 {
 		return errors.Join(errs...)
@@ -269,7 +322,11 @@ func (s *Session) clean(keep bool) error {
 		errs = append(errs, vfs.RemoveAll(s.fs, s.p.global))
 	}
 	errs = append(errs, s.release())
-	if !keep {
+	switch {
+	case keep:
+	case s.cfg.KeepL4:
+		errs = append(errs, durable.Remove(s.fs, s.p.topology()), s.removeEmpty(s.p.meta))
+	default:
 		errs = append(errs, vfs.RemoveAll(s.fs, s.p.meta))
 	}
 	return errors.Join(errs...)

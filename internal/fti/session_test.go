@@ -115,7 +115,7 @@ func TestClose(t *testing.T) {
 	} {
 		m := disk(t, c.more)
 		must(t, job(m, func(ctx context.Context, k comm.Comm, s *Session) error {
-			err := errors.Join(write(ctx, k, s, 1, 1, 4), write(ctx, k, s, 2, 2, 4), write(ctx, k, s, 3, 3, 1))
+			err := errors.Join(write(ctx, k, s, 1, 1, 8), write(ctx, k, s, 2, 2, 8), write(ctx, k, s, 3, 3, 1))
 			return errors.Join(err, s.Close(ctx))
 		}))
 		text, err := vfs.ReadFile(m, "config", 1<<20)
@@ -130,6 +130,9 @@ func TestClose(t *testing.T) {
 				t.Errorf("%q: %v", c.more, err)
 			}
 		}
+		if list, err := m.ReadDir(filepath.Join("Global", cfg.ExecID, "l4")); err == nil && len(list) != ranks {
+			t.Errorf("%q: level 4 has %v", c.more, list)
+		}
 		for _, dir := range []string{"Local/node0", "Local/node3", "Global", "Meta"} {
 			if list, err := m.ReadDir(dir); err != nil || len(list) > 0 && (c.left == "" || strings.HasPrefix(dir, "Local")) {
 				t.Errorf("%q: %s has %v, %v", c.more, dir, list, err)
@@ -137,6 +140,60 @@ func TestClose(t *testing.T) {
 		}
 		if got, err := stepOf(m); err != nil || got != c.step {
 			t.Errorf("%q: the next run begins after step %d, %v", c.more, got, err)
+		}
+	}
+}
+
+// TestOneDirectory: what is kept is there also if the local, the global and the metadata directory are the same.
+func TestOneDirectory(t *testing.T) {
+	for more, want := range map[string]string{"keep_last_ckpt = 1": "l4/Ckpt2-Rank1.fti", "keep_l4_ckpt = 1": "l4_archive/Ckpt1-Rank1.fti", "": ""} {
+		m := disk(t, more)
+		text, err := vfs.ReadFile(m, "config", 1<<20)
+		must(t, err)
+		all := strings.NewReplacer("Local\t", "All\t", "Global", "All", "Meta\"", "All\"", "Local_test = 1", "Local_test = 0").Replace(string(text))
+		must(t, m.Remove("config"))
+		must(t, vfs.WriteFile(m, "config", []byte(all)))
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+			return errors.Join(write(ctx, c, s, 1, 1, 4), write(ctx, c, s, 2, 2, 1), s.Close(ctx))
+		}))
+		list, err := m.ReadDir("All")
+		must(t, err)
+		if want == "" {
+			if len(list) > 0 {
+				t.Errorf("left: %v", list)
+			}
+			continue
+		}
+		if _, err := m.Stat(filepath.Join("All", list[0].Name(), want)); err != nil {
+			t.Errorf("%q: %v", more, err)
+		}
+	}
+}
+
+// TestOtherRanks: a restart on fewer ranks is refused, although there is a file for each of them.
+func TestOtherRanks(t *testing.T) {
+	m := disk(t, "group_size = 1")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, 4) }))
+	err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+		_, err := Open(ctx, c, "config", &Options{FS: m})
+		return err
+	})
+	if !errors.Is(err, fault.ErrUsage) || !strings.Contains(fmt.Sprint(err), "4 ranks") {
+		t.Errorf("2 of 4 ranks: %v", err)
+	}
+	if got, err := stepOf(m); err != nil || got != 1 {
+		t.Errorf("then on 4 ranks: step %d, %v", got, err)
+	}
+}
+
+// TestReturned: of two checkpoints of a level the newer one counts, also if an older one, of a node that was away, has a higher number.
+func TestReturned(t *testing.T) {
+	older, newer := key{2, 9, 1}, key{2, 3, 2}
+	away := holding{Files: []copyOf{{Key: older, Time: 1000}}, Sets: []key{older}}
+	stayed := holding{Files: []copyOf{{Key: newer, Time: 2000}}, Sets: []key{newer}}
+	for _, all := range [][]holding{{away, stayed}, {stayed, away}} {
+		if list := candidates(all, map[uint32]bool{}); len(list) != 2 || list[0].key != newer {
+			t.Errorf("%+v", list)
 		}
 	}
 }

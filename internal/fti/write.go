@@ -92,6 +92,9 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", -v[1], v[0], -v[3], v[2])
 	}
 	s.stamps[uint32(v[4])] = true
+	if err := s.conclude(ctx, false); err != nil {
+		return err
+	}
 	if err := s.prepare(ctx, level); err != nil {
 		return err
 	}
@@ -240,18 +243,32 @@ func (s *Session) Finish(ctx context.Context) error {
 		}
 	}
 	// From here on a restart finds the checkpoint.
-	err = s.commit(ctx, w.key, w.diff != nil)
-	if err == nil && s.last.Level == 0 {
-		if s.c.Rank() == 0 {
-			err = s.note(1)
-		}
-		err = comm.Agree(ctx, s.c, err)
-	}
 	if w.diff != nil {
 		w.diff.spare, w.diff.now = w.diff.now, w.res.Digests
 	}
 	s.closeStored()
-	s.last, s.sizes = w.key, w.added
+	s.last, s.sizes, s.half = w.key, w.added, true
+	return s.conclude(ctx, w.diff != nil)
+}
+
+// conclude is a collective: it commits the last checkpoint, if that was not done yet, and notes in the configuration file that the run can restart.
+// Until it has succeeded no other checkpoint may begin: a restart would prefer this one, under its fresh name.
+func (s *Session) conclude(ctx context.Context, spare bool) error {
+	if s.half {
+		if err := s.commit(ctx, s.last, spare); err != nil {
+			return err
+		}
+		s.half = false
+	}
+	if s.noted || s.last.Level == 0 {
+		return nil
+	}
+	var err error
+	if s.c.Rank() == 0 {
+		err = s.note(1)
+	}
+	err = comm.Agree(ctx, s.c, err)
+	s.noted = err == nil
 	return err
 }
 
