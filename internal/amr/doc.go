@@ -1,9 +1,9 @@
 // Package amr holds block-structured adaptive meshes in memory, in the terms of
 // Cello: an array of octrees (quadtrees, binary trees) of equal blocks.
 //
-//	Geometry, FieldSpec, Meta     what all blocks share
-//	Index, At, Root, ParseName    a block's place and name
-//	Tree                          which blocks exist: Refine, Balance, Faces
+//	Geometry, FieldSpec, Meta     the common description of all blocks
+//	Index, At, Root, ParseName    the index and name of a block
+//	Tree                          the set of blocks: Refine, Balance, Faces
 //	Block, Field, Particles       data
 //	Morton, Hilbert, RootBlocks   orderings; Quality of a cut
 //

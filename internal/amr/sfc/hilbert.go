@@ -30,7 +30,7 @@ func newState(rank int, start, last uint8) state {
 	case 2:
 		s.axes[0] = 1 - last
 	case 3:
-		// First axes of the real program, found out from its orders.
+		// First axes of Enzo-E, derived from its orders.
 		const x, y, z = 0, 1, 2
 		switch last {
 		case x:
@@ -47,7 +47,7 @@ func newState(rank int, start, last uint8) state {
 	return s
 }
 
-// octant returns place i of the path of a state.
+// octant returns step i of the path of a state.
 func (s state) octant(rank int, i uint8) uint8 {
 	o, gray := s.start, i^i>>1
 	for k := range rank {
@@ -56,9 +56,8 @@ func (s state) octant(rank int, i uint8) uint8 {
 	return o
 }
 
-// inside returns the state of the curve at place i of the path: it starts at
-// the corner that touches the curve before, and ends at the one that touches
-// the next.
+// inside returns the state of the curve at step i of the path. It starts at the corner that touches the curve before and ends at
+// the one that touches the next.
 func (s state) inside(rank int, i uint8) state {
 	start, last := s.start, s.axes[0]
 	if i > 0 {
@@ -71,12 +70,11 @@ func (s state) inside(rank int, i uint8) state {
 
 // curve is a Hilbert curve as a state machine; it starts in state 0.
 type curve struct {
-	place [][8]uint8 // by state and octant: its place on the path
-	next  [][8]uint8 // by state and place: the state inside
+	place [][8]uint8 // by state and octant: step of the path
+	next  [][8]uint8 // by state and step: the state inside
 }
 
-// build walks over all states that are reached from the one that starts at
-// the origin and ends along the last axis.
+// build finds all states reachable from the state that starts at the origin and ends along the last axis.
 func build(rank int) curve {
 	var c curve
 	states := []state{newState(rank, 0, uint8(rank-1))}
@@ -101,17 +99,15 @@ func build(rank int) curve {
 // curves by rank.
 var curves = [4]curve{1: build(1), 2: build(2), 3: build(3)}
 
-// Hilbert returns the position of point p on the Hilbert curve through the cube
-// of 2^bits points per axis, 0 < bits <= MaxBits, in rank dimensions (1 to 3;
-// in one it is the coordinate). Coordinates beyond rank are not looked at.
+// Hilbert returns the position of point p on the Hilbert curve through the cube of 2^bits points per axis, 0 < bits <= MaxBits,
+// in rank dimensions (1 to 3). In one dimension it is the coordinate. Coordinates beyond rank are ignored.
 //
-// The curve begins at the origin. Its orientation depends on bits: with one bit
-// more, the same points are visited by another of the symmetric curves.
+// The curve begins at the origin. Its orientation depends on bits: with one more bit, another of the symmetric curves visits the
+// same points.
 func Hilbert(rank, bits int, p [3]uint32) Key { return HilbertPrefix(rank, bits, bits, p) }
 
-// HilbertPrefix returns the position of the cube of 2^(bits-depth) points per
-// axis that holds p: Hilbert with its rank*(bits-depth) low bits zero. So the
-// keys of all points of the cube are in [k, k + 2^(rank*(bits-depth))).
+// HilbertPrefix returns the position of the cube of 2^(bits-depth) points per axis that contains p. It equals Hilbert with its
+// rank*(bits-depth) low bits zero. So the keys of all points of the cube are in [k, k + 2^(rank*(bits-depth))).
 func HilbertPrefix(rank, bits, depth int, p [3]uint32) Key {
 	c := &curves[rank]
 	var k Key
