@@ -6,16 +6,15 @@ import (
 )
 
 // The curves of Cello's order_hilbert in one, two and three dimensions. A curve
-// through the cube of 2^bits points per axis is made of 2^rank such curves of
-// one bit less, one in each octant, in the order of a Gray code: the path.
+// through the cube of 2^bits points per axis consists of 2^rank such curves with
+// one bit less. There is one in each octant, in the order of a Gray code: the path.
 //
-// A state is a corner at which the path starts and the axes along which its
-// steps go. The last axis of a state is the one along which start and end of
-// the path differ; it is given by where the path comes from and goes to. In
-// three dimensions that leaves the choice which of the other two axes is
-// first: that choice distinguishes the curves that are called Hilbert's.
-// Only corners with an even number of ones are reached: 4 states in two
-// dimensions (two of them along each axis), 12 in three.
+// A state is the start corner of a path and the axes of its steps. Start and end
+// of the path differ along the last axis, which the neighbouring curves
+// determine. In three dimensions the order of the other two axes is free: it
+// distinguishes the variants of the Hilbert curve. Only corners with an even
+// number of ones are reached, so there are 4 states in two dimensions (two along
+// each axis) and 12 in three.
 type state struct {
 	start uint8    // octant, bit 0 is x
 	axes  [3]uint8 // step i of a path goes along axes[trailing ones of i]
