@@ -14,7 +14,7 @@ type tester interface {
 	Fatal(...any)
 }
 
-// must fails the test on an error; on a rank the other ranks continue.
+// must fails the test on an error. On a rank it ends only that rank.
 func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
