@@ -13,7 +13,7 @@ import (
 )
 
 // TestCrash cuts the power before every modifying operation. The restart finds the last reported checkpoint or the one being
-// written. This also holds after the loss of a node if no checkpoint has level 1. The run then continues under the same name.
+// written. This also holds after the loss of a node if no checkpoint has level 1. The run then takes further checkpoints, whose ids may repeat.
 func TestCrash(t *testing.T) {
 	for name, c := range crashtest.SomeOf(t, 2, map[string]struct {
 		order []int // levels
