@@ -21,8 +21,8 @@ func claims(f *File) (bad []VarInfo) {
 	return bad
 }
 
-// TestBounds: sizes that the file cannot have are refused where it is opened, with the field; Check and
-// Repair still take such a file.
+// TestBounds: opening a file whose recorded sizes exceed the file fails and names the field. Check and Repair still accept such a
+// file.
 func TestBounds(t *testing.T) {
 	for _, n := range []struct {
 		field  string
@@ -54,7 +54,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	// cut off: what is left is less than the variable
+	// a truncated file has fewer bytes than the variable
 	for _, l := range []Layout{LayoutA, LayoutB} {
 		_, b := build(t, l, MD5, 0, [][]spec{{{1, 5000, 5000}}})
 		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &Options{Lenient: true})
@@ -63,7 +63,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v: %d bytes in a file of 400", l, n)
 		}
 	}
-	// all together: each fits, the sum does not
+	// each size fits, but their sum does not
 	f, b := build(t, LayoutF, MD5, 0, seven)
 	for _, i := range []int{0, 1} {
 		f.at(2, i).ContainerSize = f.FB.DataSize / 2
@@ -74,7 +74,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestFileBlockSizes: a size in the file block that contradicts the file is an error, also under a right checksum.
+// TestFileBlockSizes: a size in the file block that contradicts the file is an error, even with a right checksum.
 func TestFileBlockSizes(t *testing.T) {
 	for _, k := range kinds {
 		if !k.layout.atEnd() {
@@ -91,7 +91,7 @@ func TestFileBlockSizes(t *testing.T) {
 	}
 }
 
-// TestMetadataCap: no layout has more metadata than is allowed.
+// TestMetadataCap: the maximum size of metadata applies to all layouts.
 func TestMetadataCap(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, seven)
@@ -104,7 +104,7 @@ func TestMetadataCap(t *testing.T) {
 		if err := capped(n); err != nil {
 			t.Errorf("%s: as much as there is: %v", k.name, err)
 		}
-		less := n - 1 // where records are read one by one, all of them count
+		less := n - 1 // where records are read one by one, their sum counts
 		if k.layout.atEnd() {
 			less = k.layout.fbSize() + 8
 		}
@@ -127,7 +127,7 @@ func (h hiccup) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(h.b).ReadAt(p, off)
 }
 
-// TestPassingReadError: a transient error of the disk is returned as it is, and not as damage of the file.
+// TestPassingReadError: a transient read error is returned unchanged and does not count as damage of the file.
 func TestPassingReadError(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, seven)

@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spec is a container of a file made for a test. chunk -1: without content.
+// spec is a container of a test file. chunk -1 means no content.
 type spec struct {
 	id          int32
 	room, chunk int64
 }
 
-// seven are the containers of checkpoint 7 of the seed, in units of 100 ints.
+// seven are the containers of checkpoint 7 of the example, in units of 100 ints.
 var seven = [][]spec{
 	{{1, 400, 400}, {2, 800, 400}, {3, 1200, 800}},
 	{{4, 1600, 1600}},
@@ -25,7 +25,7 @@ var seven = [][]spec{
 	{{2, 800, -1}, {3, 800, -1}},
 }
 
-// six are the containers of checkpoint 6, all of them full.
+// six are the containers of checkpoint 6, all full.
 var six = [][]spec{
 	{{1, 400, 400}, {2, 800, 800}, {3, 1200, 1200}},
 	{{4, 1600, 1600}},
@@ -34,18 +34,18 @@ var six = [][]spec{
 	{{2, 800, 800}, {3, 800, 800}},
 }
 
-// fill is the content of a chunk.
+// fill writes the content of a chunk.
 func fill(p []byte, id, cid int32) {
 	x := uint32(id)*2654435761 + uint32(cid)*40503 + 1
 	for i := range p {
 		x ^= x << 13
 		x ^= x >> 17
 		x ^= x << 5
-		p[i] = byte(x>>7) | 1 // no zeros
+		p[i] = byte(x>>7) | 1 // never zero
 	}
 }
 
-// layOut puts containers where the growth rule does, with all fields but hashes.
+// layOut places containers by the growth rule and sets all fields but hashes.
 func layOut(l Layout, specs [][]spec) *File {
 	f := &File{Layout: l, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: 1795220042}}
 	if l.table().fb.ckptID.len > 0 {
@@ -70,11 +70,11 @@ func layOut(l Layout, specs [][]spec) *File {
 		}
 		f.Blocks = append(f.Blocks, bl)
 	}
-	f.layOut() //nolint:errcheck // more than layout E holds is laid out, too
+	f.layOut() //nolint:errcheck // also for sizes too large for layout E
 	return f
 }
 
-// build makes a sound file, as the reference would, but with the reader's checksum.
+// build makes a sound file like FTI's, but with the reader's checksum.
 func build(t rapid.TB, l Layout, h Hash, blockSize int, specs [][]spec) (*File, []byte) {
 	t.Helper()
 	f := layOut(l, specs)
@@ -95,7 +95,7 @@ func build(t rapid.TB, l Layout, h Hash, blockSize int, specs [][]spec) (*File, 
 	return f, b
 }
 
-// chunkHash is the slow, plain way to the hash of a chunk.
+// chunkHash computes the hash of a chunk in the simplest way.
 func chunkHash(f *File, p []byte) digest {
 	if f.Hash == MD5 {
 		return md5.Sum(p)
@@ -110,7 +110,7 @@ func chunkHash(f *File, p []byte) digest {
 	return fastChunk(ds)
 }
 
-// reseal writes the metadata of f to b with checksum and hash that fit.
+// reseal writes the metadata of f to b with a right checksum and hash.
 func reseal(t rapid.TB, f *File, b []byte) {
 	t.Helper()
 	sum := readerChecksum(f.Blocks)
@@ -143,7 +143,7 @@ func put(t rapid.TB, f *File, b []byte) {
 	}
 }
 
-// findings returns the findings of Check, without the note that no hash covers some ids.
+// findings returns the findings of Check, without the note about ids that no hash covers.
 func findings(t rapid.TB, b []byte, name string, o *Options) []Finding {
 	t.Helper()
 	var all []Finding

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestCheckVectors: every whole file is sound, but for the checksum that only the
-// writer's rule gives (each checkpoint 7 from v1.3 on) and the short file of v1.2.
+// TestCheckVectors: every whole file is sound, with two exceptions: the writer's checksum in checkpoint 7 from v1.3 on, and the
+// short file of v1.2.
 func TestCheckVectors(t *testing.T) {
 	dir, m := vectors(t)
 	for name, e := range m {
@@ -39,7 +39,7 @@ func TestCheckVectors(t *testing.T) {
 	}
 }
 
-// badVars are the variables that Check calls bad, ascending.
+// badVars returns the variables that Check reports as bad, ascending.
 func badVars(fs []Finding) []int32 {
 	ids := []int32{}
 	for _, f := range fs {
@@ -51,12 +51,11 @@ func badVars(fs []Finding) []int32 {
 	return slices.Compact(ids)
 }
 
-// damagedVectors are the torn and buggy files: which variables are lost,
-// what the findings say, and how many variables can be read nevertheless.
+// damagedVectors are the torn and buggy files, with their lost variables, expected findings, and numbers of readable variables.
 var damagedVectors = []struct {
 	name string
 	bad  []int32
-	says string // in one of the findings; "": no findings
+	says string // text of one of the findings; "": no findings
 	good int
 }{
 	{"torn/cp1-complete", nil, "", 3},
@@ -79,8 +78,7 @@ var damagedVectors = []struct {
 	{"bugs/l1-after-dcp-unchanged-all-holes", []int32{1, 2}, "defect 2", 0},
 }
 
-// TestTornAndBugs: each gives the finding that the README of the vectors names, and
-// ReadVars still gives every other variable.
+// TestTornAndBugs: Check gives the findings named in the README of the vectors, and ReadVars still reads every other variable.
 func TestTornAndBugs(t *testing.T) {
 	dir, _ := vectors(t)
 	for _, v := range damagedVectors {
@@ -102,7 +100,7 @@ func TestTornAndBugs(t *testing.T) {
 	}
 }
 
-// readGood reads all variables and demands that the bad ones alone fail.
+// readGood reads all variables and checks that only the bad ones fail.
 func readGood(t *testing.T, b []byte, name string, bad []int32) int {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(b), int64(len(b)), name, &Options{Lenient: true})

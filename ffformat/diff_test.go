@@ -37,7 +37,7 @@ func diffs(t rapid.TB, a, b *Reader, o *Options) []VarDiff {
 
 func TestDiff(t *testing.T) {
 	_, a := build(t, LayoutF, MD5, 0, six)
-	_, b := build(t, LayoutA, MD5, 0, seven) // other layout, other sizes, the same content
+	_, b := build(t, LayoutA, MD5, 0, seven) // the same content with another layout and other sizes
 	got := fmt.Sprint(diffs(t, reader(t, a, "a"), reader(t, b, "b"), nil))
 	if want := "[{2 3200 400 0 [] 0} {3 3600 800 0 [] 0}]"; got != want {
 		t.Errorf("checkpoints 6 and 7: %s, want %s", got, want)
@@ -102,7 +102,7 @@ func TestDiffBounds(t *testing.T) {
 	for i := 0; i < len(b); i += 10 {
 		b[i] = 1
 	}
-	b[diffPiece-1], b[diffPiece] = 1, 1 // one range over the border of pieces
+	b[diffPiece-1], b[diffPiece] = 1, 1 // one range across the border of two pieces
 	d := diffs(t, single(t, LayoutF, a), single(t, LayoutF, b), nil)
 	if len(d) != 1 || len(d[0].Ranges) != maxRanges || d[0].More != 157288-maxRanges || d[0].Bytes != 157289 {
 		t.Errorf("%d ranges and %d more, %d bytes", len(d[0].Ranges), d[0].More, d[0].Bytes)
@@ -123,13 +123,13 @@ func TestDiffBounds(t *testing.T) {
 	}
 }
 
-// A variable that cannot be read does not hide the others.
+// An unreadable variable does not hide the others.
 func TestDiffDamaged(t *testing.T) {
 	f, a := build(t, LayoutF, MD5, 0, six)
 	f.Blocks[0].Containers[1].Dptr = 8 // of variable 2
 	b := bytes.Clone(a)
 	put(t, f, b)
-	b[f.Blocks[0].Containers[0].Fptr] ^= 1 // of variable 1: damage is no difference
+	b[f.Blocks[0].Containers[0].Fptr] ^= 1 // of variable 1: damage is not a difference
 	c := &f.Blocks[3].Containers[0]
 	b[c.Fptr] ^= 1
 	c.Hash = md5.Sum(b[c.Fptr : c.Fptr+c.ChunkSize])

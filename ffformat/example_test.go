@@ -13,7 +13,7 @@ import (
 
 const checkpoint = "../testdata/fti/tiny/v1.6/l1/cp3__node0-Ckpt3-Rank0.fti"
 
-// A checkpoint that FTI wrote is opened, and its variables are read and verified.
+// Open a checkpoint of FTI, and read and verify its variables.
 func Example() {
 	f, err := os.Open(checkpoint)
 	if err != nil {
@@ -44,7 +44,7 @@ func Example() {
 	// variable 4: 1600 bytes in 1 containers
 }
 
-// One byte of a variable is changed. Check finds it, and Repair reports what it would save.
+// Change one byte of a variable. Check finds it, and Repair reports the variables that it would save.
 func ExampleCheck() {
 	b, err := os.ReadFile(checkpoint)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sketch writes extents as "0+400 content 1, ...".
+// sketch formats extents as "0+400 content 1, ...".
 func sketch(list []Extent) string {
 	var s []string
 	for _, e := range list {
@@ -64,7 +64,7 @@ func TestExtents(t *testing.T) {
 	}
 }
 
-// Whatever the records say, extents are in order and without holes.
+// For any records, extents are in order and without holes.
 func TestExtentsCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &File{Layout: Layout(rapid.IntRange(int(LayoutA), int(LayoutF)).Draw(t, "layout")), Size: rapid.Int64Range(0, 2000).Draw(t, "size")}
@@ -117,7 +117,7 @@ func FuzzUnmarshalDigests(f *testing.F) {
 	})
 }
 
-// TestDigestsNegative: every single byte of the side data is covered.
+// TestDigestsNegative: a changed byte anywhere in the serialised digests is found.
 func TestDigestsNegative(t *testing.T) {
 	d := &Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, digest{1}, make([]byte, 32)}}}
 	b := d.Marshal()
@@ -135,7 +135,7 @@ func TestDigestsNegative(t *testing.T) {
 	}
 }
 
-// usage sums up extents, in bytes by kind.
+// usage sums the bytes of extents by kind.
 func usage(extents []Extent) map[string]int64 {
 	sum := map[string]int64{}
 	for _, e := range extents {

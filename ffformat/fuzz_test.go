@@ -16,7 +16,7 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzDecode: no panic; what decodes encodes to the bytes it was decoded from.
+// FuzzDecode: Decode does not panic, and a decoded file encodes to its original bytes.
 func FuzzDecode(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// fuzzBlocks decodes without a right hash, which no fuzzer finds.
+// fuzzBlocks decodes without a right hash, which a fuzzer cannot find.
 func fuzzBlocks(b []byte, l Layout) *File {
 	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), maxMeta: maxMeta}
 	f := &File{Layout: l, Size: d.size}
@@ -50,12 +50,11 @@ func fuzzBlocks(b []byte, l Layout) *File {
 	return f
 }
 
-// FuzzCheck: no panic, no hang, on any records; what is read without an error has
-// the size that the variable has.
+// FuzzCheck: Check does not panic or hang on any records. A variable read without an error has its size.
 func FuzzCheck(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", &Options{Workers: 1}) { // one: the same input must take the same path
+		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", &Options{Workers: 1}) { // one worker: the same input must take the same path
 			_ = fi.String()
 		}
 		for l := LayoutA; l <= LayoutF; l++ {

@@ -9,14 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The table of the original text's example in bytes, static part: block, variable, place
-// of it in FTI's table, number of the container, dptr, containersize, and fptr in
-// layouts A and F.
+// The byte table of the document's example, static part: block, variable, index in FTI's table, number of the container, dptr,
+// containersize, and fptr in layouts A and F.
 var sevenContainers = []struct {
 	block                                     int
 	id, idx, n                                int32
 	dptr, room, fptrA, fptrF                  int64
-	chunks/* at each of the seven */ [7]int64 // -1: not there yet; 0: without content
+	chunks/* at each of the seven */ [7]int64 // sizes at each checkpoint; -1: no container yet; 0: without content
 }{
 	{0, 1, 0, 0, 0, 4000000, 300, 0, [7]int64{4000000, 4000000, 4000000, 4000000, 4000000, 4000000, 4000000}},
 	{0, 2, 1, 0, 0, 8000000, 4000300, 4000000, [7]int64{8000000, 8000000, 8000000, 8000000, 8000000, 8000000, 4000000}},
@@ -36,8 +35,8 @@ var (
 	sevenBlockF = [5]int64{24000000, 16000000, 32000000, 20000000, 16000000}
 )
 
-// TestSevenCheckpoints: every field of every container of every checkpoint of the
-// example, in layouts A and F as the tables have them, at the size of the text.
+// TestSevenCheckpoints: every field of every container of every checkpoint matches the example's tables, in layouts A and F, at
+// the sizes of the document.
 func TestSevenCheckpoints(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutF} {
 		g := newGrowth(l)
@@ -92,15 +91,14 @@ func TestSevenCheckpoints(t *testing.T) {
 	}
 }
 
-// TestGrowthModel: whatever the history of sizes, the containers of a variable tile it:
-// full ones, then one that ends it, then empty ones; room only grows, by exactly what did
-// not fit; places never change and never overlap; and variable by variable gives the
-// same as all at once.
+// TestGrowthModel: for any history of sizes, the containers of a variable tile it: full ones, then one that ends it, then empty
+// ones. The reserved space only grows, by exactly the bytes that did not fit. Containers never move and never overlap. Adding
+// variables one by one gives the same result as adding all at once.
 func TestGrowthModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Layout(rapid.IntRange(int(LayoutA), int(LayoutF)).Draw(t, "layout"))
 		g, one := newGrowth(l), newGrowth(l)
-		room := map[int32]int64{} // the model: a variable has room for the most it ever was
+		room := map[int32]int64{} // model: the space of a variable is its largest size so far
 		places := map[string]int64{}
 		var ids []int32
 		for range rapid.IntRange(1, 12).Draw(t, "checkpoints") {
@@ -180,8 +178,7 @@ func TestGrowthModel(t *testing.T) {
 	})
 }
 
-// TestGrowthTooLarge: sizes whose sum does not fit a file are refused, by one byte, and the Writer
-// goes on.
+// TestGrowthTooLarge: sizes whose sum exceeds the maximum file size by one byte are refused, and the Writer stays usable.
 func TestGrowthTooLarge(t *testing.T) {
 	for _, k := range kinds {
 		w, err := NewWriter(&Options{Layout: k.layout, Hash: k.hash})

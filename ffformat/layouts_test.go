@@ -24,14 +24,13 @@ var kinds = []struct {
 	{"A", LayoutA, MD5}, {"B", LayoutB, MD5}, {"C0", LayoutC0, MD5}, {"C", LayoutC, MD5}, {"D", LayoutD, MD5}, {"E", LayoutE, MD5}, {"F", LayoutF, MD5}, {"Fast", LayoutF, Fast},
 }
 
-// sound demands that b decodes to want, encodes to itself, has no findings but
-// notes, and gives its variables.
+// sound checks that b decodes to want, encodes to itself, has only notes as findings, and has readable variables.
 func sound(t rapid.TB, want *File, b []byte) {
 	t.Helper()
 	f, err := decodeBytes(b, "", nil)
 	must(t, err)
 	if want.Layout == LayoutC && len(want.Blocks) == 0 {
-		want.Layout = LayoutD // without records they are the same
+		want.Layout = LayoutD // without records layouts C and D are equal
 	}
 	if !reflect.DeepEqual(want, f) {
 		t.Fatal(cmp.Diff(want, f, cmp.AllowUnexported(Container{})))
@@ -95,7 +94,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestRandomFiles: files of the growth rule's shape are sound, whatever the sizes.
+// TestRandomFiles: files made by the growth rule are sound for all sizes.
 func TestRandomFiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		k := rapid.SampledFrom(kinds).Draw(rt, "kind")
@@ -104,7 +103,7 @@ func TestRandomFiles(t *testing.T) {
 	})
 }
 
-// drawSpecs draws variables whose containers are full up to some byte.
+// drawSpecs draws variables whose containers are full up to a random byte.
 func drawSpecs(rt *rapid.T) [][]spec {
 	n := rapid.IntRange(1, 6).Draw(rt, "variables")
 	left := make([]int64, n)
@@ -162,7 +161,7 @@ func TestParityOfLayouts(t *testing.T) {
 	}
 }
 
-// bigFile reads as zeros, but for its end.
+// bigFile reads as zeros except for its end.
 type bigFile struct {
 	size int64
 	tail []byte
@@ -182,7 +181,7 @@ func (b bigFile) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestOver2GiB: sizes are 64-bit, and E says so where its own are not.
+// TestOver2GiB: 64-bit sizes work, and layout E reports sizes over 32 bits.
 func TestOver2GiB(t *testing.T) {
 	specs := [][]spec{{{1, 1 << 30, 1 << 30}, {2, 1 << 30, 1 << 30}}, {{1, 1 << 30, 1 << 30}}}
 	f := layOut(LayoutF, specs)

@@ -14,7 +14,7 @@ type tester interface {
 	Fatal(...any)
 }
 
-// must ends the test with an error; also on a rank, which then leaves the others.
+// must fails the test on an error. On a rank it ends only that rank.
 func must(t tester, err error) {
 	t.Helper()
 	if err != nil {

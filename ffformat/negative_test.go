@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// at is a container of a file by block and index.
+// at returns a container of a file by block and index.
 func (f *File) at(b, i int) *Container { return &f.Blocks[b].Containers[i] }
 
-// negative is the corpus of files with one fault each. The metadata are sealed
-// again, so that no hash gives the fault away: what FTI would take.
+// negative is a corpus of files with one fault each. The metadata are sealed again, so that no hash reveals the fault and FTI
+// would accept the file.
 var negative = []struct {
 	name   string
 	specs  [][]spec
-	field  string // the end of the finding's field
+	field  string // end of the finding's field
 	class  error
-	bad    []int32 // variables that must be called bad at least
+	bad    []int32 // variables that must be reported as bad
 	only   string  // layouts; "": all
 	change func(f *File)
 }{
@@ -95,8 +95,7 @@ func TestNegative(t *testing.T) {
 	}
 }
 
-// neverWrong demands that each variable of a damaged file is read with its true
-// bytes, or not without an error.
+// neverWrong checks that reading each variable of a damaged file gives its true bytes or an error.
 func neverWrong(t *testing.T, b []byte, specs [][]spec) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &Options{Lenient: true})
@@ -120,7 +119,7 @@ func neverWrong(t *testing.T, b []byte, specs [][]spec) {
 	}
 }
 
-// contentOf returns the variables of a file that build makes.
+// contentOf returns the variables of a file from build.
 func contentOf(specs [][]spec) map[int32][]byte {
 	vars, n := map[int32][]byte{}, map[int32]int32{}
 	for _, b := range specs {
@@ -134,8 +133,8 @@ func contentOf(specs [][]spec) map[int32][]byte {
 	return vars
 }
 
-// uncovered reports whether no reader can tell that a bit of the metadata is wrong: f
-// is the file with it, decoded, and good the file without.
+// uncovered reports whether no reader can detect a wrong bit in the metadata. f is the decoded file with the wrong bit, and good
+// the file without.
 func uncovered(good, f *File) bool {
 	if f == nil || f.Damaged != nil || f.Hash == Fast || len(f.Blocks) != len(good.Blocks) {
 		return false
@@ -156,10 +155,10 @@ func uncovered(good, f *File) bool {
 				x.HasCkpt, y.HasCkpt = false, false
 			}
 			if !x.HasContent && !y.HasContent {
-				x.Hash, y.Hash = digest{}, digest{} // the writer's rule alone covers it
+				x.Hash, y.Hash = digest{}, digest{} // only the writer's rule covers it
 			}
 			if len(good.Containers(x.ID)) == 1 && len(f.Containers(y.ID)) == 1 {
-				x.ID, y.ID = 0, 0 // another variable of the same content
+				x.ID, y.ID = 0, 0 // another variable with the same content
 			}
 			if x != y {
 				return false
@@ -169,8 +168,8 @@ func uncovered(good, f *File) bool {
 	return true
 }
 
-// TestEveryBit flips each bit of the metadata: Check says so, unless the format has
-// nothing that depends on it, what is read is never wrong, and no variable is larger than the file.
+// TestEveryBit flips each bit of the metadata. Check reports the flip unless no rule of the format depends on the bit. Reads
+// never return wrong bytes, and no variable is larger than the file.
 func TestEveryBit(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -181,7 +180,7 @@ func TestEveryBit(t *testing.T) {
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
 					for bit := range 8 {
-						if n++; n%crashtest.Times(61, 2) != 0 { // all of them find no more
+						if n++; n%crashtest.Times(61, 2) != 0 { // testing all bits finds no more
 							continue
 						}
 						b[at] ^= 1 << bit
@@ -208,7 +207,7 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// onlyPad: the pad of a Fast file's file block is covered by nothing.
+// onlyPad reports a flip in the pad of a Fast file's file block, which no hash covers.
 func onlyPad(good, f *File) bool {
 	if f == nil {
 		return false
@@ -220,7 +219,7 @@ func onlyPad(good, f *File) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// idChanged reports whether a variable of one container has another name now.
+// idChanged reports whether a variable with one container has another id now.
 func idChanged(good, f *File) bool {
 	for _, v := range good.Vars() {
 		if len(f.Containers(v.ID)) == 0 {

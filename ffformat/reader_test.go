@@ -43,7 +43,7 @@ func scenarioData(c int, id int32, rank, unit int) []byte {
 
 var vectorName = regexp.MustCompile(`cp(\d)__(?:node\d-)?.*?(Rank|Pcof)(\d)\.fti$`)
 
-// vectorContent says which checkpoint and rank of the scenario a vector holds.
+// vectorContent returns the checkpoint and rank of the scenario in a vector.
 func vectorContent(t *testing.T, name string) (ckpt, rank int) {
 	t.Helper()
 	m := vectorName.FindStringSubmatch(name)
@@ -61,8 +61,7 @@ func vectorContent(t *testing.T, name string) (ckpt, rank int) {
 	return ckpt, rank
 }
 
-// TestVectorContent: every variable of every vector has the bytes of the scenario, by
-// ReadVars with verification and by ReadAt.
+// TestVectorContent: ReadVars with verification and ReadAt return the scenario's bytes for every variable of every vector.
 func TestVectorContent(t *testing.T) {
 	dir, m := vectors(t)
 	for name, e := range m {
@@ -114,7 +113,7 @@ func TestVectorContent(t *testing.T) {
 	}
 }
 
-// TestReadVarsErrors: what is good is read, whatever else was asked for.
+// TestReadVarsErrors: ReadVars reads the good variables, whatever other variables are requested.
 func TestReadVarsErrors(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)
@@ -138,7 +137,7 @@ func TestReadVarsErrors(t *testing.T) {
 				t.Errorf("%s: other bytes", k.name)
 			}
 		}
-		for range 2 { // what touches the chunk, and nothing else
+		for range 2 { // reads of the damaged chunk fail, and no others
 			if n, err := r.ReadAt(2, make([]byte, 4), f.at(2, 0).Dptr+8); n != 0 || !errors.Is(err, ErrChecksum) || !slices.Equal(BadVars(err), []int32{2}) {
 				t.Errorf("%s: ReadAt: %d, %v", k.name, n, err)
 			}
@@ -160,7 +159,7 @@ func TestReadVarsErrors(t *testing.T) {
 	}
 }
 
-// digestsOf are digests of the blocks of a file, as a side file has them.
+// digestsOf returns the block digests of a file as in a side file.
 func digestsOf(t *testing.T, f *File, b []byte, bs int) *Digests {
 	t.Helper()
 	sum, err := f.MetaSum()
@@ -175,8 +174,7 @@ func digestsOf(t *testing.T, f *File, b []byte, bs int) *Digests {
 	return d.index()
 }
 
-// TestReadVarsByBlocks: with digests of blocks the bytes are the same, and the
-// first block that is damaged is named.
+// TestReadVarsByBlocks: reading with block digests gives the same bytes, and the error names the first damaged block.
 func TestReadVarsByBlocks(t *testing.T) {
 	for i, k := range kinds {
 		for _, size := range []int64{1, 600, 5000, 9 << 20} {

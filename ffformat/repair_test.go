@@ -18,7 +18,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// repaired repairs a file in memory. b is nil if nothing was written.
+// repaired repairs a file in memory. b is nil if Repair wrote no file.
 func repaired(t rapid.TB, old []byte, name string, o *Options) (rep *RepairReport, b []byte, err error) {
 	t.Helper()
 	before := bytes.Clone(old)
@@ -36,8 +36,8 @@ func repaired(t rapid.TB, old []byte, name string, o *Options) (rep *RepairRepor
 	return rep, b, err
 }
 
-// Whole vectors need no repair; a checkpoint 7 from v1.3 on gets the reader's checksum, and
-// all its other bytes stay.
+// TestRepairVectors: whole vectors need no repair. Checkpoint 7 from v1.3 on gets the reader's checksum and keeps all other
+// bytes.
 func TestRepairVectors(t *testing.T) {
 	dir, m := vectors(t)
 	n := 0
@@ -83,7 +83,7 @@ func TestRepairVectors(t *testing.T) {
 	}
 }
 
-// Of torn and buggy files all good variables are kept, and the bad ones are named.
+// TestRepairTornAndBugs: Repair keeps all good variables of torn and buggy files and names the bad ones.
 func TestRepairTornAndBugs(t *testing.T) {
 	dir, _ := vectors(t)
 	for _, v := range damagedVectors {
@@ -127,7 +127,7 @@ func TestRepairTornAndBugs(t *testing.T) {
 	}
 }
 
-// checkFate compares what was written with the old file, variable by variable.
+// checkFate compares the new file with the old file, variable by variable.
 func checkFate(t *testing.T, name string, how string, rep *RepairReport, old, b []byte) {
 	t.Helper()
 	r := reader(t, old, name)
@@ -156,14 +156,14 @@ func checkFate(t *testing.T, name string, how string, rep *RepairReport, old, b 
 	}
 }
 
-// cannot are the faults of the negative corpus by which variables are lost: how many of five.
+// cannot maps the faults of the negative corpus that lose variables to the number of lost variables of five.
 var cannot = map[string]int{
 	"hash of a chunk":                  1,
 	"id of the last container unknown": 0,
 	"id of a first container":          2,
 }
 
-// Each file of the negative corpus becomes sound, and no variable gets wrong bytes.
+// TestRepairNegative: each file of the negative corpus becomes sound, and no variable gets wrong bytes.
 func TestRepairNegative(t *testing.T) {
 	for _, n := range negative {
 		for _, k := range kinds {
@@ -177,7 +177,7 @@ func TestRepairNegative(t *testing.T) {
 				rep, b, err := repaired(t, old, "", nil)
 				must(t, err)
 				if rep.Sound && n.name == "hascontent of an empty container" {
-					return // FTI takes it
+					return // FTI accepts it
 				}
 				if rep.Sound {
 					t.Fatal("called sound")
@@ -190,7 +190,7 @@ func TestRepairNegative(t *testing.T) {
 				}
 				lost := cannot[n.name]
 				if k.layout == LayoutB && n.field == "variable 4" {
-					lost = 0 // its checksum is of the bytes: they are good, the hash is not
+					lost = 0 // the checksum covers the bytes, so they are good and the hash is wrong
 				}
 				if len(rep.Good) != 5-lost {
 					t.Errorf("good %v, bad %v; %v", rep.Good, rep.Bad, rep.Actions)
@@ -200,7 +200,7 @@ func TestRepairNegative(t *testing.T) {
 	}
 }
 
-// A file that is cut off, or followed by other bytes, at any place.
+// TestRepairCut: Repair handles a file that is truncated at any byte or followed by other bytes.
 func TestRepairCut(t *testing.T) {
 	for _, k := range kinds {
 		f, whole := build(t, k.layout, k.hash, 512, six)
@@ -240,17 +240,17 @@ func TestRepairCut(t *testing.T) {
 	}
 }
 
-// The hash in a record is wrong, but the checksum fits the bytes: nothing is lost.
+// TestRepairRecordHash: if the hash in a record is wrong but the checksum fits the bytes, no data are lost.
 func TestRepairRecordHash(t *testing.T) {
 	for _, k := range kinds {
 		f, old := build(t, k.layout, k.hash, 512, seven)
 		f.at(1, 0).Hash[3] ^= 0x40
-		put(t, f, old) // not sealed again
+		put(t, f, old) // without sealing again
 		rep, b, err := repaired(t, old, "", nil)
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)
 		}
-		if k.hash == Fast || k.layout == LayoutA { // whose checksums cover the record
+		if k.hash == Fast || k.layout == LayoutA { // checksums cover the record
 			if len(rep.Bad) != 1 || len(rep.Good) != 4 {
 				t.Errorf("%s: %+v", k.name, rep)
 			}
@@ -263,8 +263,8 @@ func TestRepairRecordHash(t *testing.T) {
 	}
 }
 
-// Any bit of the metadata: no panic, a sound file, and never wrong bytes under the right
-// name and size.
+// TestRepairEveryBit: for any flipped bit of the metadata Repair does not panic, makes a sound file, and never puts wrong bytes
+// under the right name and size.
 func TestRepairEveryBit(t *testing.T) {
 	want := contentOf(seven)
 	for i, k := range kinds {
@@ -328,7 +328,7 @@ func FuzzRepair(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
 		if g, err := decodeBytes(b, "", &Options{Lenient: true}); err == nil && max(g.FB.FileSize, g.FB.DataSize) > 1<<24 {
-			return // the new file may be so large
+			return // the new file may be that large
 		}
 		if _, _, err := repaired(t, b, "", &Options{Bad: []string{"", "zero", "keep"}[how%3]}); isIO(err) && !errors.Is(err, fault.ErrUsage) {
 			t.Error(err)
@@ -336,7 +336,7 @@ func FuzzRepair(f *testing.F) {
 	})
 }
 
-// A file of many variables takes no time that grows with their square, whatever its records say.
+// TestRepairManyVariables: the time for a file of many variables does not grow with their square, for any records.
 func TestRepairManyVariables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

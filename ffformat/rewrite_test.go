@@ -25,7 +25,7 @@ func reader(t rapid.TB, b []byte, name string) *Reader {
 	return r
 }
 
-// created is an empty file in memory, and how its bytes are got.
+// created returns an empty file in memory and a function that returns its bytes.
 func created(t rapid.TB) (vfs.File, func() []byte) {
 	t.Helper()
 	fsys := vfs.NewMem()
@@ -62,11 +62,11 @@ func sameVars(t rapid.TB, what string, got, want map[int32][]byte) {
 	}
 }
 
-// noFaults demands that Check finds nothing but notes.
+// noFaults checks that Check finds only notes.
 func noFaults(t rapid.TB, b []byte, what string) {
 	t.Helper()
 	for _, f := range findings(t, b, "new.fti", nil) {
-		if f.Severity != fault.Note && !strings.HasPrefix(f.Msg, "true for no bytes") { // not by the rule, but sound
+		if f.Severity != fault.Note && !strings.HasPrefix(f.Msg, "true for no bytes") { // breaks the growth rule, but is sound
 			t.Errorf("%s: %v", what, f)
 		}
 	}
@@ -81,8 +81,8 @@ func rewriteKinds() []Options {
 	return append(out, Options{Layout: LayoutF, Hash: Fast, BlockSize: 512}, Options{Hash: Fast})
 }
 
-// Every vector becomes a sound file of every kind, with the same variables in the same
-// containers, and compact.
+// TestConvertVectors: Convert makes a sound file of every kind from every vector, with the same variables in the same containers,
+// and Compact makes a compact one.
 func TestConvertVectors(t *testing.T) {
 	dir, m := vectors(t)
 	n := 0
@@ -101,7 +101,7 @@ func TestConvertVectors(t *testing.T) {
 		}
 		want := allVars(t, b, name)
 		for i, o := range rewriteKinds() {
-			if (n+i)%5 != 0 { // each kind meets each layout often
+			if (n+i)%5 != 0 { // each kind still meets each layout often
 				continue
 			}
 			what := fmt.Sprintf("%s to %v, %d", name, o.Layout, o.Hash)
@@ -144,7 +144,7 @@ func sameContainers(t *testing.T, what string, got, want *File) {
 	}
 }
 
-// There and back again gives the same bytes, for all layouts and kinds of hashes.
+// TestConvertRoundTrip: conversion there and back gives the same bytes, for all layouts and hashes.
 func TestConvertRoundTrip(t *testing.T) {
 	for _, from := range rewriteKinds() {
 		if from.Hash == Fast {
@@ -176,7 +176,7 @@ func TestConvertRoundTrip(t *testing.T) {
 	}
 }
 
-// Random files, with empty containers and variables.
+// TestRewriteRandom: random files, with empty containers and variables.
 func TestRewriteRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ks := rewriteKinds()
@@ -197,7 +197,7 @@ func TestRewriteRandom(t *testing.T) {
 	})
 }
 
-// Large chunks, over the borders of pieces and blocks.
+// TestRewriteLarge: large chunks that cross the borders of pieces and blocks.
 func TestRewriteLarge(t *testing.T) {
 	for _, size := range []int64{rewritePiece - 1, rewritePiece, rewritePiece + 1, 3*rewritePiece + 4097} {
 		specs := [][]spec{{{1, size, size}, {2, 100, 100}}, {{1, size, size - 7}}}
@@ -251,7 +251,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
-// Layout E holds less than 2 GiB. The file is sparse: nothing is copied.
+// TestConvertTooLarge: layout E holds less than 2 GiB. The file is sparse, and no data are copied.
 func TestConvertTooLarge(t *testing.T) {
 	f := layOut(LayoutF, [][]spec{{{1, 1 << 31, 0}}})
 	f.Blocks[0].Containers[0].Hash = newSum(f).Sum()
@@ -289,7 +289,7 @@ func (s sparse) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// An error of any operation on either file is returned.
+// TestRewriteFaults: an error of any operation on either file is returned.
 func TestRewriteFaults(t *testing.T) {
 	_, b := build(t, LayoutA, MD5, 0, seven)
 	boom := errors.New("boom")

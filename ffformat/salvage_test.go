@@ -11,8 +11,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// intact demands that a damaged file is refused, and that leniently
-// all variables are read with their true bytes.
+// intact checks that a damaged file is refused, and that a lenient reader returns all variables with their true bytes.
 func intact(t *testing.T, b []byte, l Layout, class error) {
 	t.Helper()
 	if f, err := decodeBytes(b, "", nil); err == nil || !errors.Is(err, class) {
@@ -38,7 +37,7 @@ func intact(t *testing.T, b []byte, l Layout, class error) {
 	}
 }
 
-// TestCutInFileBlock: of C0 to F the records are still there.
+// TestCutInFileBlock: the records of C0 to F survive a cut in the file block.
 func TestCutInFileBlock(t *testing.T) {
 	for _, k := range kinds {
 		if !k.layout.atEnd() || k.hash == Fast {
@@ -49,19 +48,19 @@ func TestCutInFileBlock(t *testing.T) {
 		for n := at; n < len(b); n++ {
 			l := k.layout
 			if have := n - at; have < 77 && l == LayoutD {
-				l = LayoutF // the same up to there: the newest is taken
+				l = LayoutF // the same up to there: Decode takes the newest
 			} else if have < 77 && l == LayoutC0 {
 				l = LayoutC
 			}
 			if have := n - at; have < 85 && (k.layout == LayoutC || k.layout == LayoutD || k.layout == LayoutC0) {
-				continue // C and C0, D and F cannot be distinguished for sure
+				continue // C and C0, and D and F, cannot be distinguished reliably
 			}
 			intact(t, b[:n], l, ErrTruncated)
 		}
 	}
 }
 
-// TestTail: bytes behind the file block, as an extended file has them.
+// TestTail: other bytes follow the file block, as in an extended file.
 func TestTail(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, six)
@@ -71,7 +70,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestFileBlockLost: zeros in its place.
+// TestFileBlockLost: the file block is overwritten with zeros.
 func TestFileBlockLost(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, MD5, 512, six)
@@ -88,7 +87,7 @@ func TestFileBlockLost(t *testing.T) {
 	}
 }
 
-// TestMyHash: a file block with a wrong hash is named as such.
+// TestMyHash: the error for a file block with a wrong hash says so.
 func TestMyHash(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)
@@ -104,7 +103,7 @@ func TestMyHash(t *testing.T) {
 	}
 }
 
-// TestEveryCut: at whatever byte a file ends, it is refused, and nothing wrong is read.
+// TestEveryCut: a file truncated at any byte is refused, and no wrong bytes are read.
 func TestEveryCut(t *testing.T) {
 	for _, k := range kinds {
 		specs := seven
@@ -124,7 +123,7 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestCutInline: of A and B the variables before the cut are read, and the others named.
+// TestCutInline: in A and B the variables before the cut are readable, and the error names the others.
 func TestCutInline(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutB} {
 		f, b := build(t, l, MD5, 0, six)
@@ -154,7 +153,7 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(f.b).ReadAt(p, off)
 }
 
-// TestReadErrors: errors of the reader come back as they are, at every byte.
+// TestReadErrors: errors of the reader at any byte are returned unchanged.
 func TestReadErrors(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, seven)
@@ -176,7 +175,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestLooksLikeRecords: bytes of another format that could be records, but have no data.
+// TestLooksLikeRecords: bytes of another format that look like records but have no data are refused.
 func TestLooksLikeRecords(t *testing.T) {
 	for name, at := range map[string][]int{"no room": {225}, "hashes": {225, 225 + 40}, "room": {225, 225 + 4, 225 + 36, 225 + 44}} {
 		b := make([]byte, 8192)

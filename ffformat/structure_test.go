@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// TestOverlap: of containers that claim the same bytes, those are lost that are not where the rule
-// puts them, and no others.
+// TestOverlap: of containers that claim the same bytes, only those are lost that are not where the rule puts them.
 func TestOverlap(t *testing.T) {
 	one := [][]spec{{{1, 100, 100}, {2, 10, 10}, {3, 10, 10}, {4, 0, 0}, {5, 100, 100}}}
 	for _, n := range []struct {
 		name     string
 		lost     []int32
-		overlaps int // findings that say so
+		overlaps int // number of findings about overlaps
 		change   func(at func(i int) *Container)
 	}{
 		{"onto the one before", []int32{2}, 1, func(at func(int) *Container) { at(1).Fptr = at(0).Fptr + 99 }},
@@ -62,8 +61,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestNumvars: a block that has fewer records than it had. Where the rest of the file is found all the same (A and
-// B, by dbsize), a variable whose last container is among those that are gone is not given as if it ended before.
+// TestNumvars: a block has lost records. In A and B the rest of the file is still found by dbsize. A variable whose last
+// container is among the lost records must not appear to end early.
 func TestNumvars(t *testing.T) {
 	for _, k := range kinds {
 		for i := range six {
@@ -77,8 +76,8 @@ func TestNumvars(t *testing.T) {
 	}
 }
 
-// TestManyFindings: for a file of garbage the first findings of each kind are reported, the others
-// counted, and every variable still has its verdict.
+// TestManyFindings: for a file of garbage, the first findings of each kind are reported and the others counted. Every variable
+// still has its verdict.
 func TestManyFindings(t *testing.T) {
 	const n = 3*maxFlaws + 7
 	specs := func(size int64) [][]spec {
@@ -131,12 +130,12 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
-// TestManyWarnings: warnings beyond the number that is reported are no error, and hide none.
+// TestManyWarnings: warnings beyond the maximum number are not an error and do not hide errors.
 func TestManyWarnings(t *testing.T) {
 	var b1, b2 []spec
 	for i := range int32(maxFlaws + 50) {
 		b1 = append(b1, spec{i, 2, 1})
-		b2 = append(b2, spec{i, 1, 0}) // with content, which is a warning
+		b2 = append(b2, spec{i, 1, 0}) // with content, which gives a warning
 	}
 	f, b := build(t, LayoutF, MD5, 0, [][]spec{b1, b2})
 	w, err := NewWriter(nil)
@@ -154,7 +153,7 @@ func TestManyWarnings(t *testing.T) {
 	if err := resume(); err != nil {
 		t.Error(err)
 	}
-	f.at(1, maxFlaws+49).ContainerID = 0 // behind the last one that is reported
+	f.at(1, maxFlaws+49).ContainerID = 0 // behind the last reported one
 	reseal(t, f, b)
 	if !slices.ContainsFunc(findings(t, b, "x", nil), func(x Finding) bool { return x.Severity >= Error }) {
 		t.Error("the warnings hide an error")

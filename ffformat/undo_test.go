@@ -10,8 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestUpdateFaults: the error of every single operation comes back, and the Writer goes
-// on as if the update had never been.
+// TestUpdateFaults: the error of every operation is returned, and the Writer continues as if the update had never begun.
 func TestUpdateFaults(t *testing.T) {
 	ctx := context.Background()
 	for l := LayoutA; l <= LayoutF; l++ {
@@ -68,8 +67,7 @@ func TestUpdateFaults(t *testing.T) {
 	}
 }
 
-// TestShrinkToBlockMultiple: FTI's defect 4. A chunk that shrinks to a whole number of blocks
-// keeps a whole last block.
+// TestShrinkToBlockMultiple: FTI's defect 4. After a chunk shrinks to a whole number of blocks, its last block is still complete.
 func TestShrinkToBlockMultiple(t *testing.T) {
 	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
@@ -84,8 +82,8 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 	}
 }
 
-// TestUndo: after Undo the next update makes the file that it would have made without the one
-// taken back, although the file is longer by then; and digests of another state do not match.
+// TestUndo: after Undo, the next update makes the same file as without the reverted update, although the file is longer by then.
+// Digests of another state do not match.
 func TestUndo(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutE, LayoutF} {
 		w, err := NewWriter(&Options{Layout: l})
@@ -112,7 +110,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUpdateLeavesNothing: whatever an update ends with, the goroutines that hashed for it end.
+// TestUpdateLeavesNothing: however an update ends, its hashing goroutines end.
 func TestUpdateLeavesNothing(t *testing.T) { crashtest.Bubble(t, testUpdateLeavesNothing) }
 
 func testUpdateLeavesNothing(t *testing.T) {

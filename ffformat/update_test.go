@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// slotFile is one of the files that a Writer keeps up to date.
+// slotFile is one of the files that a Writer updates.
 type slotFile struct {
 	f    vfs.File
 	prev *Digests
@@ -61,10 +61,9 @@ func (s *slotFile) holds(t rapid.TB, want map[int32][]byte, id int32) *Reader {
 	return r
 }
 
-// TestUpdateHistories: random histories of growing, shrinking, new and changing variables, written
-// to several files in turn, full, differential and piece by piece, with every layout and
-// hash. After each update the file holds exactly the variables, and of what had not
-// changed nothing was written.
+// TestUpdateHistories runs random histories of growing, shrinking, new and changing variables. The updates go to several files in
+// turn, full, differential and piece by piece, with every layout and hash. After each update the file holds exactly the
+// variables, and unchanged blocks were not written.
 func TestUpdateHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
@@ -116,7 +115,7 @@ func TestUpdateHistories(t *testing.T) {
 				uo.Vars = append(uo.Vars, VarSize{id, int64(len(data[id]))})
 				bufs = append(bufs, VarBuf{id, data[id]})
 			}
-			if rng.IntN(5) == 0 { // one that is given up leaves no trace
+			if rng.IntN(5) == 0 { // an aborted update leaves no trace
 				u, err := w.Begin(newSlot(t, fsys, fmt.Sprint("x", cp)).f, UpdateOptions{Vars: []VarSize{{99, 700}, {order[0], 9000}}})
 				must(t, err)
 				must(t, u.Add(ctx, order[0], make([]byte, 9000)))
@@ -155,7 +154,7 @@ func TestUpdateHistories(t *testing.T) {
 				must(t, w.Resume(r.File()))
 			}
 		}
-		// Once more, with nothing changed: metadata only.
+		// Once more without changes: only metadata are written.
 		if s := slots[0]; s.prev != nil && len(slots) == 1 {
 			uo := UpdateOptions{CkptID: 100, Timestamp: 100, Prev: s.prev, Recent: recent, Differential: true}
 			var bufs []VarBuf
@@ -173,7 +172,7 @@ func TestUpdateHistories(t *testing.T) {
 	})
 }
 
-// TestUpdateDirtyRuns: exactly the changed blocks are written, neighbours together.
+// TestUpdateDirtyRuns: exactly the changed blocks are written, adjacent blocks together.
 func TestUpdateDirtyRuns(t *testing.T) {
 	for _, hash := range []Hash{MD5, Fast} {
 		w, err := NewWriter(&Options{Hash: hash, BlockSize: 1000})
@@ -193,7 +192,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 		}
 		before := mem.Kind(vfs.OpWrite)
 		res := write(first.Digests)
-		// blocks 0 to 2 together, the last one, and the metadata
+		// one write for blocks 0 to 2, one for the last block, one for the metadata
 		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, MD5: first.Stats.MD5}); res.Stats != want || mem.Kind(vfs.OpWrite)-before != 3 {
 			t.Errorf("%+v, want %+v in 3 writes", res.Stats, want)
 		}
@@ -202,8 +201,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 	}
 }
 
-// TestUpdateRecentSparesMD5: a chunk that is as in the newest state of another file is
-// written to this one without hashing it again.
+// TestUpdateRecentSparesMD5: a chunk equal to the newest state in another file is written without hashing it again.
 func TestUpdateRecentSparesMD5(t *testing.T) {
 	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
@@ -266,7 +264,7 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// TestWriterLayoutEIsSmall: over 2 GiB is refused before anything is written.
+// TestWriterLayoutEIsSmall: a size over 2 GiB is refused before the first write.
 func TestWriterLayoutEIsSmall(t *testing.T) {
 	w, err := NewWriter(&Options{Layout: LayoutE})
 	must(t, err)

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// manifestEntry is what an independent decoder found in a file of the vectors.
+// manifestEntry is the output of an independent decoder for a file of the vectors.
 type manifestEntry struct {
 	Kind   string
 	Layout string
@@ -37,7 +37,7 @@ type manifestEntry struct {
 	ChecksumRules map[string]bool
 }
 
-// vectors reads the manifest. Its layouts are named by the version of FTI.
+// vectors reads the manifest, which names layouts by the version of FTI.
 func vectors(t testing.TB) (dir string, m map[string]*manifestEntry) {
 	t.Helper()
 	dir = testfiles.Dir(t, "fti")
@@ -63,9 +63,8 @@ func decodeBytes(b []byte, name string, o *Options) (*File, error) {
 	return Decode(bytes.NewReader(b), int64(len(b)), name, o)
 }
 
-// TestVectorFields: every field of every record of every file is what the
-// independent decoder says, the file is encoded to the same bytes, and myHash and the
-// checksum rules give what they must.
+// TestVectorFields: every field of every record of every file equals the independent decoder's, and each file encodes to the same
+// bytes. myHash and the checksum rules give the expected values.
 func TestVectorFields(t *testing.T) {
 	dir, m := vectors(t)
 	for name, want := range m {
@@ -110,7 +109,7 @@ func checkFields(t *testing.T, name string, f *File, want *manifestEntry) {
 			wc := Container{ID: wv.ID, Idx: wv.Idx, ContainerID: wv.Containerid, HasContent: wv.Hascontent, HasCkpt: wv.HasCkpt == 1,
 				Dptr: wv.Dptr, Fptr: wv.Fptr, ChunkSize: wv.Chunksize, ContainerSize: wv.Containersize, Hash: digest(hash)}
 			gc := gb.Containers[j]
-			gc.Pad = [3]byte{} // garbage in A
+			gc.Pad = [3]byte{} // garbage in layout A
 			if gc != wc {
 				t.Errorf("%s: block %d container %d: %+v, want %+v", name, i, j, gc, wc)
 			}
@@ -149,7 +148,7 @@ func checkRules(t *testing.T, name string, f *File, want *manifestEntry) {
 	}
 }
 
-// TestVectorLayoutGiven: a layout that is asked for is the only one that fits.
+// TestVectorLayoutGiven: only the right layout fits when a layout is given.
 func TestVectorLayoutGiven(t *testing.T) {
 	dir, m := vectors(t)
 	for name, want := range m {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ownFile is a file that a Writer made: two variables of one container, two that grew, one that shrank.
+// ownFile makes a file with a Writer: two variables of one container, two that grew, one that shrank.
 func ownFile(t testing.TB, o Options) []byte {
 	t.Helper()
 	o.BlockSize, o.Workers = 512, 1
@@ -34,7 +34,7 @@ func ownFile(t testing.TB, o Options) []byte {
 	return bytesOf()
 }
 
-// image is what a reader gets of a file: all variables that it gives, with their ids.
+// image returns all variables that a reader gets from a file, by id.
 func image(t testing.TB, b []byte) map[int32]string {
 	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil)
 	if err != nil {
@@ -50,8 +50,8 @@ func image(t testing.TB, b []byte) map[int32]string {
 	return m
 }
 
-// TestOwnEveryBit flips every bit of a file of our own. Check finds each flip that changes data, an id or any
-// other field; no reader gives a variable with other bytes, or under another id.
+// TestOwnEveryBit flips every bit of a file that a Writer made. Check finds each flip that changes data, an id or any other
+// field. No reader returns a variable with wrong bytes or under a wrong id.
 func TestOwnEveryBit(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestOwnEveryBit(t *testing.T) {
 			for _, e := range f.Extents() {
 				for at := e.Off; at < e.End(); at++ {
 					for bit := range 8 {
-						// All bits of all layouts take a minute, and find no more.
+						// Testing all bits of all layouts takes a minute and finds no more.
 						if n++; e.Kind != extentMeta && n%37 != 0 || n%crashtest.Times(31, 2) != 0 {
 							continue
 						}
@@ -94,15 +94,15 @@ func TestOwnEveryBit(t *testing.T) {
 					}
 				}
 			}
-			if dead == 0 && k.layout != LayoutA { // its checksum covers all
+			if dead == 0 && k.layout != LayoutA { // layout A's checksum covers all
 				t.Error("no dead space was hit")
 			}
 		})
 	}
 }
 
-// TestOwnRepair: where the sum alone is wrong, the variables that only it vouches for are dropped by default,
-// and kept if that is asked for; the new file is sound.
+// TestOwnRepair: if only the sum is wrong, Repair drops the variables that only the sum covers, or keeps them on request. The new
+// file is sound.
 func TestOwnRepair(t *testing.T) {
 	b := ownFile(t, Options{})
 	want := image(t, b)
@@ -135,7 +135,7 @@ func TestOwnRepair(t *testing.T) {
 	}
 }
 
-// TestFastDoubt: a Fast file that is opened in spite of its wrong hash has the same doubtful ids as a file of our own with a wrong sum; if
+// TestFastDoubt: a Fast file opened despite its wrong hash has the same doubtful ids as a Writer's file with a wrong sum. If
 // another flaw explains the wrong hash, no id is doubtful.
 func TestFastDoubt(t *testing.T) {
 	for what, c := range map[string]struct {
@@ -177,8 +177,7 @@ func TestFastDoubt(t *testing.T) {
 	}
 }
 
-// TestUncoveredIDs: of a file that FTI wrote Check says, as a note, which ids nothing covers; Convert
-// keeps the kind.
+// TestUncoveredIDs: for a file of FTI, Check notes the ids that no sum covers. Convert preserves this.
 func TestUncoveredIDs(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, seven)
@@ -221,7 +220,7 @@ func TestOwnTime(t *testing.T) {
 	}
 }
 
-// TestOwnOtherDamage: where another flaw explains the wrong sum, ids are not doubted.
+// TestOwnOtherDamage: if another flaw explains the wrong sum, ids are not doubted.
 func TestOwnOtherDamage(t *testing.T) {
 	for name, change := range map[string]func(tb *vmdTable, record []byte){
 		"dptr": func(tb *vmdTable, record []byte) { record[tb.dptr.off] ^= 1 },

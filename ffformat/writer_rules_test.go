@@ -24,8 +24,8 @@ func update(t rapid.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf) *
 	return res
 }
 
-// TestChecksumRules: a variable that shrank leaves empty containers. The checksum is then
-// the reader's, by which FTI recovers; the writer's rule gives another one.
+// TestChecksumRules: a variable that shrank leaves empty containers. The checksum then follows the reader's rule, by which FTI
+// restarts, and differs from the writer's.
 func TestChecksumRules(t *testing.T) {
 	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
@@ -57,8 +57,8 @@ func TestChecksumRules(t *testing.T) {
 	}
 }
 
-// TestUpdateOtherHash: a file whose chunks have the one kind of hash is updated with the
-// other: the hashes in its digests must not get into the records.
+// TestUpdateOtherHash: a file with one kind of chunk hash is updated with the other kind. The hashes in its digests must not get
+// into the records.
 func TestUpdateOtherHash(t *testing.T) {
 	for _, from := range []Hash{MD5, Fast} {
 		rng := rand.NewChaCha8([32]byte{})
@@ -84,8 +84,8 @@ func TestUpdateOtherHash(t *testing.T) {
 	}
 }
 
-// TestUpdateOtherBlocks: a file is updated with another block size. Bytes that are at another place by now, where digests of the
-// old size have what the new one has here, are written.
+// TestUpdateOtherBlocks: a file is updated with another block size. Old digests that match new blocks only at other offsets must
+// not suppress writes.
 func TestUpdateOtherBlocks(t *testing.T) {
 	a, b, c := bytes.Repeat([]byte{1}, 512), bytes.Repeat([]byte{2}, 512), bytes.Repeat([]byte{3}, 512)
 	vars := []VarBuf{{1, slices.Concat(a, b, c)}}
@@ -104,7 +104,7 @@ func TestUpdateOtherBlocks(t *testing.T) {
 	}
 }
 
-// marshalled is what is left of digests after they have been in a side file.
+// marshalled returns digests after a round trip through a side file.
 func marshalled(t rapid.TB, d *Digests) *Digests {
 	t.Helper()
 	back, err := UnmarshalDigests(d.Marshal(), "side")
@@ -112,8 +112,8 @@ func marshalled(t rapid.TB, d *Digests) *Digests {
 	return back
 }
 
-// TestUpdateLarge: chunks that several workers share, and MD5 of several at once, give
-// what small ones do; MD5 is computed once of a chunk that changed, and of no other.
+// TestUpdateLarge: chunks shared by several workers, and several MD5 at once, give the same result as small ones. MD5 is computed
+// once for a changed chunk and never for an unchanged one.
 func TestUpdateLarge(t *testing.T) {
 	const mib = 1 << 20
 	for _, sizes := range [][]int{{9*mib + 5, 100, 0}, {2 * mib, 2*mib + 1, 2*mib - 1, 700}} {
@@ -154,7 +154,7 @@ func TestUpdateLarge(t *testing.T) {
 					}
 				}
 				put(1, slots[0], total, -1)
-				put(2, slots[1], 0, -1) // as the first: no MD5
+				put(2, slots[1], 0, -1) // equal to the first: no MD5
 				put(3, slots[0], 0, 0)
 				vars[0].Data[big-1]++ // in its last block, which the last worker sees
 				put(4, slots[1], big, 1)

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// vectorRun are the files of one rank in a folder of the vectors, and how they came about.
+// vectorRun is the set of files of one rank in a folder of the vectors, with the parameters of the run.
 type vectorRun struct {
 	layout Layout
 	rank   int            // of the data
@@ -50,10 +50,9 @@ func vectorRuns(t *testing.T, m map[string]*manifestEntry) map[string]*vectorRun
 	return runs
 }
 
-// TestWriterVectors writes the scenario of the vectors with each layout and compares
-// every file with the one of the real program, byte for byte apart from timestamp, pads and the hashes
-// that cover them; and apart from the checksum where containers are empty, which there is the
-// one that FTI itself refuses.
+// TestWriterVectors writes the scenario of the vectors with each layout and compares every file with FTI's byte for byte.
+// Timestamps, pads and the hashes over them may differ. The checksum may differ if containers are empty, because FTI refuses its
+// own checksum in that case.
 func TestWriterVectors(t *testing.T) {
 	dir, m := vectors(t)
 	files := 0
@@ -115,7 +114,7 @@ func TestWriterVectors(t *testing.T) {
 	}
 }
 
-// differsFromVector masks what may differ in both and says where the rest does.
+// differsFromVector masks the bytes that may differ and describes the first other difference.
 func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 	t.Helper()
 	if len(got) != len(want) {
@@ -148,10 +147,10 @@ func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 			rec := b[p.offset:]
 			clear(tab.vmd.pad.bytes(rec))
 			if f.Layout == LayoutB {
-				clear(tab.vmd.hasCkpt.bytes(rec)) // set there by a rule of its own
+				clear(tab.vmd.hasCkpt.bytes(rec)) // FTI sets it by another rule
 			}
 			if !p.HasContent && f.Layout == LayoutB {
-				clear(tab.vmd.hash.bytes(rec)) // what the real program left in memory
+				clear(tab.vmd.hash.bytes(rec)) // FTI writes leftover memory
 			}
 		}
 	}

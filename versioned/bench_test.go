@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Put and get of a box of 32^3 doubles beside a copy of as much.
+// Put and get a box of 32^3 doubles, compared with a copy of the same size.
 func BenchmarkBox(b *testing.B) {
 	const n = 32 * 32 * 32
 	run := func(name string, f func(ctx context.Context, a *Array, buf []float64, lo int64) error) {
@@ -43,7 +43,7 @@ func BenchmarkBox(b *testing.B) {
 	})
 }
 
-// A box of an old version: the chunks that it touches are read, and nothing else once the tables are known.
+// TestBytesRead: a read of a box of an old version reads only the chunks that it touches, once the tables are loaded.
 func TestBytesRead(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
@@ -57,7 +57,7 @@ func TestBytesRead(t *testing.T) {
 			inc(ctx, t, a)
 		}
 		box := make([]float64, 1000)
-		for _, meta := range []int64{1 << 20, 0} { // the first one opens the file and reads its metadata
+		for _, meta := range []int64{1 << 20, 0} { // the first read opens the file and reads its metadata
 			before := count.Bytes(vfs.OpRead)
 			if err := GetAt(ctx, a, 2, []int64{5003}, []int64{6003}, box); err != nil || box[0] != 5004 {
 				return fmt.Errorf("%v, %v", box[0], err)

@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// Two programs have a store open, or one and a tool that drops versions. The second one to commit gets an error before anything is replaced
-// that the first one committed; committed versions stay whole.
+// TestConflict: two programs have a store open, or a program and a tool that drops versions. The second to commit gets an error
+// before it replaces any data of the first. Committed versions stay whole.
 func TestConflict(t *testing.T) {
 	whole := func(st *Store, want map[int64]float64) error {
 		return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {
@@ -73,7 +73,7 @@ func TestConflict(t *testing.T) {
 				return fmt.Errorf("%d, %w", n, err)
 			}
 			switch second {
-			case "the other one": // its file would have the same name
+			case "the other one": // both files would have the same name
 				if n, err := y.Inc(ctx, 1, ""); !errors.Is(err, ErrConflict) {
 					return fmt.Errorf("%s: %d, %w", second, n, err)
 				}
@@ -83,7 +83,7 @@ func TestConflict(t *testing.T) {
 				if _, err := y.Inc(ctx, 1, ""); !errors.Is(err, ErrBroken) {
 					return fmt.Errorf("%s, again: %w", second, err)
 				}
-			case "the first one again": // after another name
+			case "the first one again": // after a commit with another file name
 				if n, err := y.Inc(ctx, 7, ""); !errors.Is(err, ErrConflict) || !errors.Is(err, ErrBroken) {
 					return fmt.Errorf("%s: %d, %w", second, n, err)
 				}

@@ -23,7 +23,7 @@ var long = crashtest.Long()
 
 const storySteps = 6
 
-// state of the story's array after version n: some of the chunks change at each step.
+// storyState returns the state of the story's array after version n: some of the chunks change at each step.
 func storyState(n int64) []float64 {
 	out := make([]float64, 640)
 	for v := int64(1); v <= n; v++ {
@@ -36,7 +36,7 @@ func storyState(n int64) []float64 {
 	return out
 }
 
-// story goes on from whatever is there to version storySteps.
+// story continues from the present state to version storySteps.
 func story(ctx context.Context, c comm.Comm, st *Store, o *Options, started func(n int64)) error {
 	a, err := Open(ctx, c, st, "a", o)
 	if errors.Is(err, ErrMissing) {
@@ -63,7 +63,7 @@ func story(ctx context.Context, c comm.Comm, st *Store, o *Options, started func
 	return a.Close(ctx)
 }
 
-// holds checks that the newest version is n or n-1, whole, and the one before it too; then the story ends well.
+// holds checks that the newest version is n or n-1 and whole, like the one before it. Then it completes the story.
 func holds(fsys vfs.FS, n int64) error {
 	return comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		st := &Store{Dir: "d", FS: fsys}
@@ -93,7 +93,7 @@ func holds(fsys vfs.FS, n int64) error {
 	})
 }
 
-// TestNewStoreDurable: the directories of an array are durable when a version is, those that were missing above them included.
+// TestNewStoreDurable: when a version is durable, so are the directories of its array, including new parent directories.
 func TestNewStoreDurable(t *testing.T) {
 	disk := vfs.NewMem()
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
@@ -105,7 +105,7 @@ func TestNewStoreDurable(t *testing.T) {
 	}
 }
 
-// TestUnfinishedFileGoes: what a killed writer had not finished is removed when the array is opened.
+// TestUnfinishedFileGoes: opening an array removes the unfinished files of a killed writer.
 func TestUnfinishedFileGoes(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -127,12 +127,12 @@ func TestUnfinishedFileGoes(t *testing.T) {
 	}
 }
 
-// V12: the power is cut before every operation that changes something.
+// TestCrash (V12): the power is cut before every modifying operation.
 func TestCrash(t *testing.T) {
 	var now atomic.Int64
 	sc := storyScenario(t, &now, nil)
 	sc.Torn, sc.Every, sc.Seed = 1, crashtest.Times(7, 1), 1
-	sc.Always = func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir } // a name that was not synced is lost
+	sc.Always = func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir } // an unsynced name is lost
 	cuts := sc.Cuts(t)
 	if len(cuts) < 20 {
 		t.Fatalf("%d cuts", len(cuts))
@@ -144,7 +144,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// emptyDisk is a disk with the directory d.
+// emptyDisk returns a disk with the directory d.
 func emptyDisk(t testing.TB) []*vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
@@ -152,7 +152,8 @@ func emptyDisk(t testing.TB) []*vfs.Mem {
 	return []*vfs.Mem{m}
 }
 
-// storyScenario runs the story; the mark is the version that has begun. errs receives the ranks' errors, which then do not end the run; if it is nil, they do.
+// storyScenario runs the story. The mark is the version that has begun. If errs is not nil, it receives the ranks' errors, which
+// then do not end the run.
 func storyScenario(t *testing.T, now *atomic.Int64, errs []error) *crashtest.Scenario {
 	return &crashtest.Scenario{Start: emptyDisk(t), Mark: now.Load, Run: crashtest.One(func(fsys vfs.FS) error {
 		now.Store(0)
@@ -166,7 +167,7 @@ func storyScenario(t *testing.T, now *atomic.Int64, errs []error) *crashtest.Sce
 	})}
 }
 
-// Every operation fails once: the error comes back on every rank, and nothing committed is lost.
+// TestFaults: every operation fails once. The error is returned on every rank, and committed versions stay.
 func TestFaults(t *testing.T) {
 	var now atomic.Int64
 	errs := make([]error, 4)
@@ -190,8 +191,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// passedOver reports whether a story may go on after an operation that failed: one of the removal of files that are no longer needed, which the next one tries again; of
-// a reading of one of the two records; or the end of a reading.
+// passedOver reports whether a story may continue after the operation failed. Such operations are the removal of an unneeded
+// file, which is tried again later, a read of one of the two records, and the close of a file opened for reading.
 func passedOver(op vfs.Op) bool {
 	base := filepath.Base(op.Name)
 	switch op.Kind {
@@ -205,7 +206,7 @@ func passedOver(op vfs.Op) bool {
 	return slices.Contains(arrays.Seals, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
 }
 
-// Damage in a store is an error; damaged data are never returned.
+// TestDamage: damage in a store is an error, and damaged data are never returned.
 func TestDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
@@ -269,7 +270,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// readOnly makes nothing new and removes nothing.
+// readOnly creates and removes no files.
 type readOnly struct{ vfs.FS }
 
 func (readOnly) Remove(string) error { return nil }

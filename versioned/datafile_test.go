@@ -16,8 +16,8 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// TestIncAgain: if an operation of Inc fails, there is no new version on any rank, also where its file cannot be removed; the array is as it was, and
-// the next try makes the version.
+// TestIncAgain: if an operation of Inc fails, no rank has a new version, even if its file cannot be removed. The array is
+// unchanged, and the next attempt makes the version.
 func TestIncAgain(t *testing.T) {
 	for name, bad := range map[string]func(op vfs.Op) bool{
 		"close":                  func(op vfs.Op) bool { return op.Kind == vfs.OpClose && isData(filepath.Base(op.Name)) },
@@ -58,12 +58,12 @@ func TestIncAgain(t *testing.T) {
 	}
 }
 
-// TestCommittedSurvives: a committed version is there after a power loss: the record under both names, and the files that it names. The files are there
-// before the record is: of two names in one directory either may survive alone.
+// TestCommittedSurvives: a committed version survives a power loss, with the record under both names and its files. The files are
+// durable before the record is. Of two names in one directory either may survive alone.
 func TestCommittedSurvives(t *testing.T) {
 	mem, st := memStore(t)
 	must(t, mem.SyncDir("."))
-	var before *vfs.Mem // what a power loss would leave when the first record gets its name
+	var before *vfs.Mem // state after a power loss at the moment when the first record gets its name
 	st.FS = vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRename && before == nil {
 			before = mem.CrashClone(vfs.CrashOptions{})
@@ -101,7 +101,7 @@ func TestCommittedSurvives(t *testing.T) {
 	})
 }
 
-// TestRunsOfFiles: chunks that follow each other, but are in two files at places that would follow each other too, are read from both.
+// TestRunsOfFiles: consecutive chunks in two files, at offsets that are also consecutive, are read from both files.
 func TestRunsOfFiles(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -109,7 +109,7 @@ func TestRunsOfFiles(t *testing.T) {
 		want := seq(0, 256, 1)
 		must(t, Put(ctx, a, []int64{0}, []int64{256}, want))
 		inc(ctx, t, a)
-		for _, lo := range []int64{0, 128} { // chunks 0 and 2: the second one is where chunk 1 is in the other file
+		for _, lo := range []int64{0, 128} { // chunks 0 and 2; chunk 1 has the second one's offset in the other file
 			copy(want[lo:], seq(1000+int(lo), 64, 1))
 			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, want[lo:lo+64]))
 		}
@@ -124,7 +124,7 @@ func TestRunsOfFiles(t *testing.T) {
 	})
 }
 
-// TestInstallOlder: of records that ranks of a process install, the newest one stays.
+// TestInstallOlder: of several records that ranks of a process install, the newest stays.
 func TestInstallOlder(t *testing.T) {
 	older, newer := soundRecord(), soundRecord()
 	newer.Seq++

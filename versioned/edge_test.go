@@ -16,7 +16,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// memStore is a directory "d" of a file system in memory.
+// memStore returns a store in directory "d" of a file system in memory.
 func memStore(t *testing.T) (*vfs.Mem, *Store) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -24,7 +24,7 @@ func memStore(t *testing.T) (*vfs.Mem, *Store) {
 	return mem, &Store{Dir: "d", FS: mem}
 }
 
-// Version numbers reach the end of int64, and do not wrap around.
+// TestVersionNumbers: version numbers reach the end of int64 without wrapping around.
 func TestVersionNumbers(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -44,7 +44,7 @@ func TestVersionNumbers(t *testing.T) {
 	sound(t, openOne(t, mem, "a"))
 }
 
-// A label is kept as it is, or refused.
+// TestLabels: a label is stored unchanged or refused.
 func TestLabels(t *testing.T) {
 	mem, st := memStore(t)
 	const label = "line\nand \"quote\""
@@ -64,7 +64,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// A chunk is looked at also when the version that wrote it was dropped.
+// TestCheckAfterDrop: a chunk is checked even if the version that wrote it was dropped.
 func TestCheckAfterDrop(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -110,14 +110,14 @@ func TestCheckAfterDrop(t *testing.T) {
 	}
 }
 
-// tableOf reads a level from the given table, with the right sums, in an array of have bytes.
+// tableOf decodes a level from the given table, with the right checksums, in an array of have bytes.
 func tableOf(l *LevelInfo, table []byte, have int64) (*LevelInfo, error) {
 	b := append(l.header(crc32.Checksum(table, castagnoli)), table...)
 	return readTable("amr.level0", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
 }
 
-// A level's table with impossible contents is refused, even if its sums are right: boxes with more cells than there are numbers, a box without
-// cells, whose rows nobody could go over, or offsets that do not fit the boxes.
+// TestLevelTableRefused: a level table with impossible contents is refused, even with right checksums. Examples are boxes with
+// more cells than numbers, an empty box with many rows, and offsets that do not match the boxes.
 func TestLevelTableRefused(t *testing.T) {
 	const all = math.MaxInt32
 	for _, box := range []BoxInfo{{Lo: [3]int32{-all - 1, -all - 1, 0}, Hi: [3]int32{all, all, 0}}, // 2^64 cells
@@ -141,7 +141,7 @@ func TestLevelTableRefused(t *testing.T) {
 	}
 }
 
-// A record that a reader would need all memory for.
+// TestHugeRecord: a record that would need too much memory is refused.
 func TestHugeRecord(t *testing.T) {
 	base := func() *record {
 		return &record{SealHead: records.Head(1), Order: "little",

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// goOn opens a hierarchy at its newest snapshot that is whole, compares all of it, and makes another snapshot.
+// goOn opens a hierarchy at its newest whole snapshot, compares all its data, and makes another snapshot.
 func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err error) {
 	h, err := OpenHierarchy(ctx, c, st, "amr", nil)
 	for s := int64(restartSteps - 1); err != nil && s > 0; s-- {
@@ -34,7 +34,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}
-		if err := c.Barrier(ctx); err != nil { // all have looked
+		if err := c.Barrier(ctx); err != nil { // all ranks have finished comparing
 			return step, err
 		}
 		own := map[int][]float64{}
@@ -51,8 +51,8 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	return step, h.Close(ctx)
 }
 
-// Each file of a store is flipped, cut or deleted: no byte is ever another, and where only a record is damaged the hierarchy goes on where it was; the
-// next commit mends the record.
+// TestEveryFile: each file of a store is changed, truncated or deleted. No read returns wrong bytes. If only a record is damaged,
+// the hierarchy continues unchanged, and the next commit restores the record.
 func TestEveryFile(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, st) })
@@ -126,7 +126,7 @@ func openOne(t *testing.T, m vfs.FS, name string) *View {
 	return v
 }
 
-// sound wants a check that finds nothing wrong.
+// sound checks that Check finds no faults.
 func sound(t *testing.T, v *View) {
 	t.Helper()
 	for f := range v.Check(bg, nil) {
@@ -136,7 +136,8 @@ func sound(t *testing.T, v *View) {
 	}
 }
 
-// A store of an older program, whose record is there once and without sums of versions, is good; the next commit writes the second one.
+// TestRecordOfOlderPrograms: a store of an older program, with a single record and no sums of versions, is valid. The next commit
+// writes the second record.
 func TestRecordOfOlderPrograms(t *testing.T) {
 	mem := salvageStores(t)["all"]
 	want := contents(t, mem)

@@ -11,7 +11,7 @@ import (
 	"blobio/versioned"
 )
 
-// Two ranks commit three versions of an array, find the last one wrong, and go back.
+// Two ranks commit three versions of an array, find the last one wrong, and restore the version before.
 func Example() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -62,7 +62,7 @@ func Example() {
 		fmt.Printf("%d %q\n", x.Number, x.Label)
 	}
 	for f := range v.Check(context.Background(), nil) {
-		fmt.Println(f) // nothing is wrong
+		fmt.Println(f) // there are no findings
 	}
 	// Output:
 	// restored: [20 20 21 21] version 1: [10 10 11 11]
@@ -72,7 +72,7 @@ func Example() {
 	// 3 "step 3"
 }
 
-// A later run, of another number of ranks, goes on from the newest version.
+// A later run on another number of ranks continues from the newest version.
 func ExampleOpen() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {

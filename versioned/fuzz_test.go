@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// FuzzRecord: an accepted record is the same after it is encoded and decoded again.
+// FuzzRecord: an accepted record survives encoding and decoding.
 func FuzzRecord(f *testing.F) {
 	r := &record{SealHead: records.Head(3), Order: "little", Spec: spec{Name: "a", Type: "float64", Shape: []int64{2, 100}, Chunk: 512},
 		Generations: []geometry{newGeometry(1, 200, 3, 64), newGeometry(4, 300, 2, 64)},
@@ -24,7 +24,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add(b[:len(b)/2])
 	f.Add([]byte("{}\ncrc32 0\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// The checksum keeps a fuzzer out; what has a wrong one is tried with the right one, too.
+		// The fuzzer cannot find a right checksum, so try the input also with its right checksum.
 		for _, b := range [][]byte{b, resummed(b)} {
 			r, err := decodeRecord(b, "x")
 			if err != nil {
@@ -36,7 +36,7 @@ func FuzzRecord(f *testing.F) {
 			if err != nil || !reflect.DeepEqual(r, again) {
 				t.Fatalf("%+v\n%+v\n%v", r, again, err)
 			}
-			for _, g := range r.Generations { // what a reader makes of it has bounds
+			for _, g := range r.Generations { // derived sizes are bounded
 				if n := g.Seg * 8 / int64(r.Spec.Chunk); n > 8*maxSegChunks || n < 0 || g.segLen(g.Segs-1) < 0 {
 					t.Fatalf("%+v", g)
 				}
@@ -57,7 +57,7 @@ func resummed(b []byte) []byte {
 	return fmt.Appendf(line, "crc32 %08x\n", crc32.ChecksumIEEE(line))
 }
 
-// FuzzTable: an accepted table is the same when it is written again, and stays in its bounds.
+// FuzzTable: an accepted table survives encoding and decoding and is within bounds.
 func FuzzTable(f *testing.F) {
 	var b []byte
 	for i := range int64(5) {
@@ -98,7 +98,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// FuzzLevelTable: an accepted array of a level has its boxes in it, one after the other.
+// FuzzLevelTable: in an accepted level array the boxes follow one another within the array.
 func FuzzLevelTable(f *testing.F) {
 	for n := range 3 {
 		l := LevelInfo{Level: n, Dim: 2, Comps: 1 + n, Ratio: 2, Boxes: boxes(rand.New(rand.NewSource(1)), 2*n, 2)}
@@ -137,7 +137,7 @@ func FuzzLevelTable(f *testing.F) {
 	})
 }
 
-// sealedTable is a level array with the right checksums.
+// sealedTable returns a level array with the right checksums.
 func sealedTable(b []byte) []byte {
 	b = bytes.Clone(b)
 	if len(b) < levelHeader {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// roomOf is what the data files of an array take in directories.
+// roomOf returns the size of an array's data files in directories.
 func roomOf(t tester, disks []*vfs.Mem, dir string) (bytes int64) {
 	for _, m := range disks {
 		list, err := m.ReadDir(dir)
@@ -26,15 +26,15 @@ func roomOf(t tester, disks []*vfs.Mem, dir string) (bytes int64) {
 	return bytes
 }
 
-// V13 where generations follow each other: versions of an older one that retention drops, or Drop, free their room; not only when the last one
-// of the generation goes. Whatever is left is read.
+// TestRetentionOfGenerations (V13): dropping versions of an older generation frees their space, by retention or Drop, not only
+// when the last version of the generation is dropped. The remaining versions stay readable.
 func TestRetentionOfGenerations(t *testing.T) {
 	const n, keep = 1024, 4
 	const size = n * 8
 	for _, kind := range []string{"memory", "shared", "isolated"} {
 		for _, how := range []string{"reserve", "open", "drop"} {
 			if how != "reserve" && kind == "memory" {
-				continue // nothing is left to be opened
+				continue // there is no version left to open
 			}
 			disks := emptyDisk(t)
 			var st *Store
@@ -63,7 +63,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 				return a.c.Barrier(ctx)
 			}
 			room := func(ctx context.Context, a *Array, versions int64) error {
-				if err := a.c.Barrier(ctx); err != nil { // what goes is removed by now
+				if err := a.c.Barrier(ctx); err != nil { // all unneeded files are removed by now
 					return err
 				}
 				var have int64
@@ -74,7 +74,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 				} else {
 					have = roomOf(t, disks, "d/a")
 				}
-				// Tables and metadata are much for such chunks; besides, each file says what it is of.
+				// For such small chunks tables and metadata need much space; besides, each file has a description.
 				if limit := versions*size*5/4 + 2048*int64(len(a.cat.record().Files)); have > limit {
 					return fmt.Errorf("%s, %s: %d bytes, want at most %d for %d versions", kind, how, have, limit, versions)
 				}
@@ -152,7 +152,8 @@ func TestRetentionOfGenerations(t *testing.T) {
 	}
 }
 
-// An array that a machine of the other byte order made is opened and committed to by this one: each generation has the order of its machine.
+// TestByteOrders: this machine opens and commits to an array made by a machine of the other byte order. Each generation has the
+// order of its machine.
 func TestByteOrders(t *testing.T) {
 	const n = 100
 	mem, st := memStore(t)

@@ -26,7 +26,7 @@ func boxes(rng *rand.Rand, n, ranks int) []BoxInfo {
 	return out
 }
 
-// value of cell k of a box in a save.
+// value returns the value of cell k of a box in a save.
 func value(level, box, k int, save int64) float64 {
 	return float64(level*1e6) + float64(box*1e3) + float64(k) + float64(save)/1024
 }
@@ -39,7 +39,7 @@ func boxData(l *LevelInfo, box int, save int64) []float64 {
 	return out
 }
 
-// native is a level's bytes, which are little-endian everywhere, as numbers of this machine. It changes got.
+// native converts a level's bytes, which are always little-endian, to numbers of this machine. It changes got.
 func native(got []float64) []float64 {
 	if elem.HostBig {
 		elem.Swap(bytesOf(got), bytesOf(got), 8)
@@ -63,7 +63,7 @@ func hierarchySpec(cadence ...int) HierarchySpec {
 		Config: Config{Cadence: cadence}, Chunk: 512}
 }
 
-// A1, A2, A3, A4, A7, A9, A10 of one history.
+// TestHierarchy checks A1, A2, A3, A4, A7, A9 and A10 in one history.
 func TestHierarchy(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
@@ -96,7 +96,7 @@ func TestHierarchy(t *testing.T) {
 			}
 		}
 		must(t, c.Barrier(ctx))
-		// A4, A7: each version has its own table; A1: boxes and offsets fit; A3: no regrid, no other table.
+		// A4, A7: each version has its own table. A1: boxes and offsets fit. A3: without a regrid the table does not change.
 		sums := map[int64]string{}
 		for save := int64(1); save <= 4; save++ {
 			tb, err := h.Table(ctx, 0, save)
@@ -120,7 +120,7 @@ func TestHierarchy(t *testing.T) {
 		if sums[1] != sums[2] || sums[2] == sums[3] {
 			return errors.New("the table changes at a regrid, and then only")
 		}
-		// A2: the snapshot is of versions 2, though there are newer ones.
+		// A2: the snapshot restores versions 2, although there are newer ones.
 		must(t, h.RestoreSnapshot(ctx, 1))
 		if h.Info(0).Time != 2 || h.Info(1).Time != 2 {
 			return fmt.Errorf("restored times %v, %v", h.Info(0).Time, h.Info(1).Time)
@@ -134,7 +134,7 @@ func TestHierarchy(t *testing.T) {
 		}
 		return h.Close(ctx)
 	})
-	// On another number of ranks: the last snapshot.
+	// Open the last snapshot on another number of ranks.
 	ranks(t, 5, func(ctx context.Context, c comm.Comm) error {
 		h, err := OpenHierarchy(ctx, c, st, "amr", nil)
 		must(t, err)
@@ -154,7 +154,8 @@ func TestHierarchy(t *testing.T) {
 	})
 }
 
-// A8: a level at once, or box by box: the same version; the second only if every step of every level is saved.
+// TestPutBox (A8): saving a level at once or box by box gives the same version. Box by box works only if every step of every
+// level is saved.
 func TestPutBox(t *testing.T) {
 	var got [2][]byte
 	for i, perBox := range []bool{false, true} {
@@ -208,7 +209,7 @@ func TestLevelHeaderRefuses(t *testing.T) {
 		b := slices.Clone(all)
 		b[i/8] ^= 1 << (i % 8)
 		if i/8 >= 84 && i/8 < levelHeader {
-			continue // zeros that nobody reads
+			continue // unused zeros
 		}
 		if _, err := readTable("x", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil }); err == nil {
 			t.Fatalf("bit %d unnoticed", i)

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// laterStory saves two levels again and again, and makes a snapshot of every third state; mark is the number of the last snapshot.
+// laterStory saves two levels repeatedly and makes a snapshot of every third state. mark is the number of the last snapshot.
 func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64) error {
 	s := hierarchySpec(1, 1)
 	s.Keep, s.Snapshots = Retention{Last: 2}, Retention{Last: 2}
@@ -47,7 +47,7 @@ func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64)
 			}
 			mark.Store(n)
 		}
-		if n == 7 { // a version of no snapshot is marked: what waits is made durable with it
+		if n == 7 { // taint a version that no snapshot names: waiting versions become durable with it
 			v := h.levels[0].Newest()
 			if err := errors.Join(h.levels[0].Taint(ctx, v), h.levels[0].Untaint(ctx, v)); err != nil {
 				return err
@@ -57,7 +57,7 @@ func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64)
 	return h.Close(ctx)
 }
 
-// laterHolds opens what is left: a snapshot not older than the mark, whole in all levels.
+// laterHolds opens the remaining store: it must have a snapshot not older than the mark, whole in all levels.
 func laterHolds(mem *vfs.Mem, mark int64) error {
 	st := &Store{Dir: "d", FS: mem}
 	if err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
@@ -90,7 +90,8 @@ func laterHolds(mem *vfs.Mem, mark int64) error {
 	return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return laterStory(ctx, c, st, &at) })
 }
 
-// Levels that wait for snapshots: the power is cut at every operation, and every operation fails once. Open finds the last snapshot, whole.
+// TestCrashLater: levels wait for snapshots. The power is cut at every operation, and every operation fails once. Open finds the
+// last snapshot whole.
 func TestCrashLater(t *testing.T) {
 	var mark atomic.Int64
 	sc := &crashtest.Scenario{Start: emptyDisk(t), Mark: mark.Load, Run: func(d *crashtest.Disks) error {
@@ -119,7 +120,7 @@ func TestCrashLater(t *testing.T) {
 	}
 }
 
-// Between snapshots nothing is synced; a snapshot syncs the files that it needs, and no others.
+// TestLaterSyncs: there are no syncs between snapshots. A snapshot syncs exactly the files that it needs.
 func TestLaterSyncs(t *testing.T) {
 	syncs := func(o *Options) (n int64) {
 		mem, _ := memStore(t)
@@ -152,7 +153,7 @@ func TestLaterSyncs(t *testing.T) {
 			}
 			must(t, c.Barrier(ctx))
 			d := count.Load() - was
-			must(t, c.Barrier(ctx)) // nobody goes on to the snapshot before all have counted
+			must(t, c.Barrier(ctx)) // no rank continues to the snapshot before all have counted
 			if o != nil && d > 0 {
 				return fmt.Errorf("%d syncs before the snapshot", d)
 			}

@@ -12,8 +12,8 @@ import (
 
 const levelsSteps = 3
 
-// goesOn checks what a program finds that begins again, with the disks as they are, after one that was in the commit of a version: that
-// version or the one before, whole; and that it comes to its end then.
+// goesOn starts a program again after an interrupted commit of a version, with the remaining disks. The program must find that
+// version or the one before, whole, and complete its run.
 func goesOn(t *testing.T, fs vfs.FS, version int64, what string) {
 	t.Helper()
 	cl := newCluster(t, 1)
@@ -27,8 +27,8 @@ func goesOn(t *testing.T, fs vfs.FS, version int64, what string) {
 	}
 }
 
-// V12 of the store over a session: the power of all nodes is cut before every operation that changes something. Every version is
-// flushed. Sessions do not sync their caches: what is left of them, torn, must not stand in the way of what was flushed.
+// TestLevelsCrash (V12) tests the store over a session. The power of all nodes is cut before every modifying operation. Every
+// version is flushed. Sessions do not sync their caches, so torn remains of caches must not hide the flushed versions.
 func TestLevelsCrash(t *testing.T) {
 	mem := vfs.NewMem()
 	cl := newCluster(t, 1)
@@ -70,7 +70,7 @@ func TestLevelsCrash(t *testing.T) {
 	}
 }
 
-// Every operation fails once: all ranks get an error or none does, and what was committed is there.
+// TestLevelsFaults: every operation fails once. All ranks get an error or none does, and committed versions stay.
 func TestLevelsFaults(t *testing.T) {
 	var mu sync.Mutex
 	var now int64

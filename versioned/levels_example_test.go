@@ -16,7 +16,7 @@ import (
 	"blobio/versioned"
 )
 
-// A run keeps versions in memory and commits one of them to an SCR session. The next run has it again.
+// A run keeps versions in memory and commits one of them to an SCR session. The next run restarts from it.
 func ExampleLevels() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"blobio/scr"
 )
 
-// cluster is nodes with a disk each and a parallel file system, all in one vfs.FS.
+// cluster is a set of nodes with a disk each and a parallel file system, all in one vfs.FS.
 type cluster struct {
 	fs    vfs.FS
 	nodes []string
-	flush int // every how many datasets are flushed
+	flush int // every how many datasets one is flushed
 
-	begins func(version int64)       // a commit does; nil: nobody wants to know
-	ended  func(rank int, err error) // a rank has; nil: an error of one ends all
+	begins func(version int64)       // called when a commit begins; may be nil
+	ended  func(rank int, err error) // called when a rank ends; nil: an error of any rank ends the run
 }
 
 func newCluster(t *testing.T, flush int) *cluster {
@@ -39,7 +39,7 @@ func newCluster(t *testing.T, flush int) *cluster {
 	return cl
 }
 
-// run opens a session on a rank of each node; it ends without Close, as a job that is killed.
+// run opens a session on one rank per node. Like a killed job, it ends without Close.
 func (cl *cluster) run(f func(ctx context.Context, c comm.Comm, st *Levels) error) error {
 	for _, n := range cl.nodes {
 		if err := cl.fs.MkdirAll("/nodes/" + n + "/local"); err != nil {
@@ -94,7 +94,8 @@ func levelsState(v int64) []float64 {
 	return out
 }
 
-// program goes on from whatever there is until version last, and commits every version. It returns the version that it began with.
+// program continues from the present state until version last and commits every version. It returns the version that it began
+// with.
 func (cl *cluster) program(last int64) (from int64, err error) {
 	err = cl.run(func(ctx context.Context, c comm.Comm, st *Levels) error {
 		arrays, ok, err := st.Restart(ctx, nil, nil)
@@ -150,8 +151,8 @@ func (cl *cluster) program(last int64) (from int64, err error) {
 	return from, err
 }
 
-// V11, V14: nodes are lost, none to all of them. If XOR can rebuild their files, the run restarts from the caches, else from the newest version that
-// was flushed, whole.
+// TestLostNodes (V11, V14): any number of nodes is lost. If XOR can rebuild their files, the run restarts from the caches, else
+// from the newest flushed version. The version is whole.
 func TestLostNodes(t *testing.T) {
 	for lost := range 5 {
 		cl := newCluster(t, 2) // versions 2, 4, 6 ... are flushed
@@ -170,7 +171,7 @@ func TestLostNodes(t *testing.T) {
 	}
 }
 
-// On fewer and on more ranks, from the prefix directory.
+// TestOtherRanks restarts on fewer and on more ranks from the prefix directory.
 func TestOtherRanks(t *testing.T) {
 	cl := newCluster(t, 1)
 	if _, err := cl.program(3); err != nil {
@@ -185,7 +186,8 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
-// A file that is damaged in the prefix directory, with its node's cache gone, is not used: the version before is.
+// TestDamagedDataset: if a file in the prefix directory is damaged and its node's cache is gone, the run restarts from the
+// version before.
 func TestDamagedDataset(t *testing.T) {
 	cl := newCluster(t, 1)
 	if _, err := cl.program(3); err != nil {
@@ -220,7 +222,7 @@ func TestCommitFails(t *testing.T) {
 		}
 		version := int64(0)
 		if c.Rank() == 2 {
-			version = 7 // there is none
+			version = 7 // absent version
 		}
 		if err := st.Commit(ctx, "ok", scr.Checkpoint, Part{Array: a, Version: version}); !errors.Is(err, scr.ErrInvalid) {
 			return fmt.Errorf("a version that rank 2 has not: %v", err)
@@ -236,7 +238,8 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// A dataset whose versions are tainted is not committed, and one that was is dropped: the next job takes the one before, with or without caches.
+// TestTaintedDataset: a dataset with tainted versions is not committed. If its versions are tainted later, the dataset is
+// dropped, and the next job takes the one before, with or without caches.
 func TestTaintedDataset(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		cl := newCluster(t, 1)

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Without ranks: tables, boxes and snapshots of a hierarchy.
+// TestViewOfHierarchy reads tables, boxes and snapshots of a hierarchy without ranks.
 func TestViewOfHierarchy(t *testing.T) {
 	mem, st := memStore(t)
 	var want LevelInfo
@@ -68,7 +68,7 @@ func TestViewOfHierarchy(t *testing.T) {
 	}
 }
 
-// Of an encrypted store everything but the elements is known without the key.
+// TestViewWithoutKey: without the key of an encrypted store, only the elements are unreadable.
 func TestViewWithoutKey(t *testing.T) {
 	mem, st := memStore(t)
 	key := []byte("0123456789abcdef")
@@ -119,7 +119,7 @@ func TestViewWithoutKey(t *testing.T) {
 	}
 }
 
-// TestPinned: the versions that snapshots need are known without ranks, and so are those that a retention would not keep.
+// TestPinned: a View finds the versions that snapshots need, and the versions that a retention would drop.
 func TestPinned(t *testing.T) {
 	mem, st := memStore(t)
 	key := []byte("0123456789abcdef")
@@ -172,7 +172,7 @@ func TestPinned(t *testing.T) {
 			}
 		}
 	}
-	must(t, mem.Rename("d0/amr.global", "d0/other")) // lost, or never there
+	must(t, mem.Rename("d0/amr.global", "d0/other")) // lost, or never made
 	v, err := OpenView("d0/amr.level0", mem, nil)
 	must(t, err)
 	defer v.Close()

@@ -17,7 +17,7 @@ type tester interface {
 	Fatal(...any)
 }
 
-// must ends the test with an error; also on a rank, which then leaves the others.
+// must fails the test on an error. On a rank it ends only that rank.
 func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
@@ -25,7 +25,7 @@ func must(t tester, err error) {
 	}
 }
 
-// floats creates the array a of n numbers, 64 in a chunk.
+// floats creates array a with n numbers, 64 per chunk.
 func floats(ctx context.Context, t tester, c comm.Comm, st *Store, n int64, o *Options) *Array {
 	t.Helper()
 	a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, o)

@@ -15,8 +15,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// Random histories against a model: puts, incs, gets, drops, reallocations, restores, openings by another number
-// of ranks.
+// TestHistories runs random histories against a model: puts, incs, gets, drops, reallocations, restores, and openings on another
+// number of ranks.
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mem := vfs.NewMem()
@@ -45,14 +45,14 @@ func TestHistories(t *testing.T) {
 				return op{kind: rapid.IntRange(0, 9).Draw(t, "kind"), lo: rapid.Int64Range(0, 600).Draw(t, "lo"), hi: rapid.Int64Range(0, 600).Draw(t, "hi")}
 			}), 1, 12).Draw(t, "ops")
 			isolate := rapid.Bool().Draw(t, "isolate")
-			// The model runs first: what each op is, and what must be there after it.
+			// The model runs first. It computes each operation and the expected state after it.
 			type step struct {
 				op
 				state    []int32
 				versions map[int64][]int32
 				drop     int64
 			}
-			if created { // what was not committed is gone
+			if created { // uncommitted changes are lost
 				now = slices.Clone(versions[numbers[len(numbers)-1]])
 			}
 			start := slices.Clone(now)

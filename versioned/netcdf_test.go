@@ -19,7 +19,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// netcdfStore makes an array in a store in memory, by three ranks, which change it and commit versions.
+// netcdfStore makes an array in a store in memory with three ranks, which change it and commit versions.
 func netcdfStore(t *testing.T, o *Options, spec Spec, change func(ctx context.Context, a *Array) error) (vfs.FS, string) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -70,7 +70,8 @@ func all(t *testing.T, f *File) []byte {
 	return b
 }
 
-// TestNetCDF: the form of an array has the elements of all versions, and what is known of these; read in any pieces it is the same.
+// TestNetCDF: the netCDF form of an array has the elements and descriptions of all versions. Reads of any pieces give the same
+// bytes.
 func TestNetCDF(t *testing.T) {
 	for name, o := range map[string]*Options{"plain": {}, "zstd": {Compress: true}, "encrypted": {Key: make([]byte, 16)}} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +135,7 @@ func seq32(n int, f float32) []float32 {
 	return out
 }
 
-// TestNetCDFGrows: versions of several lengths are filled up, and say how long they are; an array with the name of a dimension keeps its
+// TestNetCDFGrows: versions of several lengths are padded and give their lengths. An array with the name of a dimension keeps its
 // name.
 func TestNetCDFGrows(t *testing.T) {
 	lengths := []int64{100, 7, 130}
@@ -192,7 +193,7 @@ func TestNetCDFGrows(t *testing.T) {
 	}
 }
 
-// TestNetCDFTypes: elements of all types come as they are.
+// TestNetCDFTypes: elements of all types are unchanged.
 func TestNetCDFTypes(t *testing.T) {
 	for ty := elem.Int8; ty <= elem.Float64; ty++ {
 		raw := make([]byte, 64*ty.Size())
@@ -217,12 +218,12 @@ func TestNetCDFTypes(t *testing.T) {
 	}
 }
 
-// TestNetCDFDamage: a chunk that is damaged is an error at its bytes in the versions that have it, and nowhere else.
+// TestNetCDFDamage: a damaged chunk is an error only at its bytes in the versions that have it.
 func TestNetCDFDamage(t *testing.T) {
 	const n = 1024 // elements, 16 chunks
 	mem, dir := netcdfStore(t, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, func(ctx context.Context, a *Array) error {
 		for v := range 3 {
-			if a.c.Rank() == 0 { // version 2 changes nothing but chunk 0
+			if a.c.Rank() == 0 { // version 2 changes only chunk 0
 				hi := int64(n)
 				if v == 1 {
 					hi = 10
@@ -238,7 +239,7 @@ func TestNetCDFDamage(t *testing.T) {
 		return nil
 	})
 	want := all(t, openNetCDF(t, mem, dir, nil))
-	const chunk = 7 // of version 1, and so of version 2
+	const chunk = 7 // of version 1, shared by version 2
 	data := binary.NativeEndian.AppendUint64(nil, math.Float64bits(chunk*64+1))
 	list, err := mem.ReadDir(dir)
 	must(t, err)
@@ -287,7 +288,7 @@ func TestNetCDFDamage(t *testing.T) {
 	}
 }
 
-// TestNetCDFNone: arrays of a hierarchy have no such form, nor encrypted ones without the key.
+// TestNetCDFNone: arrays of a hierarchy have no netCDF form, nor do encrypted arrays without the key.
 func TestNetCDFNone(t *testing.T) {
 	for name, o := range map[string]*Options{"amr.level0": nil, "amr.global": nil, "secret": {Key: make([]byte, 16)}} {
 		mem, dir := netcdfStore(t, o, Spec{Name: name, Type: elem.Uint8, Shape: []int64{100}, Chunk: 512}, func(context.Context, *Array) error { return nil })

@@ -28,8 +28,8 @@ func flipMiddle(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// The newest clean version is found by few looks where errors stay, by a scan where they come and go; what is damaged is passed over, on whichever
-// rank that shows.
+// TestNewestClean: the newest clean version is found with few tests if errors persist, and by a scan otherwise. Damaged versions
+// are skipped, whichever rank finds the damage.
 func TestNewestClean(t *testing.T) {
 	const versions = 24
 	mem, st := memStore(t)
@@ -47,7 +47,7 @@ func TestNewestClean(t *testing.T) {
 	})
 	list, err := mem.ReadDir("d/a")
 	must(t, err)
-	for _, n := range []int{11, 12, 20} { // each in what one rank has
+	for _, n := range []int{11, 12, 20} { // each in another rank's part
 		for _, e := range list {
 			if strings.HasPrefix(e.Name(), fmt.Sprintf("g1-v%d-", n)) {
 				flipMiddle(t, mem, "d/a/"+e.Name())
@@ -65,7 +65,7 @@ func TestNewestClean(t *testing.T) {
 				if err := GetAt(ctx, a, v, []int64{lo}, []int64{hi}, got); err != nil {
 					return false, err
 				}
-				return got[0] == float64(v) && (c.Rank() != 1 || !bad(v)), nil // one rank sees it
+				return got[0] == float64(v) && (c.Rank() != 1 || !bad(v)), nil // only one rank sees the error
 			})
 			return n, looks, err
 		}
@@ -117,7 +117,7 @@ func TestNewestCleanSnapshot(t *testing.T) {
 			return err
 		}
 		for n := int64(1); n <= 6; n++ {
-			for range 2 { // another version than snapshot
+			for range 2 { // version numbers differ from the snapshot's
 				if _, err := h.Save(ctx, 0, float64(n), 1, n, own(h, 0, n)); err != nil {
 					return err
 				}

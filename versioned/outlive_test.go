@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// A file that is lost takes the versions with it that need it, not older ones; unless cleaning had
-// brought their chunks into it.
+// TestOlderVersionsOutlive: the loss of a file makes only the versions that need it unreadable. Older versions stay readable
+// unless cleaning moved their chunks into the file.
 func TestOlderVersionsOutlive(t *testing.T) {
 	for _, keep := range []int{0, 6} {
 		mem, st := memStore(t)
@@ -47,8 +47,8 @@ func TestOlderVersionsOutlive(t *testing.T) {
 	}
 }
 
-// A file that is lost takes the versions that need it, and those that nobody can tell of. Where newer ones have all chunks they are read, and
-// the array can be opened.
+// TestNewerVersionsOutlive: the loss of a file affects the versions that need it and the versions that no other file describes.
+// Newer versions with all chunks stay readable, and the array can be opened.
 func TestNewerVersionsOutlive(t *testing.T) {
 	const n = 640 // 10 chunks
 	mem, st := memStore(t)
@@ -70,7 +70,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, bytesOf(got)); (err == nil) != want[x.Number] {
 			t.Errorf("version %d: %v", x.Number, err)
 		}
-		if x.Number == 2 { // what is new in it, and the part of the other rank's file is whole too
+		if x.Number == 2 { // its new chunks, and the other rank's part of the file, are also whole
 			if err := v.Get(bg, 2, []int64{0}, []int64{64}, bytesOf(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
 				t.Errorf("the new part of version 2: %v", err)
 			}
@@ -82,7 +82,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 			findings = append(findings, f.Msg[:9])
 		}
 	}
-	if findings = slices.Compact(findings); !slices.Equal(findings, []string{"version 1", "version 2"}) { // one of each segment
+	if findings = slices.Compact(findings); !slices.Equal(findings, []string{"version 1", "version 2"}) { // one finding for each segment
 		t.Errorf("findings of %q", findings)
 	}
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {

@@ -40,8 +40,9 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// Damage only affects what needs the damaged file: an old snapshot only itself, a version after the last snapshot nothing. A damaged newest
-// version, or snapshot, is an error; older ones can be opened. No changed byte of a snapshot makes it name other versions.
+// TestDamagedNewest: damage affects only data that need the damaged file: an old snapshot only itself, a version after the last
+// snapshot no snapshot at all. A damaged newest version or snapshot is an error, and older ones can be opened. A changed byte of
+// a snapshot never makes it name other versions.
 func TestDamagedNewest(t *testing.T) {
 	mem, st := memStore(t)
 	const levels, last = 2, 3
@@ -59,7 +60,7 @@ func TestDamagedNewest(t *testing.T) {
 					return err
 				}
 			}
-			if s <= last { // the last save belongs to none
+			if s <= last { // the last save belongs to no snapshot
 				if _, err := h.Snapshot(ctx); err != nil {
 					return err
 				}
@@ -115,7 +116,7 @@ func TestDamagedNewest(t *testing.T) {
 		opens(st, newest, 0, ErrChecksum)
 		opens(st, last-1, last-1, nil)
 	})
-	// A digit of what a snapshot names, in the middle of its chunk: another state, if nobody looked.
+	// Change a digit of a version number in the middle of the snapshot's chunk. Without verification it would name another state.
 	name := file("global", last)
 	b, err := vfs.ReadFile(mem, name, 1<<20)
 	must(t, err)
@@ -145,7 +146,7 @@ func TestDamagedNewest(t *testing.T) {
 	})
 }
 
-// An array is opened at any version; the next one goes on from there, with a number above the newest.
+// TestOpenAt: an array is opened at any version. The next version continues from there, with a number above the newest.
 func TestOpenAt(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

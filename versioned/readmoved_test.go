@@ -17,10 +17,10 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// A version that stays can be read while commits write what it needs of old files again, and take those away.
+// TestReadWhileMoved: a kept version stays readable while commits move its chunks out of old files and remove these files.
 func TestReadWhileMoved(t *testing.T) {
 	const chunks, per, steps = 40, 64, 60
-	// Each chunk rests for 30 versions of 40, so that files would stay for the few that they still hold.
+	// Each chunk is unchanged for 30 of 40 versions, so files stay because of the few chunks that they still hold.
 	last := func(v, k int64) float64 {
 		for ; v > 0 && (v+k)%40 < 30; v-- {
 		}
@@ -96,7 +96,8 @@ func TestReadWhileMoved(t *testing.T) {
 	}
 }
 
-// A commit in memory that fails on one rank: an error on all, no version, and the next one has all.
+// TestIncFails: a commit in memory that fails on one rank is an error on all. It makes no version, and the next version has all
+// changes.
 func TestIncFails(t *testing.T) {
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int64, Shape: []int64{3}, Chunk: 512}, nil)
@@ -125,8 +126,8 @@ func TestIncFails(t *testing.T) {
 	must(t, err)
 }
 
-// A chunk of an older version that is written again, out of a file that is to go, is verified first: damage does not get a new file, and a version
-// that would need it is not committed.
+// TestMovedChunkIsVerified: before a chunk of an older version is moved out of a file, it is verified. A damaged chunk does not
+// get into a new file, and a version that needs it is not committed.
 func TestMovedChunkIsVerified(t *testing.T) {
 	const n, chunks = 512, 8
 	for name, o := range map[string]*Options{"raw": nil, "zstd": {Compress: true}, "encrypted": {Key: []byte("0123456789abcdef")}} {
@@ -137,7 +138,7 @@ func TestMovedChunkIsVerified(t *testing.T) {
 				must(t, err)
 				commit := func(from, to int64, x int) error {
 					if c.Rank() == 0 {
-						rng, data := rand.New(rand.NewSource(int64(x))), make([]float64, to-from) // which no codec makes shorter
+						rng, data := rand.New(rand.NewSource(int64(x))), make([]float64, to-from) // incompressible
 						for i := range data {
 							data[i] = math.Float64frombits(rng.Uint64())
 						}
@@ -153,7 +154,7 @@ func TestMovedChunkIsVerified(t *testing.T) {
 					spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // the last chunk
 				}
 				moved := false
-				for v := 2; v < 9; v++ { // all but the last chunk change, until the first file is too empty
+				for v := 2; v < 9; v++ { // all but the last chunk change, until the first file is nearly empty
 					err := commit(0, n-n/chunks, 100*v)
 					if damaged && errors.Is(err, ErrChecksum) {
 						if a.Newest() != int64(v-1) {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// soundRecord is one of two generations of segments, with a file and two versions.
+// soundRecord returns a record with two generations, a file and two versions.
 func soundRecord() *record {
 	r := &record{
 		Spec: spec{Name: "a", Type: "float64", Shape: []int64{100}, Chunk: 512}, Order: "little",
@@ -26,7 +26,7 @@ func soundRecord() *record {
 	return r
 }
 
-// TestRecordRefused: a record whose own sum is right, but which says what cannot be, is refused.
+// TestRecordRefused: a record with a right checksum but impossible content is refused.
 func TestRecordRefused(t *testing.T) {
 	for what, spoil := range map[string]func(r *record, f *fileInfo){
 		"":                       func(*record, *fileInfo) {},
@@ -65,7 +65,7 @@ func TestRecordRefused(t *testing.T) {
 	}
 }
 
-// TestLastSeq: a record that is damaged counts as none, one that cannot be read now does not: what it says may be newer.
+// TestLastSeq: a damaged record counts as absent. A temporarily unreadable record does not, because it may be newer.
 func TestLastSeq(t *testing.T) {
 	mem, _ := memStore(t)
 	b, err := soundRecord().encode()
@@ -104,7 +104,7 @@ func TestLastSeq(t *testing.T) {
 			t.Errorf("operation %d of %d cannot be done: %d, %v", fail, reads, seq, err)
 		}
 	}
-	// Nor does one of a newer program.
+	// A record of a newer program also does not count as absent.
 	r := soundRecord()
 	r.Ver++
 	if b, err = r.encode(); err != nil {
@@ -119,7 +119,7 @@ func TestLastSeq(t *testing.T) {
 	}
 }
 
-// TestSnapshotRefused: a snapshot that names other than one version of each level is refused.
+// TestSnapshotRefused: a snapshot that does not name exactly one version of each level is refused.
 func TestSnapshotRefused(t *testing.T) {
 	for text, good := range map[string]bool{
 		`{"Spec":{"Subcycling":{"Levels":2,"Ratio":2}},"Versions":[1,2]}`:   true,
@@ -135,7 +135,7 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 }
 
-// TestTableRefused: an entry of a chunk, a version or bytes that the file cannot have is refused.
+// TestTableRefused: a table entry with an impossible chunk, version or range of bytes is refused.
 func TestTableRefused(t *testing.T) {
 	const chunks, data, born = 4, 1000, 7
 	for what, c := range map[string]struct {
@@ -163,8 +163,8 @@ func TestTableRefused(t *testing.T) {
 	}
 }
 
-// TestRecordOfNewerProgram: a commit of a program whose records this one cannot read is not overwritten, neither by an array that was open
-// before nor by a View.
+// TestRecordOfNewerProgram: neither an open array nor a View overwrites the commit of a newer program whose records this one
+// cannot read.
 func TestRecordOfNewerProgram(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

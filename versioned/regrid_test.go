@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A regrid that cannot be leaves the level as it was: its boxes, its data, and what is saved next.
+// TestRegridFails: an impossible regrid leaves the level unchanged: its boxes, its data, and the next save.
 func TestRegridFails(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
@@ -49,7 +49,7 @@ func TestRegridFails(t *testing.T) {
 	})
 }
 
-// A level that there is not is an error of each method.
+// TestNoSuchLevel: a nonexistent level is an error of each method.
 func TestNoSuchLevel(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
@@ -75,7 +75,7 @@ func TestNoSuchLevel(t *testing.T) {
 	})
 }
 
-// TestTypesAreCompared: elements of another type are refused, also if they have the same size.
+// TestTypesAreCompared: elements of another type are refused, even if they have the same size.
 func TestTypesAreCompared(t *testing.T) {
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a := floats(ctx, t, c, nil, 4, nil)
@@ -93,7 +93,7 @@ func TestTypesAreCompared(t *testing.T) {
 	})
 }
 
-// TestReadOfDropped: a read during which the version was dropped gives no data, though there was something to be read.
+// TestReadOfDropped: if a version is dropped during a read, the read returns no data, even if it found some.
 func TestReadOfDropped(t *testing.T) {
 	for _, direct := range []bool{false, true} {
 		_, st := memStore(t)
@@ -119,7 +119,7 @@ func TestReadOfDropped(t *testing.T) {
 	}
 }
 
-// TestDocument: the store whose bytes docs/format-versions.md shows is the one that is written.
+// TestDocument: docs/format-versions.md shows the bytes that the package writes.
 func TestDocument(t *testing.T) {
 	if elem.HostBig {
 		t.Skip("SKIPPED: the document shows what a little-endian machine writes")

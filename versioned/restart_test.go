@@ -13,14 +13,15 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// levelState is box 0 of a level as it is saved at a step.
+// levelState returns box 0 of a level as saved at a step.
 func levelState(level int, step int64) []float64 {
 	return seq(100*level+int(step), 16, 1)
 }
 
 const restartSteps = 3
 
-// restart opens or creates a hierarchy, as a program does that is started again and again, and goes on to the last step; each ends with a snapshot.
+// restart opens or creates a hierarchy, like a program that is started repeatedly, and continues to the last step. Each run ends
+// with a snapshot.
 func restart(ctx context.Context, c comm.Comm, st *Store) error {
 	const levels = 2
 	h, err := OpenHierarchy(ctx, c, st, "amr", nil)
@@ -58,7 +59,7 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 		}
 	}
 	got := make([]float64, 16)
-	for l := range levels { // all that there is, also what was saved before the first snapshot
+	for l := range levels { // compare all data, including saves before the first snapshot
 		for _, v := range h.Array(l).Versions() {
 			if v.Number == 0 {
 				continue
@@ -75,7 +76,7 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 	return h.Close(ctx)
 }
 
-// committed is what of a hierarchy is committed: versions of its arrays, with their labels.
+// committed lists the committed versions of a hierarchy's arrays with their labels.
 func committed(fsys vfs.FS) []string {
 	var out []string
 	list, _ := arrays.List("d", fsys)
@@ -95,8 +96,8 @@ func committed(fsys vfs.FS) []string {
 	return out
 }
 
-// A program that a power cut stops at any operation, before its first snapshot or after it, goes on when it is started again, on
-// another number of ranks; nothing that was committed is lost by that.
+// TestRestart: a power cut stops a program at any operation, before or after its first snapshot. The program continues when it is
+// started again on another number of ranks. Committed versions stay.
 func TestRestart(t *testing.T) {
 	n := 0
 	sc := crashtest.Scenario{Start: emptyDisk(t), Torn: 1, Seed: 1, Every: crashtest.Times(9, 1),
@@ -119,7 +120,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on.
+// TestRestartFaults: one operation fails, or it and all later ones, as after a kill. The program continues when it is started
+// again.
 func TestRestartFaults(t *testing.T) {
 	o := &comm.Options{RanksPerNode: 1}
 	sc := crashtest.Scenario{Start: emptyDisk(t), Every: crashtest.Times(9, 1), Run: crashtest.One(func(fsys vfs.FS) error {
@@ -141,7 +143,7 @@ func TestRestartFaults(t *testing.T) {
 	}
 }
 
-// A hierarchy with snapshots or saved levels that has lost an array is not taken for one that was never made.
+// TestLostIsNotNew: a hierarchy with snapshots or saved levels that has lost an array is not treated as a new one.
 func TestLostIsNotNew(t *testing.T) {
 	for _, gone := range []string{"amr.global", "amr.level0", "amr.level1"} {
 		mem, st := memStore(t)

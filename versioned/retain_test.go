@@ -13,7 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestWholeFilesStay: files that are needed nearly whole are not written again, even where tables and metadata bring all files over the limit.
+// TestWholeFilesStay: files whose data are almost all needed are not rewritten, even if tables and metadata bring the total size
+// over the limit.
 func TestWholeFilesStay(t *testing.T) {
 	const chunks, perChunk, last = 512, 64, 16
 	_, st := memStore(t)
@@ -37,8 +38,8 @@ func TestWholeFilesStay(t *testing.T) {
 	})
 }
 
-// TestOldFilesThatCannotBeRead: where some versions of an older generation go and it is unknown which of its files the others need, all
-// of them stay.
+// TestOldFilesThatCannotBeRead: some versions of an older generation are dropped. If it is unknown which files the others need,
+// all files of the generation stay.
 func TestOldFilesThatCannotBeRead(t *testing.T) {
 	mem, st := memStore(t)
 	for round := range 3 { // a generation each
@@ -78,7 +79,7 @@ func TestOldFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// V13: what may stay, and how much room it takes.
+// TestRetention (V13): the kept versions, and the space that they need.
 func TestRetention(t *testing.T) {
 	const elems, keep = 4096, 3
 	mem := vfs.NewMem()
@@ -131,7 +132,7 @@ func TestRetention(t *testing.T) {
 					must(t, err)
 					size += info.Size()
 				}
-				// a fifth more for tables and metadata, which are much for chunks of 512 bytes
+				// one fifth more for tables and metadata, which are large for chunks of 512 bytes
 				if limit := int64(len(want)+1) * elems * 8 * 6 / 5; size > limit {
 					return fmt.Errorf("after %d: %d bytes in %d files for %d versions, want at most %d", v, size, len(list), len(want), limit)
 				}
@@ -142,7 +143,7 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// V15: a version costs what changed.
+// TestCostOfChange (V15): a version writes only changed chunks.
 func TestCostOfChange(t *testing.T) {
 	for _, o := range []*Options{nil, {Compress: true}, {Key: []byte("0123456789abcdef")}} {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

@@ -13,8 +13,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// V4: when a put has returned its buffer can be used again, and when all have fenced everybody sees it. Of puts to one
-// element in one epoch one remains, whole.
+// TestCompletion (V4): the caller can reuse the buffer when a put has returned. After a fence all ranks see the put. If several
+// ranks put to one element in one epoch, one of the values remains, untorn.
 func TestCompletion(t *testing.T) {
 	const n, times = 300, 50
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
@@ -22,12 +22,12 @@ func TestCompletion(t *testing.T) {
 		must(t, err)
 		buf := make([]uint64, n)
 		for k := range times {
-			word := uint64(c.Rank()+1) * 0x0101010101010101 // of four ranks: torn ones would be mixed
+			word := uint64(c.Rank()+1) * 0x0101010101010101 // torn values of four ranks would mix these bytes
 			for i := range buf {
 				buf[i] = word
 			}
 			must(t, Put(ctx, a, []int64{0}, []int64{n}, buf))
-			clear(buf) // at once
+			clear(buf) // reuse the buffer at once
 			must(t, a.Fence(ctx))
 			must(t, Get(ctx, a, []int64{0}, []int64{n}, buf))
 			for i, v := range buf {
@@ -41,8 +41,8 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
-// V11, V14: whatever the versions are kept in and however, reading them gives the same bits; and where the store
-// outlives the array, also after it was opened again by other ranks.
+// TestStoresAgree (V11, V14): reads give the same bits from every kind of store. If the store outlives the array, this also holds
+// after other ranks open it.
 func TestStoresAgree(t *testing.T) {
 	const n, incs = 1000, 5
 	key := []byte("an AES key of 32 bytes, or so...")
@@ -96,8 +96,8 @@ func keyOf(o *Options) []byte {
 	return o.Key
 }
 
-// The first version of an array that was opened is whole, and older ones can still be read: the limits that
-// the documents name.
+// TestOpenStartsAGeneration: the first version after Open is written whole, and older versions stay readable. These are the
+// documented limits.
 func TestOpenStartsAGeneration(t *testing.T) {
 	_, st := memStore(t)
 	var changed [2]int64
@@ -114,7 +114,7 @@ func TestOpenStartsAGeneration(t *testing.T) {
 			if round == 0 && c.Rank() == 0 {
 				must(t, Put(ctx, a, []int64{0}, []int64{6400}, seq(1, 6400, 1)))
 			}
-			for range 2 { // the second one has nothing new
+			for range 2 { // the second version has no changes
 				inc(ctx, t, a)
 			}
 			v := a.Versions()
@@ -132,7 +132,7 @@ func TestOpenStartsAGeneration(t *testing.T) {
 	}
 }
 
-// GetAt, Restore and a View verify all that they read of a version, also a part of a chunk.
+// TestWhatIsVerified: GetAt, Restore and a View verify all the data that they read, even for a part of a chunk.
 func TestWhatIsVerified(t *testing.T) {
 	for name, o := range map[string]*Options{"raw": nil, "encrypted": {Key: []byte("0123456789abcdef")}} {
 		mem, st := memStore(t)
@@ -163,7 +163,7 @@ func TestWhatIsVerified(t *testing.T) {
 	}
 }
 
-// A rank whose part of a version is damaged ends the Restore of all.
+// TestRestoreOfDamaged: if a rank's part of a version is damaged, Restore fails on all ranks.
 func TestRestoreOfDamaged(t *testing.T) {
 	for hit := range 3 {
 		mem, st := memStore(t)
@@ -186,7 +186,7 @@ func TestRestoreOfDamaged(t *testing.T) {
 	}
 }
 
-// Without a shared heap, what another process keeps in its memory can be read and restored, as can what is in a directory.
+// TestRemote: without a shared heap, ranks read and restore versions in the memory of other processes and in a directory.
 func TestRemote(t *testing.T) {
 	_, shared := memStore(t)
 	for kind, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "shared": shared} {

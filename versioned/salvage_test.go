@@ -14,14 +14,14 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// history is a store, and what was committed to it by version, whether it was dropped later or not.
+// history is a store and the content of all versions ever committed to it, dropped or not.
 type history struct {
 	*vfs.Mem
 	all map[int64]string
 }
 
-// salvageStores are stores with all that a history can have: versions without changes, drops, retention with chunks that are written again, other lengths, several
-// generations, processes that change nothing.
+// salvageStores returns stores with varied histories: versions without changes, drops, retention with moved chunks, several
+// lengths and generations, and processes without changes.
 func salvageStores(t *testing.T) map[string]history {
 	t.Helper()
 	out := map[string]history{}
@@ -57,7 +57,7 @@ func salvageStores(t *testing.T) map[string]history {
 							return err
 						}
 					}
-					if c.Rank() == 0 && k%4 != 3 { // version 4 has nothing new, and most change only some of the chunks
+					if c.Rank() == 0 && k%4 != 3 { // version 4 has no changes, and most versions change only some of the chunks
 						at := (k * 700) % 2000
 						must(t, Put(ctx, a, []int64{at}, []int64{at + 400}, slices.Repeat([]int16{int16(100*job) + int16(k)}, 400)))
 					}
@@ -82,7 +82,7 @@ func salvageStores(t *testing.T) map[string]history {
 	return out
 }
 
-// contents are the elements of all versions that can be read.
+// contents returns the elements of all readable versions.
 func contents(t *testing.T, mem vfs.FS) map[int64]string {
 	t.Helper()
 	out := map[int64]string{}
@@ -121,7 +121,7 @@ func remove(t *testing.T, mem vfs.FS, files ...string) {
 	}
 }
 
-// harm does one of three things to a file.
+// harm damages a file in one of three ways.
 func harm(t *testing.T, mem *vfs.Mem, name, how string, at int64) {
 	t.Helper()
 	if how == "delete" {
@@ -147,7 +147,7 @@ func harm(t *testing.T, mem *vfs.Mem, name, how string, at int64) {
 	}
 }
 
-// Both records are lost: what is made anew has every version that there was, and none of its bytes is another.
+// TestRebuildRecord: both records are lost. The rebuilt record has every version, with unchanged bytes.
 func TestRebuildRecord(t *testing.T) {
 	for name, mem := range salvageStores(t) {
 		want := contents(t, mem)
@@ -155,7 +155,7 @@ func TestRebuildRecord(t *testing.T) {
 		if _, err := OpenView("d/a", mem, nil); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
 			t.Errorf("%s: without a record: %v", name, err)
 		}
-		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // what is there is not taken for nothing
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // a store without records is not treated as empty
 			st := &Store{Dir: "d", FS: mem}
 			if _, err := Open(ctx, c, st, "a", nil); err == nil || errors.Is(err, ErrMissing) {
 				return fmt.Errorf("Open: %v", err)
@@ -180,7 +180,7 @@ func TestRebuildRecord(t *testing.T) {
 				t.Errorf("%s: version %d is another, or lost; there are %d of %d", name, v, len(have), len(want))
 			}
 		}
-		for v, b := range have { // some that went may be there again
+		for v, b := range have { // some dropped versions may reappear
 			if mem.all[v] != b {
 				t.Errorf("%s: version %d is another than it was", name, v)
 			}
@@ -192,7 +192,8 @@ func TestRebuildRecord(t *testing.T) {
 	}
 }
 
-// Both records are lost, and something else too: what is made anew may have fewer versions, but never another byte.
+// TestRebuildDamaged: both records are lost and another file is damaged. The rebuilt record may have fewer versions, but never
+// wrong bytes.
 func TestRebuildDamaged(t *testing.T) {
 	every := 3
 	if long {
@@ -235,7 +236,7 @@ func TestRebuildDamaged(t *testing.T) {
 	t.Logf("%d damages", n)
 }
 
-// TestRebuildSetsAside: a file that the new record cannot name has its other name, whatever a power cut takes, before there is that record: a writer
+// TestRebuildSetsAside: a file that the new record cannot name is renamed durably before the new record exists, because a writer
 // removes files that no record names.
 func TestRebuildSetsAside(t *testing.T) {
 	mem, st := memStore(t)
@@ -269,7 +270,7 @@ func TestRebuildSetsAside(t *testing.T) {
 	}
 }
 
-// A record that no longer names a file that versions need is not good, though every file that it names is.
+// TestSumOfVersions: a record that no longer names a needed file is invalid, even if all files that it names are valid.
 func TestSumOfVersions(t *testing.T) {
 	mem := salvageStores(t)["all"]
 	rec, err := readRecord(mem, "d/a")

@@ -14,9 +14,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Random histories of a hierarchy against a model: saves of levels at their own cadence, snapshots, drops of versions and of
-// snapshots, retention, reopening by another number of ranks. A snapshot that is kept can be restored, whatever was dropped;
-// a version that no snapshot needs and the retention does not reach is gone.
+// TestSnapshotsAndRetention runs random histories of a hierarchy against a model. They have saves at each level's cadence,
+// snapshots, drops of versions and snapshots, retention, and openings on another number of ranks. A kept snapshot can be restored
+// after any drops. A version that neither a snapshot nor the retention keeps is gone.
 func TestSnapshotsAndRetention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mem := vfs.NewMem()
@@ -35,17 +35,17 @@ func TestSnapshotsAndRetention(t *testing.T) {
 		reach := func(numbers []int64, k Retention, i int) bool {
 			return k.Last == 0 || i >= len(numbers)-k.Last || k.Every > 0 && numbers[i]%k.Every == 0
 		}
-		// The model: versions of each level, with the save that each holds; snapshots, with the versions that they name.
+		// The model: versions of each level with the save that each contains; snapshots with the versions that they name.
 		versions := [levels][]int64{{0}, {0}}
 		saves := [levels]map[int64]int64{{0: 0}, {0: 0}}
 		snaps := []int64{0} // version 0 of the global array is empty
 		named := map[int64][levels]int64{}
 		save := int64(0)
-		var snaps0 []int64 // the snapshots of the session
+		var snaps0 []int64 // snapshots of the session
 		save0 := int64(0)
 		for session := range rapid.IntRange(1, 3).Draw(t, "sessions") {
 			if session > 0 && snaps[len(snaps)-1] == 0 {
-				break // nothing to open
+				break // there is no snapshot to open
 			}
 			kinds := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 25).Draw(t, "ops")
 			which := rapid.SliceOfN(rapid.IntRange(0, 20), len(kinds), len(kinds)).Draw(t, "which")
@@ -64,7 +64,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 				} else if h, err = OpenHierarchy(ctx, c, st, "amr", nil); err != nil {
 					return err
 				}
-				// All ranks follow the model by themselves; rank 0's is kept.
+				// All ranks follow the model on their own; rank 0's copy is kept.
 				vs, snaps, save := [levels][]int64{slices.Clone(versions[0]), slices.Clone(versions[1])}, slices.Clone(snaps), save
 				pins := func(l int, v int64) bool {
 					for _, n := range snaps {
@@ -96,7 +96,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 					case kind < 8:
 						save++
 						var x [levels]int64
-						for l := range levels { // both to one time
+						for l := range levels { // both levels at one time
 							n, err := h.Save(ctx, l, float64(save), 1, save, own(h, l, save))
 							if err != nil {
 								return err
@@ -198,8 +198,8 @@ func TestSnapshotsAndRetention(t *testing.T) {
 	})
 }
 
-// A2, A10: what a snapshot names is the state at that time, also of a level that has lost its boxes or was restored; one of boxes without data
-// there is not. Times may differ by what sums of steps lose.
+// TestSnapshotIsTheState (A2, A10): a snapshot names the state at its time, even for a level that was restored or has lost its
+// boxes. There is no snapshot of boxes without data. Times may differ by the rounding errors of sums of steps.
 func TestSnapshotIsTheState(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		s := hierarchySpec(1, 1)
@@ -240,7 +240,7 @@ func TestSnapshotIsTheState(t *testing.T) {
 		if _, err := snapshot(ErrNotSynchronised); err != nil {
 			return err
 		}
-		// Level 1 goes, and nobody saves it.
+		// Level 1 loses its boxes without a save.
 		if _, err := h.Regrid(ctx, 1, nil); err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func TestSnapshotIsTheState(t *testing.T) {
 		two, err := snapshot(nil)
 		must(t, err)
 		must(t, save(0, 3, 3))
-		// Back to the first, and to the one without level 1; a snapshot after the restoring is a copy of the restored one.
+		// Restore the first snapshot, then the one without level 1. A snapshot after a restore is a copy of the restored one.
 		for i, n := range []int64{one, two} {
 			must(t, h.RestoreSnapshot(ctx, n))
 			again, err := snapshot(nil)

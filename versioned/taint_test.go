@@ -16,10 +16,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// taintSpec is an array whose chunks change at different times: see storyState.
+// taintSpec describes an array whose chunks change at different times: see storyState.
 var taintSpec = Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512}
 
-// stands checks that the current state is a version's, and that Newest returns that version.
+// stands checks that the current state is that of a version and that Newest returns the version.
 func stands(ctx context.Context, a *Array, version int64, want []float64) error {
 	got := make([]float64, len(want))
 	if err := Get(ctx, a, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
@@ -43,7 +43,7 @@ func advanceTo(ctx context.Context, c comm.Comm, a *Array, n int64, s []float64)
 	return nil
 }
 
-// Newest, Open and the retention pass over a marked version, in stores of all kinds, and its number is not given again.
+// TestTaint: Newest, Open and the retention ignore a tainted version in all kinds of stores. Its number is not reused.
 func TestTaint(t *testing.T) {
 	for name, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "directory": {Dir: "d", FS: vfs.NewMem()}} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,8 @@ func TestTaint(t *testing.T) {
 				if err := errors.Join(a.Taint(ctx, 3, 4, 5), a.Untaint(ctx, 3), a.Restore(ctx, 3), stands(ctx, a, 3, storyState(3))); err != nil {
 					return err
 				}
-				// The newest clean one stays, the newest one may go; the next one is made of what is left, under a number of its own.
+				// The newest clean version stays, but the tainted newest one may be dropped. The next version continues from the remaining
+				// state under a new number.
 				if err := a.Drop(ctx, 3); !errors.Is(err, fault.ErrUsage) {
 					return fmt.Errorf("drop of the newest clean version: %w", err)
 				}
@@ -120,8 +121,8 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// The power is cut before every operation of a program that marks: once Taint has returned nobody opens what is tainted, before that the old or the new
-// marks are there, and what is opened is always a whole version.
+// TestCrashTaint: the power is cut before every operation of a program that taints versions. After Taint has returned, a tainted
+// version is never opened. Before, either the old or the new marks are there. The opened version is always whole.
 func TestCrashTaint(t *testing.T) {
 	var mark atomic.Int64
 	state := map[int64][]float64{1: storyState(1), 2: storyState(2), 3: storyState(3), 4: storyState(4), 5: storyState(5)}
@@ -188,8 +189,8 @@ func TestCrashTaint(t *testing.T) {
 	}
 }
 
-// A program that went back to snapshot 3 and was killed goes on from it: 4 and 5 are passed over, as are snapshots that name a version that is marked, and
-// neither is in the way of the retention.
+// TestTaintedSnapshots: a program that went back to snapshot 3 and was killed continues from it. Open skips snapshots 4 and 5 and
+// snapshots that name a tainted version. The retention ignores both.
 func TestTaintedSnapshots(t *testing.T) {
 	mem, st := memStore(t)
 	save := func(ctx context.Context, h *Hierarchy, n int64) error {
@@ -241,15 +242,15 @@ func TestTaintedSnapshots(t *testing.T) {
 				return fmt.Errorf("%+v", v)
 			}
 		}
-		// A version of one level takes the snapshot with it.
+		// Tainting a version of one level taints the snapshot, too.
 		return errors.Join(h.Taint(ctx, 1, 3), h.Close(ctx))
 	})
-	// A program without ranks marks a version of the level alone.
+	// A program without ranks taints only the version of the level.
 	v, err := OpenView("d/amr.level0", mem, nil)
 	must(t, err)
 	must(t, errors.Join(v.Taint(true, 2), v.Close()))
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		if _, err := OpenHierarchy(ctx, c, st, "amr", nil); !errors.Is(err, ErrTainted) { // 1 was dropped: 2 of its level 0 is marked
+		if _, err := OpenHierarchy(ctx, c, st, "amr", nil); !errors.Is(err, ErrTainted) { // snapshot 1 was dropped, and level 0 of snapshot 2 is tainted
 			h, err2 := OpenHierarchyAt(ctx, c, st, "amr", 2, nil)
 			return errors.Join(fmt.Errorf("%w", err), err2, at(ctx, h, 2))
 		}

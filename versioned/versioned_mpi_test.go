@@ -21,8 +21,8 @@ import (
 
 const envJob = "BLOBIO_TEST_VERSIONED_JOB" // directory of a job
 
-// TestArraysUnderMPI: real processes, 2 and 4 of them: one-sided accesses, versions in a directory and in memory; and by one
-// process more or fewer afterwards.
+// TestArraysUnderMPI runs 2 and 4 real processes with one-sided accesses and versions in a directory and in memory. Afterwards
+// one process more or fewer opens the array.
 func TestArraysUnderMPI(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)
@@ -44,7 +44,7 @@ func TestInJobArrays(t *testing.T) {
 		if err := oneSided(ctx, c, &Store{Dir: dir}); err != nil {
 			return err
 		}
-		for i, st := range []*Store{nil, {Copies: 1}, {Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}} { // in one order: processes
+		for i, st := range []*Store{nil, {Copies: 1}, {Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}} { // fixed order, the same in all processes
 			if err := versionsOf(ctx, c, st); err != nil {
 				return fmt.Errorf("store %d: %w", i, err)
 			}
@@ -54,7 +54,7 @@ func TestInJobArrays(t *testing.T) {
 	must(t, err)
 }
 
-// oneSided opens what a job of another size has left, and accesses the parts of others, which do nothing for it.
+// oneSided opens the array of a job of another size and accesses the parts of other ranks without their action.
 func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	const n = 1000
 	a, err := Open(ctx, c, st, "a", nil)
@@ -82,7 +82,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	if err := a.Fence(ctx); err != nil {
 		return err
 	}
-	at := int64(c.Rank()) // one element of each rank, beside the elements of other ranks
+	at := int64(c.Rank()) // one element of each rank, next to elements of other ranks
 	if err := Put(ctx, a, []int64{at}, []int64{at + 1}, []float64{float64(at + 1)}); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	return a.Close(ctx)
 }
 
-// versionsOf takes versions, reads its own and others', and goes back, to an array that was made anew in between.
+// versionsOf commits versions, reads its own and other ranks', and restores one after a reallocation.
 func versionsOf(ctx context.Context, c comm.Comm, st *Store) error {
 	n := int64(64 * c.Size())
 	a, err := Create(ctx, c, st, Spec{Name: "b", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, nil)

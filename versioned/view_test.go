@@ -16,8 +16,8 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// V12 of View.Drop: the power is cut before every operation of it, and every one fails once. The versions that stay are whole, and the one that goes is
-// there, whole, or is not.
+// TestViewDropCrash (V12): View.Drop with a power cut before every operation, and with every operation failing once. The kept
+// versions are whole. The dropped version is either whole or absent.
 func TestViewDropCrash(t *testing.T) {
 	base := emptyDisk(t)
 	must(t, comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
@@ -52,7 +52,7 @@ func TestViewDropCrash(t *testing.T) {
 	}
 }
 
-// Boxes larger than a piece, in all dimensions, come in row-major order.
+// TestSlabs: boxes larger than a piece, in all dimensions, are read in row-major order.
 func TestSlabs(t *testing.T) {
 	for most := int64(1); most < 70; most++ {
 		lo, hi := []int64{1, 0, 2, 3}, []int64{3, 3, 4, 8}
@@ -103,7 +103,8 @@ func TestSlabs(t *testing.T) {
 	}
 }
 
-// Ranks that pass different things to what is collective get an error, all of them; nothing is made, and the array can be used.
+// TestRanksDiffer: if ranks pass different arguments to a collective call, all ranks get an error. Nothing is made, and the array
+// stays usable.
 func TestRanksDiffer(t *testing.T) {
 	for _, kind := range []string{"memory", "memory of processes", "shared"} {
 		mem, st := memStore(t)

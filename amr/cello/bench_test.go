@@ -12,7 +12,7 @@ import (
 	"blobio/internal/amr"
 )
 
-// shm is a directory in memory, where there is one.
+// shm returns a directory in memory if there is one.
 func shm(b *testing.B) string {
 	root := "/dev/shm"
 	if _, err := os.Stat(root); err != nil {
@@ -26,8 +26,8 @@ func shm(b *testing.B) string {
 	return dir
 }
 
-// uniform is a tree of n^3 root blocks of 16^3 cells with 8 fields of 32 bits
-// (without levels below 0), dealt to ranks along the curve.
+// uniform returns a tree of n^3 root blocks of 16^3 cells with 8 32-bit fields, without levels below 0. The blocks are divided
+// among ranks along the curve.
 func uniform(b testing.TB, n, ranks, cells, fields int) (*amr.Meta, [][]*amr.Block) {
 	m := &amr.Meta{Geometry: amr.Geometry{Rank: 3, Roots: [3]int{n, n, n}, Block: [3]int{cells, cells, cells}, Ghost: [3]int{4, 4, 4}, Upper: [3]float64{1, 1, 1}}}
 	for i := range fields {
@@ -75,7 +75,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// sink is an application that takes blocks and forgets them.
+// sink is an application that discards its blocks.
 type sink struct{}
 
 func (sink) Create(context.Context, int, []BlockInfo) error { return nil }
@@ -106,7 +106,7 @@ func BenchmarkRestart(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens and verifies the structure of many small blocks in 16 files.
+// BenchmarkOpen opens checkpoints with many small blocks in 16 files and verifies their structure.
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{12, 24, 47} { // 1728, 13824, 103823 blocks
 		m, local := uniform(b, n, 16, 1, 8)

@@ -33,12 +33,12 @@ func names(fsys vfs.FS, dir string) (l []string) {
 	return l
 }
 
-// noLease leaves out the file of the lease: what could not be removed of it, durably, ends with the process.
+// noLease removes the lease file from a list. A lease file that could not be removed durably ends with the process.
 func noLease(l []string) []string {
 	return slices.DeleteFunc(l, func(n string) bool { return n == durable.LockName("c") })
 }
 
-// state reports whether a checkpoint is whole or absent; anything else fails the test.
+// state reports whether a checkpoint is whole or absent. In any other state the test fails.
 func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool) {
 	t.Helper()
 	_, err := fsys.Stat(dir)
@@ -57,8 +57,8 @@ func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool
 	return true
 }
 
-// TestCrash: a power loss at any operation leaves no checkpoint or a whole one,
-// strictly and by chance; and the next Write does not mind what it finds.
+// TestCrash: a power loss at any operation leaves no checkpoint or a whole one, with unsynced data lost completely or at random.
+// The next Write works with the remains.
 func TestCrash(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -78,7 +78,7 @@ func TestCrash(t *testing.T) {
 			continue
 		}
 		if _, err := Open(ctx, "c"+cellodir.PartialSuffix, &OpenOptions{FS: mem}); err == nil {
-			// Only when all is in it: the rename alone was missing.
+			// The partial directory may be whole only if just the rename is missing.
 			if !state(t, c, mem, "c"+cellodir.PartialSuffix, s.When) {
 				t.Fatalf("%s: half a checkpoint opens", s.When)
 			}
@@ -99,11 +99,10 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d with the checkpoint", there)
 }
 
-// errDisk is of a class that ranks without a common heap can tell.
+// errDisk has a class that ranks without a common heap can transmit.
 var errDisk = fmt.Errorf("the disk is on fire: %w", fs.ErrPermission)
 
-// TestFaults: every I/O operation fails once: the error comes back on every rank, and
-// the checkpoint is whole or absent.
+// TestFaults: every I/O operation fails once. The error is returned on every rank, and the checkpoint is whole or absent.
 func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -125,7 +124,7 @@ func TestFaults(t *testing.T) {
 		}
 		for f := range sc.Faults(t, crashtest.Fails(errDisk), crashtest.ShortWrite(errDisk)) {
 			if f.Way.Only != nil && !f.Way.Only(*f.Op) {
-				continue // as without
+				continue // as without the fault
 			}
 			mem, err, when := f.Mem[0], f.Err, f.When
 			there := state(t, c, mem, "c", when)
@@ -152,7 +151,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestReadFaults: every operation of a restart, of Open and of Verify fails once.
+// TestReadFaults: every operation of Restart, Open and Verify fails once.
 func TestReadFaults(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -191,7 +190,7 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// TestFullDisk: whatever fits.
+// TestFullDisk: the disk is full after any number of bytes.
 func TestFullDisk(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -214,8 +213,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestTwoWriters: a directory that is not a writer's is not touched; one that
-// another writer has taken over is not committed.
+// TestTwoWriters: a directory of another kind is not touched. A directory that another writer has taken over is not committed.
 func TestTwoWriters(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -232,7 +230,7 @@ func TestTwoWriters(t *testing.T) {
 	done := false
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpCreate && op.Name == "c"+cellodir.PartialSuffix+"/"+cellodir.Manifest && !done {
-			done = true // another one comes along
+			done = true // another writer takes over
 			must(mem.Remove("c" + cellodir.PartialSuffix + "/" + cellodir.Lock))
 			must(vfs.WriteFile(mem, "c"+cellodir.PartialSuffix+"/"+cellodir.Lock, []byte("other\n")))
 		}
@@ -246,8 +244,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestMarkGoesLast: when the mark of an unfinished directory goes, all else that is in it survives a power loss: a directory without the mark
-// is whole.
+// TestMarkGoesLast: when the mark of an unfinished directory is removed, all other files in it are durable, so a directory
+// without the mark is whole.
 func TestMarkGoesLast(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()
@@ -255,7 +253,7 @@ func TestMarkGoesLast(t *testing.T) {
 	var left *vfs.Mem
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRemove && op.Name == tmp+"/"+cellodir.Lock {
-			must(mem.SyncDir(".")) // the name of the directory itself may be there or not
+			must(mem.SyncDir(".")) // the name of the directory itself need not be durable
 			left = mem.CrashClone(vfs.CrashOptions{})
 		}
 		return nil
@@ -272,7 +270,7 @@ func TestMarkGoesLast(t *testing.T) {
 	}
 }
 
-// TestSecondWriter: while a checkpoint is written, the error of another writer names the first one, and nothing changes.
+// TestSecondWriter: while a checkpoint is written, another writer gets an error that names the first one, and nothing changes.
 func TestSecondWriter(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()
@@ -298,7 +296,7 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
-// TestTakenOver: who has lost the lease of the checkpoint meanwhile does not commit, and leaves the other's files alone.
+// TestTakenOver: a writer that has lost the lease of the checkpoint does not commit, and does not touch the other writer's files.
 func TestTakenOver(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()
@@ -316,7 +314,7 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// FuzzFiles: whatever is in an HDF5 file of a checkpoint, nothing panics or hangs.
+// FuzzFiles: no content of an HDF5 file in a checkpoint causes a panic or a hang.
 func FuzzFiles(f *testing.F) {
 	ctx := context.Background()
 	c := tiny().build(f)

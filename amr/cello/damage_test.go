@@ -17,7 +17,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// flip changes a bit of a file; doing it again puts it back.
+// flip flips a bit of a file; a second call restores it.
 func flip(fsys vfs.FS, name string, off int64, bit int) {
 	f, err := fsys.OpenRW(name)
 	must(err)
@@ -30,8 +30,8 @@ func flip(fsys vfs.FS, name string, off int64, bit int) {
 	must(f.Close())
 }
 
-// TestDamage: a changed bit in any file of a checkpoint with a manifest is an error of a restart and of a copy, which
-// leaves nothing then; or it is of no consequence.
+// TestDamage: a flipped bit in any file of a checkpoint with a manifest makes a restart and a copy fail, or it has no effect. A
+// failed copy leaves no files.
 func TestDamage(t *testing.T) {
 	ctx := context.Background()
 	s := tiny()
@@ -97,8 +97,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedBlock: the error for a damaged block has file, block, dataset and sums, and the other blocks can be read.
-// With NoVerify it can, as far as it can be read at all, and what is made of it is marked.
+// TestDamagedBlock: the error for a damaged block names file, block, dataset and checksums, and the other blocks are readable.
+// With NoVerify the block is readable as far as possible, and copies of it are marked.
 func TestDamagedBlock(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -108,7 +108,7 @@ func TestDamagedBlock(t *testing.T) {
 	must(err)
 	const hit = 3
 	rec, file := k.recs[hit], "c/"+k.files[k.recs[hit].file].name+cellodir.DataSuffix
-	first, firstFile := k.recs[1], "c/"+k.files[k.recs[1].file].name+cellodir.DataSuffix // it describes the mesh
+	first, firstFile := k.recs[1], "c/"+k.files[k.recs[1].file].name+cellodir.DataSuffix // the first block describes the mesh
 	data := rec.data[k.colAt[0]]
 	k.Close()
 	for _, d := range []struct {
@@ -182,8 +182,8 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-// TestManifestCounts: a manifest with as many sums or costs as there are blocks is good; with another number of them, or of a file that
-// cannot be, it is refused, though its own sum is right.
+// TestManifestCounts: a manifest must have as many checksums and costs as there are blocks. Other numbers or an impossible file
+// are refused, even if the manifest's own checksum is right.
 func TestManifestCounts(t *testing.T) {
 	for what, spoil := range map[string]func(m *manifest, f *manifestFile){
 		"":                       func(*manifest, *manifestFile) {},
@@ -208,8 +208,7 @@ func TestManifestCounts(t *testing.T) {
 	}
 }
 
-// TestDamagedDescription: what describes the mesh is taken from a file in which it is whole; if there is none, it is not
-// described wrongly.
+// TestDamagedDescription: the description of the mesh comes from a file in which it is whole. If there is none, Open fails.
 func TestDamagedDescription(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -250,7 +249,7 @@ func TestDamagedDescription(t *testing.T) {
 	}
 }
 
-// TestNoVerifyManifest: with NoVerify a manifest that is damaged, or does not fit the lists, keeps nobody from reading.
+// TestNoVerifyManifest: with NoVerify a manifest that is damaged or does not match the lists does not prevent reading.
 func TestNoVerifyManifest(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -269,7 +268,7 @@ func TestNoVerifyManifest(t *testing.T) {
 			t.Errorf("%s: %v", d.file, err)
 		}
 		if err := c.holds(ctx, "c", &OpenOptions{FS: mem, NoVerify: true}); err == nil || !strings.Contains(err.Error(), "Unverified:true") {
-			t.Errorf("%s, not compared: %v", d.file, err) // all as it was but for the mark
+			t.Errorf("%s, not compared: %v", d.file, err) // unchanged except for the mark
 		}
 		k, err := Open(ctx, "c", &OpenOptions{FS: mem, NoVerify: true})
 		must(err)

@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 )
 
-// A checkpoint that Enzo-E wrote is opened, and one block is read.
+// Open a checkpoint of Enzo-E and read one block.
 func ExampleOpen() {
 	ctx := context.Background()
 	k, err := cello.Open(ctx, "../../testdata/cello/CheckA-10", nil)
@@ -33,7 +33,7 @@ func ExampleOpen() {
 	// B_ density 2048 bytes
 }
 
-// The same checkpoint is written again by three ranks into other files, verified, and has checksums then.
+// Three ranks rewrite the same checkpoint into other files. The new checkpoint has checksums, and Verify checks it.
 func ExampleWriteFrom() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// enzoReads is the arithmetic of Enzo-E's reader: it takes the dimensions of a dataset for x, y and z, and gives libhdf5 the field in
-// memory slowest axis first. It returns the field with its ghosts; false: H5Dread fails, and Enzo-E aborts.
+// enzoReads simulates Enzo-E's reader. It takes the dimensions of a dataset for x, y and z, and passes libhdf5 the shape of the
+// field in memory slowest axis first. It returns the field with its ghosts, or false if H5Dread fails and Enzo-E aborts.
 func enzoReads(mem [3]int, dims []int64, data []byte, size int) (field []byte, ok bool) {
 	d := [3]int{1, 1, 1}
 	for i, n := range dims {
@@ -55,7 +55,7 @@ func enzoReads(mem [3]int, dims []int64, data []byte, size int) (field []byte, o
 	return field, true
 }
 
-// outcomes counts what Enzo-E would make of the fields of a checkpoint that holds the blocks of a set.
+// outcomes counts the outcomes of Enzo-E's reads of the fields in a checkpoint with the blocks of a set.
 func outcomes(t *testing.T, mem vfs.FS, dir string, set *gen.Set) (of map[outcome]int) {
 	t.Helper()
 	of = map[outcome]int{}
@@ -91,14 +91,14 @@ func outcomes(t *testing.T, mem vfs.FS, dir string, set *gen.Set) (of map[outcom
 	return of
 }
 
-// little is a field as it is in a file.
+// little returns a field in file form.
 func little(f *amr.Field) []byte {
 	out := make([]byte, len(f.Data))
 	elem.Reorder(out, f.Data, f.Spec.Type.Size(), false)
 	return out
 }
 
-// inner are the cells of a field without ghosts.
+// inner returns the cells of a field without ghosts.
 func inner(m *amr.Meta, s *amr.FieldSpec, data []byte, ghosts bool) []byte {
 	if !ghosts {
 		return data
@@ -108,8 +108,8 @@ func inner(m *amr.Meta, s *amr.FieldSpec, data []byte, ghosts bool) []byte {
 	return out
 }
 
-// TestForEnzoE: with the dimensions in reverse Enzo-E reads each field of blocks of any shape right. Without that it does what restarts says. This
-// package reads both alike, and checks find no fault.
+// TestForEnzoE: with reversed dimensions, Enzo-E reads each field of blocks of any shape correctly. Otherwise the outcome is that
+// of restarts. This package reads both forms equally, and Verify finds no fault.
 func TestForEnzoE(t *testing.T) {
 	if elem.HostBig {
 		t.Skip("SKIPPED: the emulation compares bytes of little-endian files")
@@ -119,7 +119,7 @@ func TestForEnzoE(t *testing.T) {
 	fields, wrong := 0, 0
 	for _, rank := range []int{2, 3} {
 		list := faces
-		if rank == 2 { // without one on faces of z
+		if rank == 2 { // without the field centred on z faces
 			list = append(gen.Fields(1, amr.Float32), gen.FaceFields(2, amr.Float64)...)
 		}
 		for i := range list[1:] {
@@ -167,7 +167,7 @@ func TestForEnzoE(t *testing.T) {
 					}
 					must(k.Close())
 					for _, f := range errorsOf(findings(mem, dir, &VerifyOptions{ForRestart: reversed})) {
-						if !strings.Contains(f.Msg, "enzo_float") { // fields of both types are among them
+						if !strings.Contains(f.Msg, "enzo_float") { // the list includes fields of both types
 							t.Errorf("%s, %v: %v", dir, block, f)
 						}
 					}

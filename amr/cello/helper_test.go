@@ -17,7 +17,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// long says that all cases of the cross products are wanted: BLOBIO_LONG=1.
+// long runs all cases of the cross products: BLOBIO_LONG=1.
 var long = os.Getenv("BLOBIO_LONG") != ""
 
 func TestMain(m *testing.M) { crashtest.Main(m) }
@@ -30,7 +30,7 @@ type caseSpec struct {
 	ghost     int
 	minLevel  int
 	maxLevel  int
-	refine    float64 // chance that a block is refined
+	refine    float64 // probability that a block is refined
 	seed      int64
 	typ       amr.Type
 	ghosts    bool // blocks have ghosts in memory
@@ -46,7 +46,7 @@ type testCase struct {
 	blocks []*amr.Block // in Morton order
 }
 
-// build makes a balanced random tree whose data tell where they belong.
+// build makes a balanced random tree whose data identify their position.
 func (s caseSpec) build(t testing.TB) *testCase {
 	t.Helper()
 	m := &amr.Meta{Cycle: 17, Time: 1.25, Dt: 0.001, Redshift: 3.5}
@@ -109,7 +109,7 @@ func (s caseSpec) build(t testing.TB) *testCase {
 	return c
 }
 
-// refineBalanced refines a block, and first the coarser ones around it.
+// refineBalanced refines a block after the coarser ones around it.
 func refineBalanced(t testing.TB, tree *amr.Tree, x amr.Index) {
 	t.Helper()
 	if !tree.Leaf(x) {
@@ -127,7 +127,7 @@ func refineBalanced(t testing.TB, tree *amr.Tree, x amr.Index) {
 	}
 }
 
-// split deals the blocks to ranks, unevenly and out of order.
+// split divides the blocks among ranks, unevenly and out of order.
 func (c *testCase) split(ranks int, seed int64) [][]*amr.Block {
 	rnd := rand.New(rand.NewSource(seed))
 	out := make([][]*amr.Block, ranks)
@@ -141,7 +141,7 @@ func (c *testCase) split(ranks int, seed int64) [][]*amr.Block {
 	return out
 }
 
-// write writes a case from some ranks.
+// write writes a case with some ranks.
 func (c *testCase) write(ctx context.Context, ranks int, isolate bool, dir string, o *Options) error {
 	local := c.split(ranks, 5)
 	return comm.Run(ctx, ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, co comm.Comm) error {
@@ -152,8 +152,7 @@ func (c *testCase) write(ctx context.Context, ranks int, isolate bool, dir strin
 	})
 }
 
-// same compares blocks: what was written and what was read. stripped: the
-// written one has ghosts, the read one does not.
+// same compares a written block with a read one. With stripped, only the written one has ghosts.
 func same(m *amr.Meta, got, want *amr.Block) error {
 	if got.Index != want.Index || got.Leaf != want.Leaf || got.Cycle != want.Cycle || got.Time != want.Time || got.Dt != want.Dt || got.Cost != want.Cost {
 		return fmt.Errorf("block %v: %v %v %v %v %v %v, want %v %v %v %v %v %v", want.Index, got.Index, got.Leaf, got.Cycle, got.Time, got.Dt, got.Cost,
@@ -191,7 +190,7 @@ func same(m *amr.Meta, got, want *amr.Block) error {
 	return nil
 }
 
-// holds opens a checkpoint and compares all of it.
+// holds opens a checkpoint and compares all its data.
 func (c *testCase) holds(ctx context.Context, dir string, o *OpenOptions) error {
 	k, err := Open(ctx, dir, o)
 	if err != nil {
@@ -237,7 +236,7 @@ func (c *testCase) holds(ctx context.Context, dir string, o *OpenOptions) error 
 	return nil
 }
 
-// wrongHere leaves out what is wrong with a checkpoint for the real program only.
+// wrongHere removes findings that concern only Enzo-E.
 func wrongHere(l []Finding) []Finding {
 	return slices.DeleteFunc(l, func(f Finding) bool { return f.Err == ErrUnfit })
 }
@@ -252,7 +251,7 @@ func memDir(t testing.TB) *vfs.Mem {
 	return vfs.NewMem()
 }
 
-// findings of a directory.
+// findings returns the findings of Verify for a directory.
 func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
 	if o == nil {
 		o = &VerifyOptions{}
@@ -273,8 +272,7 @@ func errorsOf(l []Finding) (out []Finding) {
 	return out
 }
 
-// flat is a case without fields that are not floating-point: 2-D, 4x4 roots,
-// levels -2 to 2, 3 files, as the real runs.
+// flat returns a case with only floating-point fields, like the Enzo-E runs: 2-D, 4x4 roots, levels -2 to 2, 3 files.
 func flat(t testing.TB) (*testCase, *vfs.Mem) {
 	t.Helper()
 	s := caseSpec{rank: 2, roots: [3]int{4, 4}, block: [3]int{4, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 6, typ: amr.Float64, particles: true}

@@ -47,8 +47,7 @@ func onDisk(t *testing.T, c *testCase, ranks int, o *Options) string {
 	return dir
 }
 
-// TestJudgeH5diff: real checkpoints and what this module makes of them are
-// equal to h5diff, file by file, attributes and all.
+// TestJudgeH5diff: h5diff finds no difference between Enzo-E's checkpoints and the copies of this package, attributes included.
 func TestJudgeH5diff(t *testing.T) {
 	for _, name := range realCheckpoints {
 		dir := testfiles.Dir(t, "cello", name)
@@ -56,7 +55,7 @@ func TestJudgeH5diff(t *testing.T) {
 		rewriteReal(t, context.Background(), dir, out, 2, 3)
 		for i := range 3 {
 			f := fmt.Sprintf("block_data-%d.h5", i)
-			// The exit status reports whether they differ; empty datasets it never compares.
+			// The exit status reports differences, but h5diff never compares empty datasets.
 			for line := range strings.Lines(judge(t, "h5diff", "-c", filepath.Join(dir, f), filepath.Join(out, f))) {
 				if s := strings.TrimSpace(line); s != "" && !strings.HasSuffix(s, "is an empty dataset") {
 					t.Errorf("%s %s: %s", name, f, s)
@@ -66,7 +65,7 @@ func TestJudgeH5diff(t *testing.T) {
 	}
 }
 
-// TestJudgeH5: h5dump and h5py read all that Write makes, and find what h5 finds.
+// TestJudgeH5: h5dump and h5py read all files of Write and find the same content as h5.
 func TestJudgeH5(t *testing.T) {
 	s := small()
 	s.ghosts = true
@@ -108,7 +107,7 @@ func TestJudgeH5(t *testing.T) {
 	}
 }
 
-// blockAndRootAttrs are all names of attributes, between spaces.
+// blockAndRootAttrs holds all attribute names, separated by spaces.
 var blockAndRootAttrs = func() string {
 	s := " "
 	for _, d := range blockAttrs {
@@ -213,7 +212,7 @@ func TestJudgeYT(t *testing.T) {
 	})
 }
 
-// finite replaces random bits by numbers.
+// finite replaces random bits with finite numbers.
 func finite(c *testCase) {
 	n := 0
 	for _, b := range c.blocks {

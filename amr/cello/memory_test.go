@@ -18,8 +18,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// peakHeap is the most memory that is in use while f runs, over what is before: garbage is collected all the time, and
-// what is marked is looked at. How much garbage there may be beside is the application's GOGC.
+// peakHeap returns the maximum heap size while f runs, above the initial size. It collects garbage continuously and measures the
+// live memory. The amount of additional garbage depends on the application's GOGC.
 func peakHeap(f func()) int64 {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -47,8 +47,8 @@ func peakHeap(f func()) int64 {
 	return most - before
 }
 
-// plansOf is what the plans and trees of all ranks take while the blocks are written apart: with hardly any data. Ranks
-// that are processes have one each; this test counts all of its ranks together.
+// plansOf returns the memory of the plans and trees of all ranks when blocks are written in separate heaps, with hardly any data.
+// Ranks in separate processes have one plan each; this test counts the plans of all ranks.
 func plansOf(t *testing.T, n, ranks int) int64 {
 	m, local := uniform(t, n, ranks, 2, 1)
 	dir := filepath.Join(t.TempDir(), "c")
@@ -61,13 +61,13 @@ func plansOf(t *testing.T, n, ranks int) int64 {
 	})
 }
 
-// TestMemory: beside the data a Write takes at most 64 MiB for each writer, whether the ranks
-// have a heap in common or all blocks go through messages; and a Restart for each rank that reads.
+// TestMemory: besides the data, Write needs at most 64 MiB per writer, whether the ranks share a heap or all blocks go through
+// messages. The same holds for Restart and each reading rank.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 125 MiB, twice")
 	}
-	const limit = int64(64 << 20) // of a writer
+	const limit = int64(64 << 20) // per writer
 	n, ranks := 10, 8             // 1000 blocks of 128 KiB: 125 MiB
 	if os.Getenv("BLOBIO_LONG") != "" {
 		n, ranks = 20, 16 // 1000 MiB
@@ -90,7 +90,7 @@ func TestMemory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	for _, writers := range crashtest.Some(t, 1, []int{1, 2}) {
 		for _, apart := range []bool{false, true} {
-			// Memory allocated during a collection counts as in use: the least of a few runs has little of it.
+			// Memory allocated during a collection counts as live. The minimum of a few runs contains little of it.
 			peak, most := int64(math.MaxInt64), int64(writers)*limit
 			if apart {
 				most += others
@@ -113,7 +113,7 @@ func TestMemory(t *testing.T) {
 	}
 	local = nil
 	for _, apart := range []bool{false, true} {
-		peak, most := int64(math.MaxInt64), limit+data/8 // an eighth: other things of a block, its adapt_buffer first of all, and garbage
+		peak, most := int64(math.MaxInt64), limit+data/8 // one eighth for garbage and a block's other data, mainly its adapt_buffer
 		for try := 0; try < 3 && peak > most; try++ {    // as above
 			var mu sync.Mutex
 			var keep []*amr.Block

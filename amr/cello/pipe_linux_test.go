@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestPipes: a pipe in the place of a file is an error; nothing waits for its writer.
+// TestPipes: a pipe in place of a file is an error, and no call waits for its writer.
 func TestPipes(t *testing.T) {
 	c := small().build(t)
 	for _, name := range []string{cellodir.FileList, "block_data-1" + cellodir.ListSuffix, "block_data-1" + cellodir.DataSuffix, cellodir.Manifest} {
@@ -42,7 +42,7 @@ func TestPipes(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(time.Minute):
-			if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil { // lets the reader go
+			if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil { // unblocks the reader
 				f.Close()
 			}
 			t.Fatalf("%s: waits for the writer of the pipe", name)
@@ -50,7 +50,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestMissingFile: the text of a finding is one line, and says it once.
+// TestMissingFile: the text of a finding is one line without repetition.
 func TestMissingFile(t *testing.T) {
 	dir := onDisk(t, small().build(t), 2, &Options{Files: 3})
 	if err := os.Remove(filepath.Join(dir, "block_data-1"+cellodir.DataSuffix)); err != nil {

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPropertyTrees: random trees of any rank and shape, written in any way,
-// read back whole, are without fault, and restart on any number of ranks.
+// TestPropertyTrees: random trees of any rank and shape, written with any options, read back whole, have no faults, and restart
+// on any number of ranks.
 func TestPropertyTrees(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -25,7 +25,7 @@ func TestPropertyTrees(t *testing.T) {
 		}
 		cubic := rapid.IntRange(0, 2).Draw(rt, "roots")
 		for i := range 3 {
-			// 2 cells at least: only the rank of the dataset distinguishes one of z or y from none.
+			// Use at least 2 cells, because a z or y axis with one cell shows only in the rank of the dataset.
 			s.block[i] = rapid.IntRange(2, 4).Draw(rt, "cells")
 			s.roots[i] = rapid.IntRange(1, 3).Draw(rt, "roots")
 			if cubic > 0 {
@@ -65,7 +65,7 @@ func TestPropertyTrees(t *testing.T) {
 	})
 }
 
-// TestDump: chosen fields, levels, leaves: what was chosen is there, and no restart.
+// TestDump: a dump contains exactly the selected fields, levels and leaves, and cannot be restarted from.
 func TestDump(t *testing.T) {
 	ctx := context.Background()
 	c := small().build(t)
@@ -130,7 +130,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// TestWriteUsage: wrong arguments are errors on all ranks, and nothing is written.
+// TestWriteUsage: wrong arguments are errors on all ranks, and no files are written.
 func TestWriteUsage(t *testing.T) {
 	ctx := context.Background()
 	for name, f := range map[string]func(c *testCase, o *Options){
@@ -167,7 +167,7 @@ func TestWriteUsage(t *testing.T) {
 			}
 		}
 	}
-	// Names that collide, where the number of root blocks is no power of two.
+	// Names collide if the number of root blocks is no power of two.
 	s := small()
 	s.rank, s.roots, s.minLevel = 1, [3]int{3}, -1
 	c := s.build(t)
@@ -176,8 +176,7 @@ func TestWriteUsage(t *testing.T) {
 	}
 }
 
-// TestKeptAttrs: attributes that are not of the format, and odd values of those
-// that are, come back.
+// TestKeptAttrs: attributes outside the format, and odd values of standard attributes, survive a copy.
 func TestKeptAttrs(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {

@@ -14,10 +14,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// raw is a checkpoint as plain groups, to be damaged and written again by the
-// ordinary HDF5 writer: so tests have files that Write would not make.
+// raw is a checkpoint as plain groups, which tests damage and write with the ordinary HDF5 writer. This makes files that Write
+// would not make.
 type raw struct {
-	list  string // check.file_list; "" is made of the files
+	list  string // check.file_list; "": made from the files
 	files []*rawFile
 }
 
@@ -26,7 +26,7 @@ type rawFile struct {
 	lines  []string // of the block list
 	attrs  []rawAttr
 	groups []*rawGroup
-	patch  func(b []byte) []byte // the HDF5 file
+	patch  func(b []byte) []byte // modifies the HDF5 file
 }
 
 type rawGroup struct {
@@ -105,7 +105,7 @@ func loadRaw(t testing.TB, fsys vfs.FS, dir string) *raw {
 	return r
 }
 
-// store writes it.
+// store writes the checkpoint.
 func (r *raw) store(fsys vfs.FS, dir string) {
 	must(fsys.Mkdir(dir))
 	put := func(name string, b []byte) { must(vfs.WriteFile(fsys, filepath.Join(dir, name), b)) }
@@ -196,7 +196,7 @@ func (g *rawGroup) drop(name string) {
 	panic("no attribute " + name)
 }
 
-// remove takes a block away, from list and file.
+// remove removes a block from list and file.
 func (r *raw) remove(name string) {
 	for _, f := range r.files {
 		for i, g := range f.groups {
@@ -212,7 +212,7 @@ func (r *raw) remove(name string) {
 	}
 }
 
-// renumber sets the order numbers as the lists have the blocks.
+// renumber sets the order numbers to the order of the lists.
 func (r *raw) renumber() {
 	n := 0
 	for _, f := range r.files {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// TestByteOrders: of data of either byte order the same is read.
+// TestByteOrders: reads give the same data from either byte order.
 func TestByteOrders(t *testing.T) {
 	ctx := context.Background()
 	_, mem := flat(t)
@@ -28,7 +28,7 @@ func TestByteOrders(t *testing.T) {
 			}
 		}
 	})
-	// Header messages of datasets whose type is float64: messages of attributes are of another kind.
+	// Header messages of datasets with type float64; messages of attributes have another kind.
 	float64s := regexp.MustCompile(`(?s)\x03\x00.{3}\x00\x00\x00\x11\x20\x3f\x00\x08\x00\x00\x00`)
 	for _, f := range r.files {
 		f.patch = func(b []byte) []byte {
@@ -61,7 +61,7 @@ func TestByteOrders(t *testing.T) {
 	}
 }
 
-// TestCutMeanwhile: a file that becomes shorter after it was opened gives an error, not zeros, also where no manifest has sums.
+// TestCutMeanwhile: a file truncated after Open gives an error, not zeros, even without a manifest.
 func TestCutMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	_, mem := flat(t)
@@ -69,7 +69,7 @@ func TestCutMeanwhile(t *testing.T) {
 	k, err := Open(ctx, "good", &OpenOptions{FS: mem})
 	must(err)
 	defer k.Close()
-	i := 0 // of a block with data: its file ends now in the middle of them
+	i := 0 // block with data; its file now ends in the middle of them
 	e, n := k.extent(&k.recs[i], 0)
 	f, err := mem.OpenRW(k.path(int(k.recs[i].file)))
 	must(err)

@@ -18,8 +18,8 @@ import (
 
 var realCheckpoints = []string{"CheckA-10", "CheckE-05", "CheckP2-05"}
 
-// TestRealSynthesis: the rules for adapt_buffer give what the real program has
-// in its files: of leaves all of it, of blocks below level 0 too.
+// TestRealSynthesis: the rules for adapt_buffer give the content of Enzo-E's files: for leaves all of it, also for blocks below
+// level 0.
 func TestRealSynthesis(t *testing.T) {
 	ctx := context.Background()
 	leaves := 0
@@ -56,8 +56,7 @@ func TestRealSynthesis(t *testing.T) {
 	}
 }
 
-// diffAdapt compares what is defined: not the order of neighbours, the flags
-// of the block itself, can_coarsen.
+// diffAdapt compares the defined content. It ignores the order of neighbours, the flags of the block itself, and can_coarsen.
 func diffAdapt(got, want *adaptBuffer) string {
 	g, w := *got, *want
 	for _, a := range []*adaptBuffer{&g, &w} {
@@ -74,8 +73,8 @@ func diffAdapt(got, want *adaptBuffer) string {
 	return ""
 }
 
-// TestRealRewrite: real checkpoints, rewritten, have the same groups,
-// attributes and datasets, bit for bit, whatever the number of files.
+// TestRealRewrite: rewritten checkpoints of Enzo-E have the same groups, attributes and datasets, bit for bit, with any number of
+// files.
 func TestRealRewrite(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range realCheckpoints {
@@ -171,7 +170,7 @@ func contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// objects are all objects of a file.
+// objects returns all objects of a file.
 func objects(t testing.TB, f *h5.File) []*h5.Object {
 	t.Helper()
 	root, err := f.Root()
@@ -201,7 +200,7 @@ func objects(t testing.TB, f *h5.File) []*h5.Object {
 	return out
 }
 
-// TestRealMeta: what is found out about the real runs.
+// TestRealMeta: Open finds the parameters of the Enzo-E runs.
 func TestRealMeta(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {

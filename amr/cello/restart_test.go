@@ -14,14 +14,14 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// cuts are the words of Options.Cut.
+// cuts are the values of Options.Cut.
 var cuts = []string{cutBlocks, cutBytes, cutCost}
 
 // memory is an application that keeps its blocks.
 type memory struct {
 	levels []string
-	blocks map[amr.Index]*amr.Block // nil until it has its data
-	all    *sync.Map                // of all ranks: created blocks
+	blocks map[amr.Index]*amr.Block // nil until the block has its data
+	all    *sync.Map                // created blocks of all ranks
 	fail   func(what string, level int) error
 }
 
@@ -65,7 +65,7 @@ func (m *memory) LevelDone(_ context.Context, level, created, ready int) error {
 	return m.check("done", level)
 }
 
-// restartAll restarts on some ranks and gives the blocks of all.
+// restartAll restarts on some ranks and returns the blocks of all.
 func restartAll(ctx context.Context, ranks int, isolate bool, dir string, o *RestartOptions, fail func(rank int, what string, level int) error) ([]*memory, error) {
 	apps := make([]*memory, ranks)
 	created := &sync.Map{}
@@ -83,7 +83,7 @@ func restartAll(ctx context.Context, ranks int, isolate bool, dir string, o *Res
 	})
 }
 
-// TestRestart: write on P ranks into F files, restart on Q: the same state.
+// TestRestart: a checkpoint written by P ranks into F files and restarted on Q ranks gives the same state.
 func TestRestart(t *testing.T) {
 	ctx := context.Background()
 	c := small().build(t)
@@ -141,7 +141,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartErrors: an error of one rank of the application is one on all.
+// TestRestartErrors: an application error on one rank is an error on all.
 func TestRestartErrors(t *testing.T) {
 	ctx := context.Background()
 	c := small().build(t)
@@ -197,7 +197,7 @@ func TestRestartErrors(t *testing.T) {
 	}
 }
 
-// TestRestartLosesNone: blocks that each rank leaves to another are missed, whatever the ranks say.
+// TestRestartLosesNone: Restart detects blocks that each rank leaves to another.
 func TestRestartLosesNone(t *testing.T) {
 	c := tiny().build(t)
 	mem := memDir(t)
@@ -222,7 +222,7 @@ func TestRestartLosesNone(t *testing.T) {
 	}
 }
 
-// TestRestartCounts: where a block says of how many it is one, and there are more or fewer, nothing is restarted.
+// TestRestartCounts: if the number of blocks differs from the count in a block, Restart fails at once.
 func TestRestartCounts(t *testing.T) {
 	c, mem := flat(t)
 	for _, n := range []int{len(c.blocks) - 1, len(c.blocks) + 1} {
@@ -237,7 +237,7 @@ func TestRestartCounts(t *testing.T) {
 	}
 }
 
-// TestRestartPlaces: any placement, by bytes and cost evenly.
+// TestRestartPlaces: any placement works; placement by bytes and by cost is even.
 func TestRestartPlaces(t *testing.T) {
 	ctx := context.Background()
 	s := small()

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/amr"
 )
 
-// TestRestarts: what Enzo-E makes of blocks that are not cubes, as its reader over libhdf5 does with each of these shapes.
+// TestRestarts: the predicted outcomes for non-cubic blocks equal those of Enzo-E's reader over libhdf5.
 func TestRestarts(t *testing.T) {
 	face := func(axis int) (c [3]bool) { c[axis] = true; return c }
 	for _, x := range []struct {

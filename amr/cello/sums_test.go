@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestVerifySums: with a manifest, any changed byte of data, metadata or lists is found.
+// TestVerifySums: with a manifest, Verify finds any changed byte of data, metadata or lists.
 func TestVerifySums(t *testing.T) {
 	_, mem := flat(t)
 	if l := findings(mem, "good", nil); len(errorsOf(l)) > 0 {

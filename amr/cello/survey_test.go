@@ -39,7 +39,7 @@ func told(s *survey) string {
 	return strings.Join(l, "\n")
 }
 
-// TestSurvey: what is implausible is counted, with the first place; and nothing else is.
+// TestSurvey: exactly the implausible values are counted, with the position of the first.
 func TestSurvey(t *testing.T) {
 	m := surveyed()
 	nan, inf := math.NaN(), math.Inf(-1)
@@ -70,7 +70,7 @@ dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
 	if got := told(s); got != want {
 		t.Errorf("told\n%s\nwant\n%s", got, want)
 	}
-	// Two Surveys of the halves say the same.
+	// Two surveys of the halves give the same result.
 	a, b := newSurvey(m), newSurvey(m)
 	a.field(x, 0, false, 0, doubles(1, nan, 1, 1, 1, 1, 1, 1))
 	b.field(y, 0, false, 0, doubles(1, nan, nan, 1, 1, 1, 1, 1))
@@ -83,7 +83,7 @@ dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
 	}
 }
 
-// TestSurveyGhosts: ghost zones may hold anything, whatever the pieces are in which a field is shown.
+// TestSurveyGhosts: ghost zones may contain any values, however a field is divided into pieces.
 func TestSurveyGhosts(t *testing.T) {
 	m := surveyed()
 	shape := m.Shape(&m.Fields[0], true)
@@ -115,7 +115,7 @@ func TestSurveyGhosts(t *testing.T) {
 	}
 }
 
-// TestSurveyBounded: numbers that differ in every block are no finding, and take no room.
+// TestSurveyBounded: numbers that differ in every block give no finding and need no memory.
 func TestSurveyBounded(t *testing.T) {
 	s := newSurvey(surveyed())
 	for i := range 1000 {

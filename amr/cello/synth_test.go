@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSynthesizeTrees: the neighbours and levels of a leaf are those that package amr finds in
-// another way, and what a synth has made before does not matter.
+// TestSynthesizeTrees: the neighbours and levels of a leaf equal those that package amr finds in another way. Earlier results of
+// a synth do not matter.
 func TestSynthesizeTrees(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := caseSpec{
@@ -68,7 +68,7 @@ func TestSynthesizeTrees(t *testing.T) {
 	})
 }
 
-// touch is the slow definition: whether two leaves touch, through any image.
+// touch is the slow definition: it reports whether two leaves touch through any periodic image.
 func touch(g *amr.Geometry, x, y amr.Index) bool {
 	lx, ly := x.Level(), y.Level()
 	l := max(lx, ly)
@@ -94,8 +94,8 @@ func touch(g *amr.Geometry, x, y amr.Index) bool {
 	return false
 }
 
-// levelBeside is what an adapt_buffer says of a direction: the level of x and one more where the block beside it is refined, the level of the
-// leaf else, 0 where the domain ends.
+// levelBeside returns the level in an adapt_buffer for a direction. It is the level of x, plus one if the block beside it is
+// refined; the level of the leaf if the neighbour is coarser; and 0 at the end of the domain.
 func levelBeside(t *amr.Tree, x amr.Index, f [3]int) int {
 	if f == [3]int{} {
 		return x.Level()

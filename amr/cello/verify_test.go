@@ -19,11 +19,11 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestVerify: each input on which the real program hangs, crashes or goes wrong,
-// and what else may be amiss, has its finding; open is true if Open accepts it.
+// TestVerify: each input on which Enzo-E hangs, crashes or runs wrong, and each other fault, has its finding. open is true if
+// Open accepts the input.
 func TestVerify(t *testing.T) {
 	_, mem := flat(t)
-	// Any block with children, one of them, and a leaf.
+	// Take any block with children, one of its children, and a leaf.
 	k, err := Open(context.Background(), "good", &OpenOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestVerify(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		damage func(r *raw)
-		want   string // part of a finding; "" for none that is an error
+		want   string // part of a finding; "": no finding of severity Error
 		sev    fault.Severity
 		open   bool // Open succeeds
 	}{
@@ -230,8 +230,7 @@ func TestVerify(t *testing.T) {
 			if err == nil {
 				k.Close()
 			}
-			// A restart must be whole; an error must prevent it, unless it
-			// concerns parts that only the real program uses.
+			// A restart must restore all blocks. An error must prevent it, unless the error concerns parts that only Enzo-E uses.
 			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{FS: bad}}, nil)
 			if err == nil && strings.Contains(c.want, "is missing, but") {
 				t.Errorf("restarted, %d ranks", len(apps))
@@ -240,8 +239,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// unwritten takes a dataset's data out of a file: its layout has no address. Files without the
-// block are left alone.
+// unwritten removes a dataset's data from a file by clearing the address in its layout. Files without the block do not change.
 func unwritten(b []byte, block, name string) []byte {
 	h, err := h5.NewFile(bytes.NewReader(b), int64(len(b)), block)
 	must(err)
@@ -258,7 +256,7 @@ func unwritten(b []byte, block, name string) []byte {
 	return b
 }
 
-// dropBranch removes the blocks from level 0 on whose names begin so.
+// dropBranch removes the blocks from level 0 on whose names begin with prefix.
 func dropBranch(r *raw, prefix string) {
 	var l []string
 	r.each(func(g *rawGroup) {
@@ -271,14 +269,13 @@ func dropBranch(r *raw, prefix string) {
 	}
 }
 
-// TestVerifyCause: an unreadable part is one finding; blocks that are listed are not
-// missing, and their neighbours are not wrong.
+// TestVerifyCause: an unreadable part gives one finding. Listed blocks are not missing, and their neighbours are not wrong.
 func TestVerifyCause(t *testing.T) {
 	_, mem := flat(t)
 	for _, c := range []struct {
 		name   string
 		damage func(r *raw)
-		want   []string // the errors, in part
+		want   []string // parts of the errors
 	}{
 		{"file", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, []string{"block_data-1.h5: 0x1d558: end of file"}},
 		{"list", func(r *raw) { f := r.files[1]; f.lines[0] = "B\x1b[31m 0" }, []string{"block_data-1.block_list: "}},
@@ -327,7 +324,7 @@ func parentName(child string) string {
 	return "B" + strings.Join(axes, "_")
 }
 
-// TestVerifyForRestart: what is right, but keeps the real program from restarting, is an error for who asks for that, and a note else.
+// TestVerifyForRestart: a sound checkpoint from which Enzo-E cannot restart gives an error with ForRestart, and otherwise a note.
 func TestVerifyForRestart(t *testing.T) {
 	_, mem := flat(t)
 	typed := func(prefix string, typ h5.Type, size func(d *rawAttr) int64) func(r *raw) {
@@ -380,7 +377,7 @@ func TestVerifyForRestart(t *testing.T) {
 	}
 }
 
-// TestVerifyUnchecked: what this version cannot read may be sound.
+// TestVerifyUnchecked: content that this version does not support may be sound.
 func TestVerifyUnchecked(t *testing.T) {
 	for err, want := range map[error]fault.Severity{fault.ErrUnsupported: fault.Unchecked, ErrCorrupt: Error} {
 		v := &verifier{o: &VerifyOptions{}, yield: func(f Finding) bool {
@@ -393,7 +390,7 @@ func TestVerifyUnchecked(t *testing.T) {
 	}
 }
 
-// TestVerifyStates: directories that are no whole checkpoints.
+// TestVerifyStates: directories that are not whole checkpoints.
 func TestVerifyStates(t *testing.T) {
 	_, mem := flat(t)
 	must(mem.Mkdir("empty"))
@@ -410,11 +407,11 @@ func TestVerifyStates(t *testing.T) {
 		t.Errorf("unfinished: %v", err)
 	}
 	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != cellodir.Lock {
-		t.Errorf("unfinished: %+v", l) // the original knows nothing of it
+		t.Errorf("unfinished: %+v", l) // Enzo-E does not know the mark
 	}
 }
 
-// TestVerifyReal: the real checkpoints are without fault.
+// TestVerifyReal: Enzo-E's checkpoints have no faults.
 func TestVerifyReal(t *testing.T) {
 	for _, n := range realCheckpoints {
 		for f := range Verify(context.Background(), testfiles.Dir(t, "cello", n), nil) {

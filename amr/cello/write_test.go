@@ -12,10 +12,10 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestWriteRead: any number of ranks and files, with and without a heap in common.
+// TestWriteRead: any number of ranks and files, with and without a common heap.
 func TestWriteRead(t *testing.T) {
 	ctx := context.Background()
-	place := 0 // in the cross product
+	place := 0 // index in the cross product
 	for name, s := range map[string]caseSpec{
 		"3d":       small(),
 		"2d":       {rank: 2, roots: [3]int{4, 4}, block: [3]int{6, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 2, typ: amr.Float64, ghosts: true, centered: true, periodic: true},
@@ -54,7 +54,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// TestManySmall: the groups of many blocks are more than one flush.
+// TestManySmall: the groups of many blocks need more than one flush.
 func TestManySmall(t *testing.T) {
 	ctx := context.Background()
 	m, local := uniform(t, 8, 3, 1, 5)

@@ -13,15 +13,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// long says that all of the matrices are wanted, not a sample.
+// long runs the complete matrices instead of a sample.
 var long = crashtest.Long()
 
-// afterCrash demands of what a crash left, in step n: the checkpoint before, or the new one,
-// on all ranks the same, with the right bytes; and that the store goes on from there,
-// differentially.
+// afterCrash checks the state that a crash left in step n. All ranks must have the checkpoint before or the new one, with the
+// right bytes, and the store must continue differentially.
 //
-// skip 1 goes on with another checkpoint than the one that was cut short: the new containers of
-// the interrupted one must not be taken for containers of this one.
+// With skip 1 it continues with another checkpoint than the interrupted one. The containers of the interrupted checkpoint must
+// not be mistaken for this one's.
 func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 	got, err := m.holdsStep(fsys, 0)
 	if err != nil {
@@ -56,9 +55,8 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 	return nil
 }
 
-// TestCrash cuts the power, and kills the program, before every operation that changes
-// something, in the first checkpoint and in those that grow, shrink and bring new
-// variables.
+// TestCrash cuts the power, and kills the program, before every modifying operation. The operations belong to the first
+// checkpoint and to checkpoints that grow, shrink and add variables.
 func TestCrash(t *testing.T) {
 	const steps = 8
 	for _, m := range crashtest.Some(t, 2, modes) {
@@ -68,10 +66,10 @@ func TestCrash(t *testing.T) {
 			var now atomic.Int64 // the step
 			sc := crashtest.Scenario{
 				Every: crashtest.Times(every, 1), Seed: int64(len(m.name)), Torn: crashtest.Times(1, 2), Mark: now.Load,
-				Always: func(op vfs.Op) bool { // few, and the order of names depends on them
+				Always: func(op vfs.Op) bool { // there are few, and the order of names depends on them
 					return op.Kind == vfs.OpMkdir || op.Kind == vfs.OpRename || op.Kind == vfs.OpSyncDir
 				},
-				// Runs of several checkpoints with one store, and restarts between.
+				// Run several checkpoints with one store, with restarts in between.
 				Run: crashtest.One(func(fsys vfs.FS) error {
 					for _, r := range [][2]int{{1, 3}, {4, 5}, {6, steps}} {
 						if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
@@ -105,8 +103,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestKill: what is written is there, synced or not, up to the operation at which the
-// program dies; also with nothing synced at all (DurableNone).
+// TestKill: after a kill all earlier writes survive, synced or not, even with no syncs at all (DurableNone).
 func TestKill(t *testing.T) {
 	for _, m := range crashtest.Some(t, 2, modes) {
 		for _, d := range []Durability{DurableCommit, DurableNone} {
@@ -115,7 +112,7 @@ func TestKill(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", m.name, d), func(t *testing.T) {
 				t.Parallel()
-				m := m // shared by the runs with other durabilities
+				m := m // runs with other durabilities share it
 				m.o.Durability = d
 				died := errors.New("killed")
 				var step atomic.Int64
@@ -139,7 +136,7 @@ func TestKill(t *testing.T) {
 					if f.Err != nil && !errors.Is(f.Err, died) {
 						t.Fatalf("%s: %v", f.When, f.Err)
 					}
-					// The checkpoint of a rank that was killed behind the commit is there.
+					// A rank killed after the commit leaves the checkpoint.
 					k++
 					if err := m.afterCrash(f.Mem[0], int(step.Load()), k%2); err != nil {
 						t.Fatalf("step %d, %s: %v", step.Load(), f.When, err)
@@ -150,9 +147,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillThenPower: the program is killed at any operation, another one opens the store, sees a
-// checkpoint, and goes on; then the power fails. The checkpoint that it saw is still
-// the last one, or a newer one is there.
+// TestKillThenPower: the program is killed at any operation. Another program opens the store, sees a checkpoint and continues;
+// then the power fails. The checkpoint that it saw, or a newer one, must be the last.
 func TestKillThenPower(t *testing.T) {
 	died := errors.New("killed")
 	m := mode{ranks: 1, diff: true}
@@ -183,9 +179,8 @@ func TestKillThenPower(t *testing.T) {
 	}
 }
 
-// TestFaults: every single operation fails once, on whatever rank does it. All ranks get an
-// error or none does; what was committed stays; and the same store goes on, unless it says that
-// it is broken.
+// TestFaults: every operation fails once, on whichever rank does it. All ranks get an error or none does. Committed checkpoints
+// stay, and the same store continues unless it is broken.
 func TestFaults(t *testing.T) {
 	eio := errors.New("input/output error")
 	for _, m := range modes {
@@ -205,9 +200,9 @@ func TestFaults(t *testing.T) {
 					_, err := m.step(ctx, c, s, 4)
 					outcomes[c.Rank()] = err
 					if errors.Is(err, ErrBroken) {
-						return nil // it says so, on all ranks
+						return nil // the store is broken on all ranks
 					}
-					if err != nil { // once more, with the same store
+					if err != nil { // try again with the same store
 						if _, err := m.step(ctx, c, s, 4+n%2); err != nil {
 							return fmt.Errorf("again: %w", err)
 						}
@@ -249,8 +244,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a full disk is an error on all ranks, and the store goes on when there is
-// room again.
+// TestDiskFull: a full disk is an error on all ranks, and the store continues when there is space again.
 func TestDiskFull(t *testing.T) {
 	m := mode{ranks: 3, diff: true}
 	mem := vfs.NewMem()
@@ -277,9 +271,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestMarkIsDurableFirst: of the last write to a slot a power loss keeps some blocks, and nothing of
-// what was written to other files without a sync. When then the old state of the slot is wanted
-// again, these blocks are written.
+// TestMarkIsDurableFirst: a power loss keeps some blocks of the last write to a slot, but no unsynced writes to other files. If
+// the next checkpoint equals the old state of the slot, it must write these blocks.
 func TestMarkIsDurableFirst(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

@@ -17,8 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestFileReplaced: a file that is sound, and of the right checkpoint, but of another rank, or of
-// another time, is not taken.
+// TestFileReplaced: a sound file of the right checkpoint but of another rank or time is refused.
 func TestFileReplaced(t *testing.T) {
 	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {
 		mem := vfs.NewMem()
@@ -43,7 +42,7 @@ func TestFileReplaced(t *testing.T) {
 				if err := m.recoverStep(ctx, c, s, 4, 1); err != nil {
 					return err
 				}
-				// what came after makes way, and the same id can be written again
+				// newer checkpoints are dropped, and their ids can be used again
 				for n := 16; n < 20; n++ {
 					if _, err := m.step(ctx, c, s, n); err != nil {
 						return err
@@ -63,8 +62,8 @@ func TestFileReplaced(t *testing.T) {
 	}
 }
 
-// TestDamageIsNotKept: bytes that are bad in a file are not what the side file says; the next
-// differential checkpoints into this slot must not rely on it, nor after another restart.
+// TestDamageIsNotKept: damaged bytes in a file differ from the side file's digests. The next differential checkpoints into this
+// slot must not rely on the digests, even after another restart.
 func TestDamageIsNotKept(t *testing.T) {
 	for _, how := range []struct{ running, again bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		mem := vfs.NewMem()
@@ -97,7 +96,7 @@ func TestDamageIsNotKept(t *testing.T) {
 	}
 }
 
-// TestCheckFinds: what is wrong beside the files.
+// TestCheckFinds: Check finds faults in the record, the side files and other files.
 func TestCheckFinds(t *testing.T) {
 	for how, f := range map[string]func(mem *vfs.Mem){
 		"missing":     func(mem *vfs.Mem) { mem.Remove(fileName("d", 1, 1)) },
@@ -144,8 +143,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestRecoverPassingError: an error of I/O is not damage. It is returned, on all ranks, and no
-// older checkpoint is taken for it, whose next commit would make the newest go.
+// TestRecoverPassingError: an I/O error is not damage. All ranks return it. Recover must not take an older checkpoint, whose next
+// commit would drop the newest.
 func TestRecoverPassingError(t *testing.T) {
 	eio := errors.New("input/output error")
 	mem := vfs.NewMem()

@@ -11,8 +11,8 @@ import (
 	"blobio/ffformat/ffstore"
 )
 
-// A solver of the heat equation on four ranks, which takes a differential checkpoint every 100
-// steps. It dies once, is started again, and goes on from the last checkpoint.
+// A solver of the heat equation on four ranks takes a differential checkpoint every 100 steps. It dies once and restarts from the
+// last checkpoint.
 func Example() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -27,9 +27,9 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		defer s.Close(ctx) //nolint:errcheck // nothing that is committed depends on it
+		defer s.Close(ctx) //nolint:errcheck // committed checkpoints do not depend on Close
 
-		// The state consists of the step and this rank's rod, which has a hot end on rank 0.
+		// The state is the step and this rank's part of a rod, whose end on rank 0 is hot.
 		const n = 10000
 		step := make([]int64, 1)
 		t := make([]float64, n)

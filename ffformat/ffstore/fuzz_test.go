@@ -27,7 +27,7 @@ func sampleRecord() *record {
 	}
 }
 
-// TestRecordFaults: one fault per record, each with its class.
+// TestRecordFaults: records with one fault each give the right error class.
 func TestRecordFaults(t *testing.T) {
 	good, err := sampleRecord().encode()
 	must(t, err)
@@ -79,7 +79,7 @@ func TestRecordFaults(t *testing.T) {
 	}
 }
 
-// FuzzRecord: what is decoded is within bounds, and encodes to what decodes to the same.
+// FuzzRecord: a decoded record is within bounds and survives encoding and decoding.
 func FuzzRecord(f *testing.F) {
 	good, err := sampleRecord().encode()
 	must(f, err)
@@ -120,7 +120,7 @@ func sampleLog() []byte {
 	return appendRecord(b, rankSlot{1, 1}, 4, 2, []byte("of an epoch that never was"))
 }
 
-// TestLogScan: only records of the epoch of their slot count, wherever the file is cut.
+// TestLogScan: only records with the epoch of their slot are valid, wherever the file is truncated.
 func TestLogScan(t *testing.T) {
 	b := sampleLog()
 	mem := vfs.NewMem()
@@ -150,7 +150,7 @@ func TestLogScan(t *testing.T) {
 	}
 }
 
-// scanOf scans these bytes.
+// scanOf scans a log with these bytes.
 func scanOf(t *testing.T, b []byte) (*scanned, error) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -161,7 +161,7 @@ func scanOf(t *testing.T, b []byte) (*scanned, error) {
 	return scanLog(f)
 }
 
-// TestLogEveryBit: a wrong bit in the front is an error, and in a record the end of those that count.
+// TestLogEveryBit: a wrong bit in the front is an error; in a record it ends the valid records.
 func TestLogEveryBit(t *testing.T) {
 	b := sampleLog()
 	whole, err := scanOf(t, b)
@@ -181,7 +181,7 @@ func TestLogEveryBit(t *testing.T) {
 	}
 }
 
-// TestLogReplaced: after a power cut a log that was replaced does not come back.
+// TestLogReplaced: after a power cut a replaced log does not reappear.
 func TestLogReplaced(t *testing.T) {
 	mem := vfs.NewMem()
 	for k := range uint32(2) {
@@ -194,7 +194,7 @@ func TestLogReplaced(t *testing.T) {
 	}
 }
 
-// TestLogFailedAppend: what is left of an append that has returned an error does not count.
+// TestLogFailedAppend: the remains of a failed append are ignored.
 func TestLogFailedAppend(t *testing.T) {
 	mem, failing, errSync := vfs.NewMem(), false, errors.New("not synced")
 	l := &nodeLog{name: "l", d: DurableCommit, fsys: vfs.NewFault(mem, func(op vfs.Op) error {
@@ -223,7 +223,7 @@ func FuzzLog(f *testing.F) {
 	f.Add(sampleLog()[:logFront+50], false)
 	f.Add([]byte{}, false)
 	f.Fuzz(func(t *testing.T, b []byte, mend bool) {
-		if mend && len(b) > logFront { // so that records are reached
+		if mend && len(b) > logFront { // so that the fuzzer reaches records
 			var e epochs
 			for i := range e {
 				e[i] = uint32(b[8+4*i])
@@ -252,7 +252,7 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// TestDocument: the record in docs/format-fti-store.md is one.
+// TestDocument: the record shown in docs/format-fti-store.md is valid.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../../docs/format-fti-store.md")
 	must(t, err)
@@ -267,8 +267,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestSideFileBytes: the side file has its fields where the tables of docs/format-fti-store.md have
-// them, and the tables are those.
+// TestSideFileBytes: the side file matches the tables of docs/format-fti-store.md.
 func TestSideFileBytes(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/format-fti-store.md")
 	must(t, err)
@@ -329,7 +328,7 @@ func TestSideFileBytes(t *testing.T) {
 		}
 		at += 32
 		third := ffformat.OwnTime(testTime.UnixNano()) + 2<<16
-		if i >= 4 { // what slot 0 holds
+		if i >= 4 { // content of slot 0
 			look("payload", []field{
 				{0, 8, "magic", text("BLOBIOFD")}, {8, 4, "version", 1}, {12, 1, "hash of blocks", 0}, {13, 1, "hash of chunks", 0}, {16, 4, "block size", 512},
 				{20, 4, "checkpoint id", 3}, {24, 8, "timestamp", uint64(third)}, {48, 8, "containers", uint64(containers)},

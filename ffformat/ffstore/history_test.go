@@ -21,16 +21,15 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// A history is a random sequence of sessions (one Store each) over one directory, with a model
-// of what must be there: a list of checkpoints, each the bytes of all variables of all ranks.
-// Sessions end well, by a kill or a power loss at a random operation, or go on after a
-// fault; side files are lost and damaged between them.
+// A history is a random sequence of sessions (one Store each) over one directory, with a model: a list of checkpoints, each with
+// the bytes of all variables of all ranks. Sessions end regularly, or by a kill or a power loss at a random operation, or
+// continue after a fault. Between sessions side files are lost and damaged.
 type history struct {
 	rnd   *rand.Rand
 	mem   *vfs.Mem
 	o     Options
 	ranks int
-	now   image   // of the memory
+	now   image   // current memory
 	list  []saved // committed, oldest first
 	doubt [][]saved
 	id    int32
@@ -59,11 +58,11 @@ func (m image) clone() image {
 type action struct {
 	kind string // full, diff, incr, abort, recover
 	id   int32
-	m    image // what is protected
+	m    image // protected memory
 	want []saved
 }
 
-// mutate changes the memory: bytes, sizes, new variables, or back to what it was once.
+// mutate changes the memory: bytes, sizes, new variables, or a return to an earlier state.
 func (h *history) mutate() {
 	h.now = h.now.clone()
 	for r := range h.now {
@@ -99,7 +98,7 @@ func (h *history) mutate() {
 	}
 }
 
-// plan makes the actions of a session, as they go if nothing fails.
+// plan makes the actions of a session for the case without failures.
 func (h *history) plan(keep int) []action {
 	list := slices.Clone(h.list)
 	last := int32(0)
@@ -137,7 +136,7 @@ func (h *history) plan(keep int) []action {
 	return l
 }
 
-// do is one action on one rank.
+// do performs one action on one rank.
 func (a *action) do(ctx context.Context, c comm.Comm, s *Store, seed int64) error {
 	mine := a.m[c.Rank()]
 	ids := make([]int32, 0, len(mine))
@@ -146,7 +145,7 @@ func (a *action) do(ctx context.Context, c comm.Comm, s *Store, seed int64) erro
 	}
 	slices.Sort(ids)
 	if a.kind == "recover" {
-		for id := range s.data { // what was protected in this session and is not stored
+		for id := range s.data { // variables protected in this session but not stored
 			if _, ok := mine[id]; !ok {
 				s.Protect(id, nil)
 			}
@@ -209,7 +208,7 @@ var (
 	errFault = errors.New("input/output error")
 )
 
-// session runs actions, and works out which lists of checkpoints may be there after it.
+// session runs actions and computes the lists of checkpoints that may exist afterwards.
 func (h *history) session() error {
 	o := h.o
 	o.Keep = 1 + h.rnd.Intn(3)
@@ -227,7 +226,7 @@ func (h *history) session() error {
 	var mu sync.Mutex
 	var n int64
 	var clone *vfs.Mem
-	settled := false // a sync of the directory ends the doubt that a session before has left
+	settled := false // a sync of the directory ends the uncertainty left by an earlier session
 	o.FS = vfs.NewFault(h.mem, func(op vfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -269,7 +268,7 @@ func (h *history) session() error {
 		for i := range acts {
 			a := &acts[i]
 			if a.id <= s.ledger.last && a.kind != "recover" && i > 0 {
-				break // a fault before has made the plan void
+				break // an earlier fault has invalidated the plan
 			}
 			err := a.do(ctx, c, s, seed)
 			if errors.Is(err, errWrong) {
@@ -288,7 +287,7 @@ func (h *history) session() error {
 				return errors.Join(err, s.Close(ctx)) // the lock ends with the process
 			}
 			if err != nil {
-				break // what follows in the plan relies on it
+				break // later actions rely on it
 			}
 		}
 		return s.Close(ctx)
@@ -300,14 +299,14 @@ func (h *history) session() error {
 		h.mem = clone
 	}
 	h.now = now
-	// Which record is in force after a kill in the middle of a commit is settled by the next Open.
+	// After a kill in the middle of a commit, the next Open settles which record is in force.
 	candidates := append([][]saved{list}, maybe...)
 	earlier := h.doubt
 	if settled {
 		earlier = nil
 	}
 	switch {
-	case clone != nil: // a power cut leaves what is durable, and ends all doubt
+	case clone != nil: // a power cut leaves the durable state and ends all uncertainty
 		candidates = append(candidates, earlier...)
 		h.doubt = nil
 	case len(maybe) > 0:
@@ -327,7 +326,7 @@ func (h *history) session() error {
 	return all
 }
 
-// matches holds the store against a list.
+// matches compares the store with a list.
 func (h *history) matches(want []saved) error {
 	v, err := OpenView("d", h.mem)
 	if err != nil {
@@ -387,7 +386,7 @@ func (h *history) compare(v *View, s saved, r int) error {
 	return nil
 }
 
-// hurtLogs loses or damages side files.
+// hurtLogs removes or damages side files.
 func (h *history) hurtLogs() {
 	logs, err := nodeLogs(h.mem, "d")
 	if err != nil {
@@ -416,7 +415,7 @@ func (h *history) hurtLogs() {
 	}
 }
 
-// only is the one history to run.
+// only selects a single history to run.
 var only = os.Getenv("BLOBIO_HISTORY")
 
 // TestHistories runs random histories against the model.

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// far is a file system that machines share, and whose locks reach none of them.
+// far is a file system shared by several machines whose locks do not work between machines.
 type far struct{ vfs.FS }
 
 func (far) Local(string) bool { return false }
@@ -31,7 +31,7 @@ func hide(f vfs.File, err error) (vfs.File, error) {
 	return struct{ vfs.File }{f}, nil
 }
 
-// openOn opens the store as the process of a machine does.
+// openOn opens the store as a process on a machine.
 func openOn(t *testing.T, fsys vfs.FS, machine string, beat time.Duration) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), comm.Self(), "d", mode{diff: true}.options(fsys))
@@ -40,7 +40,8 @@ func openOn(t *testing.T, fsys vfs.FS, machine string, beat time.Duration) *Stor
 	return s
 }
 
-// TestLeaseFar: where locks do not reach other machines, the heartbeat of a writer keeps others off, and the message names it.
+// TestLeaseFar: if locks do not reach other machines, the heartbeat of a writer keeps other writers out, and the error names the
+// writer.
 func TestLeaseFar(t *testing.T) {
 	crashtest.Bubble(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -62,8 +63,8 @@ func TestLeaseFar(t *testing.T) {
 	})
 }
 
-// TestLeaseWoken: a writer that was silent for so long that another machine has taken over, and then goes on, fails and spoils nothing of the
-// other's: neither with the file that it has open, nor with the record that it is about to rename.
+// TestLeaseWoken: a writer was silent for so long that another machine has taken over. When it continues, it fails. Neither its
+// open file nor its record rename damages the other writer's data.
 func TestLeaseWoken(t *testing.T) {
 	for _, when := range []string{"in the slot", "while the other writes", "before the rename"} {
 		t.Run(when, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestLeaseWoken(t *testing.T) {
 				if err == nil {
 					t.Error("the writer that has lost its lease has committed")
 				} else if when != "before the rename" && (!errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) ||
-					!strings.Contains(err.Error(), "committed before stays")) { // then it is not known
+					!strings.Contains(err.Error(), "committed before stays")) { // then the outcome is unknown
 					t.Errorf("the writer that has lost its lease: %v", err)
 				}
 				_ = a.Close(ctx)
@@ -142,7 +143,7 @@ func TestLeaseWoken(t *testing.T) {
 	}
 }
 
-// TestLeaseOfTheDead: what writers of this version and of older ones left that died at their commit is gone with the next commit.
+// TestLeaseOfTheDead: files left by dead writers of this and older versions are removed with the next commit.
 func TestLeaseOfTheDead(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 1, diff: true}
@@ -161,7 +162,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 	}
 }
 
-// TestLeaseUnread: that the lease could not be read once fails one checkpoint, and not the store.
+// TestLeaseUnread: a single failed read of the lease fails one checkpoint but does not break the store.
 func TestLeaseUnread(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

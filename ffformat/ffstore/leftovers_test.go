@@ -12,8 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestStoreFailureLeavesNoTrace: after a checkpoint that failed or was given up, the files are
-// byte for byte the same as if the store had never tried.
+// TestStoreFailureLeavesNoTrace: after a failed or aborted checkpoint, the files are byte for byte as if it had never begun.
 func TestStoreFailureLeavesNoTrace(t *testing.T) {
 	m := mode{ranks: 2, diff: true}
 	var files [2][]byte
@@ -55,8 +54,8 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestStoreOtherContainers: a checkpoint that was cut short before its commit has brought
-// containers that are not those which the next one brings at the same number.
+// TestStoreOtherContainers: an interrupted checkpoint has added containers that differ from the next checkpoint's containers of
+// the same number.
 func TestStoreOtherContainers(t *testing.T) {
 	mem := vfs.NewMem()
 	ctx := context.Background()
@@ -90,9 +89,8 @@ func TestStoreOtherContainers(t *testing.T) {
 	}
 }
 
-// TestStoreTornSlot: an interrupted update has changed some blocks of a slot. If the next
-// checkpoint has the data that the slot held before, these blocks are written nevertheless, by the
-// same store and by one that is opened after a crash.
+// TestStoreTornSlot: an interrupted update has changed some blocks of a slot. If the next checkpoint equals the slot's earlier
+// data, it must still write these blocks, with the same store and with a store opened after a crash.
 func TestStoreTornSlot(t *testing.T) {
 	eio := errors.New("input/output error")
 	for _, again := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestStoreRefuses: misuse is an error, the same on all ranks, and changes nothing.
+// TestStoreRefuses: misuse gives the same error on all ranks and changes nothing.
 func TestStoreRefuses(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}
@@ -37,7 +37,7 @@ func TestStoreRefuses(t *testing.T) {
 		must(t, err)
 		must(t, want("Protect during a checkpoint", s.Protect(1, nil), fault.ErrUsage))
 		must(t, want("Add of what is not protected", inc.Add(ctx, 99), fault.ErrUsage))
-		if c.Rank() == 0 { // rank 1 adds all, rank 0 leaves one out
+		if c.Rank() == 0 { // rank 1 adds all variables, rank 0 omits one
 			err = inc.Add(ctx, 1)
 		} else {
 			for _, id := range varsAt(5) {
@@ -54,7 +54,7 @@ func TestStoreRefuses(t *testing.T) {
 		if l := s.List(); len(l) != 1 || l[0].ID != 5 {
 			return fmt.Errorf("%v", l)
 		}
-		// sizes that do not fit, too small or too large: nothing is read, on no rank
+		// if sizes are too small or too large, no rank reads any data
 		stored := int64(len(content(1, 1, 5)))
 		for _, n := range []int64{3, stored + 1} {
 			if c.Rank() == 1 {
@@ -71,7 +71,7 @@ func TestStoreRefuses(t *testing.T) {
 				return errors.New("variable 2 was read though the sizes of 1 do not fit")
 			}
 		}
-		// the stored sizes are there to be asked for
+		// Stored returns the stored sizes
 		vars, err := s.Stored(5)
 		if err != nil || len(vars) != 5 {
 			return fmt.Errorf("%v: %w", vars, err)
@@ -99,7 +99,7 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// A Store that finds at its commit that somebody else has written can do nothing more.
+// TestStoreWriterBetween: a Store that finds at its commit that another program has written is broken.
 func TestStoreWriterBetween(t *testing.T) {
 	mem := vfs.NewMem()
 	ctx := context.Background()

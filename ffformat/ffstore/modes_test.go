@@ -15,8 +15,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// content is what variable id of a rank holds at a step: sizes grow and shrink, a quarter
-// of the groups of 512 bytes changes with each step.
+// content returns the content of variable id of a rank at a step. Sizes grow and shrink, and a quarter of the groups of 512 bytes
+// changes with each step.
 func content(rank int, id int32, step int) []byte {
 	k := [3]int{rank, int(id), step}
 	b, ok := contents.Load(k)
@@ -37,7 +37,7 @@ func makeContent(rank int, id int32, step int) []byte {
 	for i := range b {
 		g := i / 512
 		last := max(0, step-((step-g)%4+4)%4) // the step of the last change
-		if g%3 == 1 {                         // goes to and fro: what a slot held before a torn write is wanted again after it
+		if g%3 == 1 {                         // alternates, so that earlier content of a slot is needed again after a torn write
 			last = step / 2 % 2
 		}
 		b[i] = byte(i*7 + g*13 + last*31 + rank*101 + int(id)*17)
@@ -45,7 +45,7 @@ func makeContent(rank int, id int32, step int) []byte {
 	return b
 }
 
-// varsAt are the variables at a step: new ones come.
+// varsAt returns the variables at a step; new ones appear over time.
 func varsAt(step int) []int32 {
 	return []int32{1, 2, 3, 4, 5}[:2+min(step, 3)]
 }
@@ -59,7 +59,7 @@ func protectStep(s *Store, rank, step int) error {
 	return nil
 }
 
-// protectEmpty protects the variables of a step, to be recovered.
+// protectEmpty protects the variables of a step before a recovery.
 func protectEmpty(s *Store, rank, step int) error {
 	for _, id := range varsAt(step) {
 		if err := s.Protect(id, make([]byte, len(content(rank, id, step)))); err != nil {
@@ -69,7 +69,7 @@ func protectEmpty(s *Store, rank, step int) error {
 	return nil
 }
 
-// hasStep reports whether the memory has the variables of a step.
+// hasStep returns an error unless the memory has the variables of a step.
 func hasStep(s *Store, rank, step int) error {
 	for _, id := range varsAt(step) {
 		if !bytes.Equal(s.data[id], content(rank, id, step)) {
@@ -144,7 +144,7 @@ func (m mode) run(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Store
 	})
 }
 
-// holdsStep recovers checkpoint id (0: the newest) on a fresh store and compares every byte.
+// holdsStep recovers checkpoint id (0: the newest) with a new store and compares every byte.
 func (m mode) holdsStep(fsys vfs.FS, id int32) (int32, error) {
 	var got int32
 	err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecordLost: without its record, or with a damaged one, a store is neither read nor
-// overwritten, and Rebuild finds what is there.
+// TestRecordLost: a store without its record, or with a damaged one, is neither read nor overwritten. Rebuild finds its
+// checkpoints.
 func TestRecordLost(t *testing.T) {
 	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {
 		for _, how := range []string{"gone", "damaged", "gone, no side files"} {
@@ -52,7 +52,7 @@ func TestRecordLost(t *testing.T) {
 				if err != nil || fmt.Sprint(list) != fmt.Sprint(dry) {
 					t.Fatalf("%v, dry %v: %v", list, dry, err)
 				}
-				// three slots: checkpoint 3 was not listed any more, and is whole
+				// three slots: the record no longer listed checkpoint 3, which is whole
 				if len(list) != 3 || len(left) != 0 {
 					t.Fatalf("%v, left %v", list, left)
 				}
@@ -78,7 +78,7 @@ func TestRecordLost(t *testing.T) {
 	}
 }
 
-// TestRebuildLeaves: slots that are torn, incomplete or mixed do not count.
+// TestRebuildLeaves: torn, incomplete and mixed slots are not usable.
 func TestRebuildLeaves(t *testing.T) {
 	for _, how := range []string{"byte", "missing", "mixed", "ranks"} {
 		t.Run(how, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRebuildLeaves(t *testing.T) {
 			}
 			mem.Remove("d/" + recordName)
 			list, left, err := Rebuild(context.Background(), "d", &Options{FS: mem})
-			if how == "ranks" { // both are whole, of different numbers of ranks: the newer one decides
+			if how == "ranks" { // both slots are whole, with different numbers of ranks: the newer one decides
 				if err != nil || len(list) != 1 || list[0].ID != 4 || len(left) != 1 {
 					t.Fatalf("%v, %v, %v", list, left, err)
 				}
@@ -125,9 +125,8 @@ func TestRebuildLeaves(t *testing.T) {
 	}
 }
 
-// TestRebuildFails: Rebuild fails, is cancelled or loses its power before each of its operations, or
-// the disk is full. The record is then whole, or not there, or the damaged one; the files of checkpoints
-// are as they were; and another Rebuild makes it.
+// TestRebuildFails: before each of its operations Rebuild fails, is cancelled or loses power, or the disk is full. The record is
+// then whole, absent, or still the damaged one. The checkpoint files are unchanged, and another Rebuild succeeds.
 func TestRebuildFails(t *testing.T) {
 	eio := errors.New("input/output error")
 	m := mode{ranks: 2, diff: true}
@@ -158,7 +157,7 @@ func TestRebuildFails(t *testing.T) {
 						switch how {
 						case "error":
 							failing = op
-							closing = op.Kind == vfs.OpClose || op.Kind == vfs.OpLock // of what was only read; it is locked again
+							closing = op.Kind == vfs.OpClose || op.Kind == vfs.OpLock // closing a file that was only read; locking again
 							return eio
 						case "cancelled":
 							cancel()
@@ -206,8 +205,7 @@ func TestRebuildFails(t *testing.T) {
 	}
 }
 
-// TestRebuildMeanwhile: where there are no locks, a record that appears or is replaced while the slots
-// are examined is not overwritten.
+// TestRebuildMeanwhile: without locks, Rebuild does not overwrite a record that appears or changes while it examines the slots.
 func TestRebuildMeanwhile(t *testing.T) {
 	for _, how := range []string{"gone", "damaged", "forced"} {
 		t.Run(how, func(t *testing.T) {

@@ -45,8 +45,8 @@ func (f *countedFile) Close() error {
 	return f.File.Close()
 }
 
-// TestManyRanks: a thousand ranks, full, differential, incremental and recovery, with no open files
-// and no goroutines left.
+// TestManyRanks: a thousand ranks do full, differential and incremental checkpoints and a recovery. No open files and no
+// goroutines remain.
 func TestManyRanks(t *testing.T) { crashtest.Bubble(t, testManyRanks) }
 
 func testManyRanks(t *testing.T) {
@@ -108,8 +108,7 @@ func mustNames(t testing.TB, fsys vfs.FS, dir string) (l []string) {
 	return l
 }
 
-// TestCancel: a cancelled context ends a checkpoint wherever it is; files are closed, and what was
-// committed is there.
+// TestCancel: a cancelled context ends a checkpoint at any point. Files are closed, and committed checkpoints stay.
 func TestCancel(t *testing.T) {
 	for at := int64(1); ; at += 3 {
 		c := &openCount{FS: vfs.NewMem()}
@@ -150,8 +149,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestMemory: a checkpoint and a recovery make no copy of the data, and what is kept of the blocks is
-// at most 1 % of them at the default block size, for all kinds of digests.
+// TestMemory: a checkpoint and a recovery do not copy the data. The kept digests take at most 1 % of the data at the default
+// block size, for all kinds of digests.
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
 	const size = 16 << 20
@@ -167,7 +166,7 @@ func TestMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			must(t, f())
 			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; n > size/4 { // all that was ever allocated meanwhile
+			if n := after.TotalAlloc - before.TotalAlloc; n > size/4 { // total of all allocations meanwhile
 				t.Errorf("%s of %d bytes allocates %d", name, size, n)
 			}
 		}
@@ -188,8 +187,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLock: on a real file system a second Store cannot write while the first is open, and can
-// after it was closed.
+// TestLock: on a real file system a second Store cannot write while the first is open, but can after its Close.
 func TestLock(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "d")
@@ -210,14 +208,14 @@ func TestLock(t *testing.T) {
 	if _, _, err := Rebuild(ctx, dir, &Options{Force: true}); !errors.Is(err, ErrInUse) {
 		t.Errorf("Rebuild: %v, want ErrInUse", err)
 	}
-	// The lock comes before the record is read, else what Rebuild finds may not be so any more.
+	// Rebuild must take the lock before it reads the record, or the record may change meanwhile.
 	if _, _, err := Rebuild(ctx, dir, nil); !errors.Is(err, ErrInUse) {
 		t.Errorf("Rebuild: %v, want ErrInUse", err)
 	}
 	if _, _, err := Rebuild(ctx, dir, &Options{DryRun: true, Force: true}); err != nil {
 		t.Errorf("Rebuild that only looks: %v", err)
 	}
-	c := open() // reading is free
+	c := open() // reading needs no lock
 	if id, _, err := c.Recover(ctx); err != nil || id != 1 {
 		t.Errorf("%d, %v", id, err)
 	}
@@ -235,7 +233,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer: ranks that would do different things get an error.
+// TestOptionsDiffer: ranks with different options get an error.
 func TestOptionsDiffer(t *testing.T) {
 	for i := range 5 {
 		err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSideFile: whatever happens to the side files, checkpoints are right; only more may be written.
+// TestSideFile: with any damage to the side files, checkpoints stay right; only more data may be written.
 func TestSideFile(t *testing.T) {
 	hurt := map[string]func(t *testing.T, mem *vfs.Mem, name string, old []byte){
 		"gone":  func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { mem.Remove(name) },
@@ -68,8 +68,8 @@ func TestSideFile(t *testing.T) {
 	}
 }
 
-// TestSideFileAndTornSlot: a side file that somebody cut while a Store writes to it, or replaced by an
-// older one, must not vouch for a slot that was torn since.
+// TestSideFileAndTornSlot: a side file is truncated or replaced by an older one while a Store writes to it. Its digests must not
+// be used for a slot that was torn since.
 func TestSideFileAndTornSlot(t *testing.T) {
 	for _, stale := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stale=%v", stale), func(t *testing.T) { sideFileAndTornSlot(t, stale) })
@@ -94,7 +94,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 	data := make([]byte, 64<<10)
 	s := m.open(t, fsys, data)
 	var ends []int
-	var old []byte // as of checkpoint 3
+	var old []byte // the side file at checkpoint 3
 	for id := int32(1); id <= 4; id++ {
 		diffs(t, s, id, id)
 		b := readAll(t, mem, nodeLogName("d", 0))
@@ -102,7 +102,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 			old = b
 		}
 	}
-	if !stale { // cut behind the digests of checkpoint 3, which are of the slot that is written next
+	if !stale { // truncated behind the digests of checkpoint 3, whose slot is written next
 		writeAll(t, mem, nodeLogName("d", 0), readAll(t, mem, nodeLogName("d", 0))[:ends[2]])
 	}
 	data[0], data[9000] = 1, 1
@@ -119,8 +119,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 	checkClean(t, mem)
 }
 
-// TestSlotFileReplacedWhileRunning: an older file is put in the place of the one that the Store
-// left in the slot.
+// TestSlotFileReplacedWhileRunning: an older file replaces the Store's file in the slot.
 func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}
@@ -145,8 +144,8 @@ func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	checkClean(t, mem)
 }
 
-// TestSlotFileGoneWhileRunning: somebody removes the file of a rank that is not the leader of its
-// node, or the whole slot. The names of the new ones are durable when the checkpoint is committed.
+// TestSlotFileGoneWhileRunning: another program removes the whole slot, or the file of a rank that is not the leader of its node.
+// The names of the new files are durable when the checkpoint is committed.
 func TestSlotFileGoneWhileRunning(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		mem := vfs.NewMem()

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// hurt spoils the file of a rank in the slot of the newest checkpoint.
+// hurt damages the file of a rank in the slot of the newest checkpoint.
 func hurt(t testing.TB, mem *vfs.Mem, rank int, how string) {
 	t.Helper()
 	l := mustView(t, mem).List()
@@ -41,8 +41,7 @@ func hurtSlot(t testing.TB, mem *vfs.Mem, slot, rank int, how string) {
 	writeAll(t, mem, name, b)
 }
 
-// recovers demands that Recover gives checkpoint want with its bytes on all ranks, and names n
-// damaged ones.
+// recovers checks that Recover restores checkpoint want with its bytes on all ranks and reports n damaged ones.
 func (m mode) recovers(fsys vfs.FS, want int32, n int) error {
 	return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 		return m.recoverStep(ctx, c, s, want, n)
@@ -60,9 +59,8 @@ func (m mode) recoverStep(ctx context.Context, c comm.Comm, s *Store, want int32
 	return hasStep(s, c.Rank(), int(want))
 }
 
-// TestSpare: with one checkpoint kept, damage to it ends in the one before, which is still in the
-// other slot, on all ranks. The next checkpoint is written over the damaged one, and whenever the
-// power fails meanwhile there is a whole one.
+// TestSpare: with one checkpoint kept and damaged, Recover takes the one before, in the other slot, on all ranks. The next
+// checkpoint overwrites the damaged one. A power failure at any time leaves a whole checkpoint.
 func TestSpare(t *testing.T) {
 	for _, layout := range crashtest.Some(t, 1, []ffformat.Layout{ffformat.LayoutA, ffformat.LayoutB, ffformat.LayoutE, ffformat.LayoutF}) {
 		for _, how := range []string{"data", "metadata", "cut", "gone"} {
@@ -126,7 +124,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestSpareNotWhole: where the other slot is damaged, too, the error names both and says what to run.
+// TestSpareNotWhole: if the other slot is damaged, too, the error names both checkpoints and the command to run.
 func TestSpareNotWhole(t *testing.T) {
 	m := mode{ranks: 2, diff: true}
 	mem := vfs.NewMem()
@@ -145,8 +143,8 @@ func TestSpareNotWhole(t *testing.T) {
 	}
 }
 
-// TestSpareSizes: where the sizes of the older checkpoint are others, the error names the damage of the
-// newer one beside them, and the older one can be recovered with its sizes.
+// TestSpareSizes: if the older checkpoint has other sizes, the error also names the damage of the newer one. The older one can be
+// recovered with its sizes.
 func TestSpareSizes(t *testing.T) {
 	for _, keep := range []int{1, 2} {
 		m := mode{ranks: 2, diff: true, o: Options{Keep: keep}}
@@ -177,8 +175,8 @@ func TestSpareSizes(t *testing.T) {
 	}
 }
 
-// TestSpareOtherRanks: one rank finds the newest checkpoint damaged, another that its sizes are others:
-// they go on to the older one together. And an error of I/O on any rank stops all of them.
+// TestSpareOtherRanks: one rank finds the newest checkpoint damaged, and another finds other sizes. All ranks take the older one
+// together. An I/O error on any rank stops all ranks.
 func TestSpareOtherRanks(t *testing.T) {
 	eio := errors.New("input/output error")
 	for _, broken := range []bool{false, true} {
@@ -209,8 +207,8 @@ func TestSpareOtherRanks(t *testing.T) {
 	}
 }
 
-// TestSpareNoMixture: a checkpoint is cut short anywhere while it is written over the spare, and the
-// newest one is damaged: what was the spare is recovered as it was committed, or not at all.
+// TestSpareNoMixture: a checkpoint is interrupted anywhere while it overwrites the spare, and the newest one is damaged. The
+// former spare is recovered exactly as committed, or not at all.
 func TestSpareNoMixture(t *testing.T) {
 	m := mode{ranks: 2, diff: true}
 	base := vfs.NewMem()
@@ -220,7 +218,7 @@ func TestSpareNoMixture(t *testing.T) {
 	older, none := 0, 0
 	sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Run: crashtest.One(func(fsys vfs.FS) error {
 		return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-			_, err := m.step(ctx, c, s, 28) // the same sizes, others bytes
+			_, err := m.step(ctx, c, s, 28) // the same sizes, other bytes
 			return err
 		})
 	})}
@@ -247,8 +245,8 @@ func TestSpareNoMixture(t *testing.T) {
 	}
 }
 
-// TestSpareOfAnotherLine: a spare that came after the checkpoint from which the program goes on is none any more:
-// the next checkpoint may have its id.
+// TestSpareOfAnotherLine: a spare newer than the checkpoint from which the program continues no longer counts, because the next
+// checkpoint may have its id.
 func TestSpareOfAnotherLine(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}

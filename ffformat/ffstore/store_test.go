@@ -12,9 +12,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestStoreSteps: every checkpoint that is kept can be recovered at every step, with the same
-// store, with a fresh one after a restart, and by a View; differential ones write less than
-// full ones.
+// TestStoreSteps: every kept checkpoint can be recovered at every step: with the same store, with a new one after a restart, and
+// by a View. Differential checkpoints write less than full ones.
 func TestStoreSteps(t *testing.T) {
 	for _, m := range modes {
 		for _, isolate := range []bool{false, true} {
@@ -68,7 +67,7 @@ func TestStoreSteps(t *testing.T) {
 	}
 }
 
-// TestStoreFiles: how many files there are.
+// TestStoreFiles checks the number of files.
 func TestStoreFiles(t *testing.T) {
 	m := mode{ranks: 5, diff: true}
 	mem := vfs.NewMem()
@@ -89,7 +88,7 @@ func TestStoreFiles(t *testing.T) {
 	}
 }
 
-// TestStoreMoved: ranks that are on other nodes than before find their digests.
+// TestStoreMoved: ranks that moved to other nodes find their digests.
 func TestStoreMoved(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{diff: true}
@@ -123,8 +122,7 @@ func TestStoreMoved(t *testing.T) {
 	}
 }
 
-// TestRestartFromOlder: the program goes on from an older checkpoint, and what came after it makes
-// way, in one commit.
+// TestRestartFromOlder: the program continues from an older checkpoint. One commit drops the newer checkpoints.
 func TestRestartFromOlder(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}

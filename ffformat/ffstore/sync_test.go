@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDigestsAreDurable: what a checkpoint appends to the side files survives a power loss behind it, so that the next
-// checkpoint is not a full one.
+// TestDigestsAreDurable: the digests that a checkpoint appends to the side files survive a later power loss, so that the next
+// checkpoint is not full.
 func TestDigestsAreDurable(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 3, diff: true}
@@ -28,8 +28,7 @@ func TestDigestsAreDurable(t *testing.T) {
 	}
 }
 
-// TestDirectoryNotShared: ranks get an error if their nodes have directories of their own under the name
-// of the store's directory.
+// TestDirectoryNotShared: ranks get an error if each node has its own directory under the name of the store's directory.
 func TestDirectoryNotShared(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.Mkdir("n1"))

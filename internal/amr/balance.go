@@ -1,7 +1,7 @@
 package amr
 
-// Balance refines leaves until no two that touch are more than one level
-// apart, and returns how many it refined. The tree must be complete otherwise.
+// Balance refines leaves until no two leaves that touch are more than one level apart. It returns the number of refined blocks.
+// The tree must otherwise be complete.
 func (t *Tree) Balance() (int, error) {
 	var todo []Index
 	for x := range t.nodes {
@@ -12,8 +12,7 @@ func (t *Tree) Balance() (int, error) {
 	return t.balance(todo)
 }
 
-// RefineBalanced refines a leaf, and those that must be so that the
-// tree stays 2:1 balanced. It returns how many blocks were refined.
+// RefineBalanced refines a leaf and all further leaves that keep the tree 2:1 balanced. It returns the number of refined blocks.
 func (t *Tree) RefineBalanced(x Index) (int, error) {
 	if err := t.Refine(x); err != nil {
 		return 0, err
@@ -22,7 +21,7 @@ func (t *Tree) RefineBalanced(x Index) (int, error) {
 	return n + 1, err
 }
 
-// balance refines what is too coarse beside blocks that have children, and returns how many it refined.
+// balance refines blocks that are too coarse next to blocks with children. It returns the number of refined blocks.
 func (t *Tree) balance(todo []Index) (n int, err error) {
 	for len(todo) > 0 {
 		x := todo[len(todo)-1]

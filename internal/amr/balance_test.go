@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// unbalanced are leaves that touch one that is more than a level coarser.
+// unbalanced returns the leaves that touch a leaf more than one level coarser.
 func unbalanced(tree *amr.Tree) (bad []amr.Index) {
 	for x := range tree.Leaves() {
 		for n := range 27 {
@@ -27,7 +27,7 @@ func unbalanced(tree *amr.Tree) (bad []amr.Index) {
 	return bad
 }
 
-// whole checks that no block is missing, and that leaves that touch are at most one level apart.
+// whole checks that no block is missing and that touching leaves are at most one level apart.
 func whole(t interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -47,8 +47,7 @@ func whole(t interface {
 	}
 }
 
-// smallTree is 2 x 2 root blocks; the first one is refined, and one of its
-// children again.
+// smallTree returns a tree of 2 x 2 root blocks. The first one is refined, and one of its children again.
 func smallTree(t *testing.T) *amr.Tree {
 	g := gen.Geometry(2, 2, 4, 0, 3)
 	tree, err := amr.NewRootTree(&g)
@@ -63,10 +62,11 @@ func smallTree(t *testing.T) *amr.Tree {
 	return tree
 }
 
-// Balance refines what touches a leaf that is more than one level finer: over faces, a corner, a periodic border.
+// TestBalanceOfFew: Balance refines a block that touches a leaf more than one level finer: across a face, a corner or a periodic
+// border.
 func TestBalanceOfFew(t *testing.T) {
 	tree := smallTree(t)
-	// Inside: the corner of the first root block that touches the three others.
+	// Inside: refine the corner of the first root block that touches the three others.
 	if err := tree.Refine(amr.At(1, [3]int{1, 1, 0})); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestBalanceOfFew(t *testing.T) {
 	}
 }
 
-// A tree of any leaves is balanced after Balance, which takes none away.
+// TestBalance: Balance balances any tree and removes no leaf.
 func TestBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 3).Draw(t, "rank")

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// FieldSpec names a field and says what its elements are.
+// FieldSpec is the name of a field and the description of its elements.
 type FieldSpec struct {
 	Name     string
 	Type     Type
-	Centered [3]bool // face-centred along the axis: one element more
-	// Scrambled: the program that wrote it put the cells in the wrong places, and nothing can put
-	// them right. A copy stays scrambled: every form keeps the mark.
+	Centered [3]bool // face-centred along the axis, which then has one more element
+	// Scrambled: the program that wrote the field put its cells in wrong places, which cannot be undone. Copies in every form keep
+	// the mark.
 	Scrambled bool
 }
 
@@ -30,7 +30,7 @@ type AttrSpec struct {
 // Field is the data of one field of one block.
 type Field struct {
 	Spec   *FieldSpec
-	Ghosts bool // Data hold ghost zones too
+	Ghosts bool // Data include ghost zones
 	// Data are the elements in the byte order of the host, x fastest, of
 	// shape Geometry.Shape(Spec, Ghosts): (mz, my, mx) slowest first.
 	Data []byte
@@ -50,11 +50,11 @@ type Block struct {
 	Leaf      bool
 	Cycle     int32
 	Time, Dt  float64
-	Cost      float64 // for balancing; 0 is unknown
+	Cost      float64 // for load balancing; 0: unknown
 	Fields    []Field
 	Particles []Particles
-	Adapt     []byte         // the adapt_buffer as in a checkpoint; nil: made when written
-	Attrs     map[string]any // further attributes, kept
+	Adapt     []byte         // the adapt_buffer from a checkpoint; nil: computed on writing
+	Attrs     map[string]any // further attributes
 }
 
 // Meta describes a whole tree.
@@ -65,11 +65,11 @@ type Meta struct {
 	Redshift  float64
 	Fields    []FieldSpec
 	Particles []ParticleSpec
-	Attrs     map[string]any // further attributes of the whole, kept
-	// Unverified: somebody has read the data without comparing them with their checksums. Copies keep the mark.
+	Attrs     map[string]any // further attributes of the whole
+	// Unverified: the data were read without comparing their checksums. Copies keep the mark.
 	Unverified bool
-	// Files is the number of files that the blocks lie in, or lay in before they were converted; 0: not known. A form of several files is
-	// written with that number by default.
+	// Files is the number of files that hold the blocks, or held them before a conversion; 0: unknown. A form with several files
+	// uses this number by default.
 	Files int
 }
 

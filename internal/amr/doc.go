@@ -1,21 +1,20 @@
 // Package amr holds block-structured adaptive meshes in memory, in the terms of
 // Cello: an array of octrees (quadtrees, binary trees) of equal blocks.
 //
-//	Geometry, FieldSpec, Meta     what all blocks share
-//	Index, At, Root, ParseName    a block's place and name
-//	Tree                          which blocks exist: Refine, Balance, Faces
+//	Geometry, FieldSpec, Meta     the common description of all blocks
+//	Index, At, Root, ParseName    the index and name of a block
+//	Tree                          the set of blocks: Refine, Balance, Faces
 //	Block, Field, Particles       data
 //	Morton, Hilbert, RootBlocks   orderings; Quality of a cut
 //
 // A root block is the top of one octree and has level 0. Its children have level
 // 1, and half its size. Above the root blocks there are levels below 0: a block of
 // level -1 holds 2 root blocks per axis, and so on, up to one block for all. A
-// leaf has no children. Blocks of all levels have data, also those that are no
-// leaves. There are at most 1024 root blocks per axis and 20 levels below them.
+// leaf has no children. All blocks have data, not only leaves. There are at most 1024 root blocks per axis and 20 levels below them.
 //
 // Elements of fields and particles are bytes in the order of the host, x fastest.
 //
-// docs/amr-index.md has the bits of an Index, names and orders.
+// docs/amr-index.md describes the bits of an Index, names and orders.
 //
 // Read first: index.go, tree.go, block.go.
 package amr

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/amr/sfc"
 )
 
-// A quadtree of 2 x 2 root blocks is refined twice at a corner, which takes a neighbour with it, and cut into three parts.
+// A quadtree of 2 x 2 root blocks is refined twice at a corner, which also refines a neighbour, and cut into three parts.
 func Example() {
 	t, err := amr.NewRootTree(&amr.Geometry{Rank: 2, Roots: [3]int{2, 2, 1}, Block: [3]int{8, 8, 1}, Upper: [3]float64{1, 1, 1}, MaxLevel: 3})
 	if err != nil {
@@ -36,7 +36,7 @@ func Example() {
 	// efficiency 1.00, 12 of 32 faces between parts
 }
 
-// The name of a block in a checkpoint of Cello, both ways.
+// Parse the name of a block in a Cello checkpoint and format it again.
 func ExampleParseName() {
 	roots := [3]int{4, 4, 1}
 	x, rank, err := amr.ParseName("B01:1_10:0", roots, 1)

@@ -1,6 +1,6 @@
 package amr
 
-// FaceOf is the direction of a number: (x+1) + 3(y+1) + 9(z+1).
+// FaceOf returns the direction with a number: (x+1) + 3(y+1) + 9(z+1).
 func FaceOf(n int) [3]int { return [3]int{n%3 - 1, n/3%3 - 1, n/9 - 1} }
 
 // faces yields all directions but the centre, x fastest.
@@ -16,9 +16,8 @@ func (g *Geometry) faces(yield func(f [3]int) bool) {
 	}
 }
 
-// Beside returns the block of the same level in direction f, through periodic
-// borders (wrapped); ok is false where the domain ends. The block need not
-// exist in any tree.
+// Beside returns the block of the same level in direction f. wrapped reports that it lies across a periodic border. ok is false
+// at the end of the domain. The block need not exist in any tree.
 func (g *Geometry) Beside(x Index, f [3]int) (y Index, wrapped, ok bool) {
 	l := x.Level()
 	c, n := x.Coord(), g.Extent(l)
@@ -42,9 +41,8 @@ func (g *Geometry) Beside(x Index, f [3]int) (y Index, wrapped, ok bool) {
 	return At(l, c), wrapped, true
 }
 
-// Faces yields each face between two leaves once, as the two blocks: the finer
-// one, or of equal ones the one on the lower side, first. A periodic border
-// counts too, but not a block that touches itself.
+// Faces yields each face between two leaves once, as the two blocks. The finer block comes first; of equal ones the block on the
+// lower side. Faces across a periodic border count, but not a face of a block with itself.
 func (t *Tree) Faces(yield func(x, y Index) bool) {
 	for x := range t.Leaves() {
 		for i := range t.g.Rank {
@@ -53,7 +51,7 @@ func (t *Tree) Faces(yield func(x, y Index) bool) {
 				f[i] = d
 				y, _, ok := t.g.Beside(x, f)
 				if !ok || y == x || t.nodes[y]&children != 0 {
-					continue // finer leaves tell themselves
+					continue // the finer leaves yield these faces
 				}
 				if t.Has(y) {
 					if d > 0 && !yield(x, y) {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFacesOfOneBlock: one root block with periodic borders touches itself alone.
+// TestFacesOfOneBlock: a single root block with periodic borders touches only itself.
 func TestFacesOfOneBlock(t *testing.T) {
 	g := gen.Geometry(2, 1, 4, 0, 1)
 	g.Periodic = [3]bool{true, true, false}
@@ -23,7 +23,7 @@ func TestFacesOfOneBlock(t *testing.T) {
 	}
 }
 
-// faces is the slow definition: how many images of y have a part of a face in common with x.
+// faces is the slow definition: the number of periodic images of y that share a part of a face with x.
 func faces(g *amr.Geometry, x, y amr.Index) (n int) {
 	lx, ly := x.Level(), y.Level()
 	l := max(lx, ly)

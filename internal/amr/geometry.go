@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Geometry is what all blocks of a tree share. Axes are x, y, z; those beyond
-// Rank have one root block, one cell and no ghosts.
+// Geometry is the common description of all blocks of a tree. Axes are x, y, z. Axes beyond Rank have one root block, one cell
+// and no ghosts.
 type Geometry struct {
 	Rank         int        // 1 to 3
 	Roots        [3]int     // root blocks (octrees) per axis
@@ -18,8 +18,7 @@ type Geometry struct {
 	MaxLevel     int // finest level allowed, >= 0
 }
 
-// Validate checks the numbers; axes beyond Rank too. The error is of class
-// ErrUsage.
+// Validate checks all values, including those of axes beyond Rank. The error is of class ErrUsage.
 func (g *Geometry) Validate() error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("geometry: "+format+": %w", append(a, ErrUsage)...)
@@ -55,11 +54,10 @@ func (g *Geometry) Validate() error {
 	return nil
 }
 
-// Children returns 2^Rank, how many children a refined block has.
+// Children returns the number of children of a refined block, 2^Rank.
 func (g *Geometry) Children() int { return 1 << g.Rank }
 
-// Extent returns the number of blocks of a level along each axis, were all of
-// them there: Roots << level, or Roots >> -level rounded up.
+// Extent returns the maximum number of blocks of a level along each axis: Roots << level, or Roots >> -level rounded up.
 func (g *Geometry) Extent(level int) [3]int {
 	var n [3]int
 	for i, r := range g.Roots {
@@ -75,8 +73,8 @@ func (g *Geometry) Extent(level int) [3]int {
 	return n
 }
 
-// Contains checks that x is a Valid index of a block of this domain and of its
-// levels. The error is of class ErrCorrupt or ErrRange.
+// Contains checks that x is a Valid index of a block within the domain and its levels. The error is of class ErrCorrupt or
+// ErrRange.
 func (g *Geometry) Contains(x Index) error {
 	if err := x.Valid(g.Rank); err != nil {
 		return err
@@ -94,9 +92,8 @@ func (g *Geometry) Contains(x Index) error {
 	return nil
 }
 
-// Shape returns the elements (mx, my, mz) of a field of one block: the cells,
-// one more on an axis on which the field is face-centred, and the ghosts on
-// both sides if they are there. Axes beyond Rank are 1.
+// Shape returns the number of elements (mx, my, mz) of a field of one block. These are the cells, one more on a face-centred
+// axis, and with ghosts the ghosts on both sides. Axes beyond Rank are 1.
 func (g *Geometry) Shape(s *FieldSpec, ghosts bool) [3]int {
 	var m [3]int
 	for i := range m {
@@ -115,14 +112,13 @@ func (g *Geometry) Shape(s *FieldSpec, ghosts bool) [3]int {
 	return m
 }
 
-// FieldBytes returns the bytes of a field of one block.
+// FieldBytes returns the size of a field of one block in bytes.
 func (g *Geometry) FieldBytes(s *FieldSpec, ghosts bool) int64 {
 	m := g.Shape(s, ghosts)
 	return int64(m[0]) * int64(m[1]) * int64(m[2]) * int64(s.Type.Size())
 }
 
-// Strip copies the elements of a field with ghosts to dst, FieldBytes without
-// ghosts long.
+// Strip copies the elements of a field with ghosts to dst without the ghosts. dst has FieldBytes without ghosts.
 func (g *Geometry) Strip(dst, data []byte, s *FieldSpec) {
 	from, to, size := g.Shape(s, true), g.Shape(s, false), s.Type.Size()
 	row := to[0] * size
@@ -134,11 +130,9 @@ func (g *Geometry) Strip(dst, data []byte, s *FieldSpec) {
 	}
 }
 
-// Bounds returns the corners of a block, computed as Cello does, so that for
-// levels from 0 they are equal to the last bit to the attributes `lower` and
-// `upper` of a checkpoint. Axes beyond Rank give the domain's. Blocks of levels
-// below 0 that stick out of a domain whose number of root blocks is no power
-// of two are cut at its border.
+// Bounds returns the corners of a block, computed like in Cello. For levels from 0 they equal the attributes `lower` and `upper`
+// of a checkpoint to the last bit. On axes beyond Rank Bounds returns the domain's. If the number of root blocks is no power of
+// two, blocks of levels below 0 may extend beyond the domain; Bounds cuts them at its border.
 func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	l, c := x.Level(), x.Coord()
 	for i := range 3 {
@@ -148,7 +142,7 @@ func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 		}
 		at := func(c int) float64 {
 			a := math.Min(math.Ldexp(float64(c), -l)/float64(g.Roots[i]), 1)
-			// The conversions keep the products from being fused with the sum.
+			// The conversions prevent the fusion of the products with the sum.
 			return float64((1-a)*g.Lower[i]) + float64(a*g.Upper[i])
 		}
 		lo[i], hi[i] = at(c[i]), at(c[i]+1)
@@ -156,8 +150,7 @@ func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	return lo, hi
 }
 
-// CellWidth returns the width of a cell at a level. Axes beyond Rank give the
-// domain's.
+// CellWidth returns the width of a cell at a level. On axes beyond Rank it returns the domain's.
 func (g *Geometry) CellWidth(level int) [3]float64 {
 	var h [3]float64
 	for i := range h {

@@ -4,30 +4,29 @@ import (
 	"fmt"
 )
 
-// Limits of an Index. They follow from the bits of its words.
+// Limits of an Index, given by the bits of its words.
 const (
-	MaxDepth   = 20      // deepest level of a block below its root block
+	MaxDepth   = 20      // maximum depth of a block below its root block
 	MaxRoots   = 1 << 10 // root blocks per axis
-	MinLevel   = -10     // 1024 root blocks make one block at this level
+	MinLevel   = -10     // level at which 1024 root blocks make one block
 	arrayBits  = 10
 	treeBits   = MaxDepth
-	arrayShift = 2  // of the octree number in a word
-	treeShift  = 12 // of the child bits in a word
+	arrayShift = 2  // bit position of the octree number in a word
+	treeShift  = 12 // bit position of the child bits in a word
 	arrayMask  = MaxRoots - 1
-	levelCap   = 31 // largest magnitude of a level that the bits can say
+	levelCap   = 31 // maximum magnitude of a level in its bits
 )
 
-// Index is Cello's block index: three int32 words, as on disk. See
-// docs/amr-index.md for the bits. The zero Index is the root block of octree
-// (0, 0, 0).
+// Index is Cello's block index: three int32 words, as on disk. docs/amr-index.md describes the bits. The zero Index is the root
+// block of octree (0, 0, 0).
 type Index [3]int32
 
-// arrayOf and treeOf take the fields of a word apart: the octree as stored (so
-// for a level -k with k zero low bits), and the child bits, the first in bit 19.
+// arrayOf and treeOf return the fields of a word. arrayOf returns the octree as stored, which for a level -k has k zero low bits.
+// treeOf returns the child bits, the first in bit 19.
 func arrayOf(w int32) uint32 { return uint32(w) >> arrayShift & arrayMask }
 func treeOf(w int32) uint32  { return uint32(w) >> treeShift }
 
-// levelBits returns what the two low bits of the words say of a level.
+// levelBits returns the two low bits of each word for a level.
 func levelBits(level int) [3]uint32 {
 	sign, mag := uint32(0), uint32(level)
 	if level < 0 {
@@ -36,7 +35,7 @@ func levelBits(level int) [3]uint32 {
 	return [3]uint32{mag & 3, mag >> 2 & 3, mag>>4&1<<1 | sign}
 }
 
-// withLevel returns x with other level bits.
+// withLevel returns x with the level bits of another level.
 func (x Index) withLevel(level int) Index {
 	for i, b := range levelBits(level) {
 		x[i] = int32(uint32(x[i])&^3 | b)
@@ -44,10 +43,9 @@ func (x Index) withLevel(level int) Index {
 	return x
 }
 
-// Root returns the block of a level <= 0 at array, its coordinates in blocks
-// of that level. On disk they are shifted up by -level. Levels above 0 are
-// taken as 0; coordinates are cut to the bits that there are: check what comes
-// from outside with Geometry.Contains or Valid.
+// Root returns the block of a level <= 0 at array, its coordinates in blocks of that level. On disk they are shifted up by
+// -level. Levels above 0 count as 0, and coordinates are truncated to the available bits. Check external values with
+// Geometry.Contains or Valid.
 func Root(array [3]int, level int) Index {
 	level = max(min(level, 0), -levelCap)
 	var x Index
@@ -57,8 +55,8 @@ func Root(array [3]int, level int) Index {
 	return x.withLevel(level)
 }
 
-// At returns the block of any level at coord, its coordinates in blocks of
-// that level over all octrees. It is the inverse of Coord.
+// At returns the block of any level at coord, its coordinates in blocks of that level over all octrees. At is the inverse of
+// Coord.
 func At(level int, coord [3]int) Index {
 	if level <= 0 {
 		return Root(coord, level)
@@ -73,8 +71,7 @@ func At(level int, coord [3]int) Index {
 	return x.withLevel(level)
 }
 
-// Level returns the level: 0 for root blocks, below 0 for the blocks above
-// them.
+// Level returns the level: 0 for root blocks, negative for the blocks above them.
 func (x Index) Level() int {
 	mag := int(x[0]&3 | x[1]&3<<2 | x[2]&2<<3)
 	if x[2]&1 != 0 {
@@ -83,9 +80,8 @@ func (x Index) Level() int {
 	return mag
 }
 
-// Array returns the octree that the block is in; for a level below 0, the
-// block's coordinates at its own level (shifted down, as the attribute `array`
-// of a checkpoint has it).
+// Array returns the octree of the block. For a level below 0 it returns the block's coordinates at its own level (shifted down,
+// like the attribute `array` of a checkpoint).
 func (x Index) Array() [3]int {
 	down := uint(max(-x.Level(), 0))
 	var a [3]int
@@ -95,8 +91,7 @@ func (x Index) Array() [3]int {
 	return a
 }
 
-// Coord returns the coordinates of the block in blocks of its own level, over
-// all octrees; below 2^30.
+// Coord returns the coordinates of the block in blocks of its own level, over all octrees. They are below 2^30.
 func (x Index) Coord() [3]int {
 	level := x.Level()
 	if level <= 0 {
@@ -110,9 +105,8 @@ func (x Index) Coord() [3]int {
 	return c
 }
 
-// Child returns child c, each 0 or 1 (x, y, z), one level finer. From a level
-// below 0 the child is a block of the next level, up to the root blocks. The
-// child of a block at MaxDepth is not Valid.
+// Child returns child c of the block, one level finer; each coordinate of c is 0 or 1 (x, y, z). The child of a block of a level
+// below 0 is a block of the next level, up to the root blocks. The child of a block at MaxDepth is not Valid.
 func (x Index) Child(c [3]int) Index {
 	level := x.Level() + 1
 	if level > levelCap {
@@ -124,8 +118,7 @@ func (x Index) Child(c [3]int) Index {
 	return x.withLevel(level)
 }
 
-// Parent returns the block one level coarser that holds this one, also below
-// level 0.
+// Parent returns the block one level coarser that contains this one, also below level 0.
 func (x Index) Parent() Index {
 	level := x.Level()
 	if level <= -levelCap {
@@ -138,9 +131,8 @@ func (x Index) Parent() Index {
 	return x.withLevel(level - 1)
 }
 
-// childBit returns the place in a word of the bit by which a block of a level
-// differs from its siblings: one of the child bits, or from level 0 upwards one
-// of the array bits. It is 32, so nothing, for levels that have no such bit.
+// childBit returns the position of the bit by which a block of a level differs from its siblings. It is one of the child bits or,
+// for levels up to 0, one of the array bits. It is 32, which selects no bit, for levels without such a bit.
 func childBit(level int) uint {
 	switch {
 	case level > MaxDepth || level <= -arrayBits:
@@ -151,7 +143,7 @@ func childBit(level int) uint {
 	return uint(arrayShift - level)
 }
 
-// Ancestor returns the block of a level <= x.Level() that holds x.
+// Ancestor returns the block of a level <= x.Level() that contains x.
 func (x Index) Ancestor(level int) Index {
 	for x.Level() > level {
 		x = x.Parent()
@@ -159,16 +151,15 @@ func (x Index) Ancestor(level int) Index {
 	return x
 }
 
-// ChildNumber says which child of its parent the block is: x + 2y + 4z, each 0 or 1.
+// ChildNumber returns the number of the block among the children of its parent: x + 2y + 4z, each 0 or 1.
 func (x Index) ChildNumber() int {
 	c := x.Coord()
 	return c[0]&1 | c[1]&1<<1 | c[2]&1<<2
 }
 
-// Valid checks the words: the level within [MinLevel, MaxDepth], child bits
-// below the level zero, array bits of a level below 0 zero where they were
-// shifted in, and axes beyond rank without coordinates. The error is a
-// *FormatError of class ErrCorrupt without an offset, which the caller adds.
+// Valid checks the words. The level must be within [MinLevel, MaxDepth]. Child bits below the level, array bits shifted in for a
+// level below 0, and coordinates on axes beyond rank must be zero. The error is a *FormatError of class ErrCorrupt without an
+// offset, which the caller adds.
 func (x Index) Valid(rank int) error {
 	bad := func(format string, a ...any) error {
 		return &FormatError{Offset: -1, Field: "index", Msg: fmt.Sprintf("%d: ", x) + fmt.Sprintf(format, a...), Err: ErrCorrupt}

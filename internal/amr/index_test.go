@@ -41,7 +41,7 @@ func TestIndexTable(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// Depth 20 as the real program has it, from octree 0.
+	// Depth 20 from octree 0, as in Enzo-E.
 	x := amr.Index{}
 	for range 20 {
 		x = x.Child([3]int{1, 0, 1})
@@ -76,7 +76,7 @@ func TestIndexInvalid(t *testing.T) {
 			t.Errorf("%s: %d: error %v", c.why, c.x, err)
 		}
 	}
-	// Nothing beyond the ends.
+	// Indexes beyond the limits.
 	top := amr.Root([3]int{}, -31)
 	if top.Parent() != top || top.Level() != -31 {
 		t.Errorf("parent of level -31: %d", top.Parent())
@@ -87,7 +87,7 @@ func TestIndexInvalid(t *testing.T) {
 	}
 }
 
-// drawIndex draws a domain and a block of it.
+// drawIndex draws a domain and a block in it.
 func drawIndex(t *rapid.T) (g *amr.Geometry, x amr.Index) {
 	g = &amr.Geometry{Rank: rapid.IntRange(1, 3).Draw(t, "rank"), Roots: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, MinLevel: amr.MinLevel, MaxLevel: amr.MaxDepth}
 	pow := rapid.Bool().Draw(t, "power of two")
@@ -151,7 +151,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(int32(-4), int32(1), int32(-4094), 3)
 	f.Fuzz(func(t *testing.T, a, b, c int32, rank int) {
 		x := amr.Index{a, b, c}
-		// Whatever the bits, nothing panics.
+		// No bits cause a panic.
 		_, _, _, _ = x.Coord(), x.Parent(), x.Child([3]int{1, 1, 1}), x.Array()
 		roots := [3]int{amr.MaxRoots, amr.MaxRoots, amr.MaxRoots}
 		name := x.Name(rank, roots)

@@ -2,8 +2,9 @@ package amr
 
 import "cmp"
 
-// Missing counts by level the blocks that are not there and without which no program can restart: root blocks, and the ancestors of
-// blocks and their siblings down to level 0. first is one of the coarsest. Its memory follows from the blocks that are there.
+// Missing counts, by level, the missing blocks that a restart needs: root blocks, and the ancestors of existing blocks with their
+// siblings down to level 0. first is a missing block of the coarsest level. The memory use depends only on the number of existing
+// blocks.
 func (t *Tree) Missing() (levels map[int]int64, first Index) {
 	levels = map[int]int64{}
 	n := t.g.Extent(0)

@@ -6,14 +6,12 @@ import (
 	"strings"
 )
 
-// MaxName caps the length of a block name: "B", three axes of 10 array digits,
-// a colon and 20 child bits, two underscores.
+// MaxName is the maximum length of a block name: "B", three axes of 10 array digits, a colon and 20 child bits, two underscores.
 const MaxName = 1 + 3*(arrayBits+1+MaxDepth) + 2
 
-// digits returns how many binary digits the array part of a name has on an
-// axis with a number of root blocks, at a level. An axis that has fewer root blocks
-// than one block of the level spans has one digit, 0: the real program halves
-// to 0 and counts the digits of -1 (domains whose axes differ, as 4 x 2).
+// digits returns the number of binary digits in the array part of a name, for an axis with roots root blocks at a level. An axis
+// with fewer root blocks than one block of the level spans has one digit, 0. Enzo-E halves to 0 and counts the digits of -1
+// (domains with different axes, for example 4 x 2).
 func digits(roots, level int) int {
 	n := roots
 	if level < 0 {
@@ -25,10 +23,9 @@ func digits(roots, level int) int {
 	return bits.Len(uint(n - 1))
 }
 
-// Name returns the name of the block in a domain with these root blocks: the
-// HDF5 group and the word in a block list. Names of different blocks of one
-// level can be equal when a number of root blocks is no power of two (see
-// ErrAmbiguous), and so can names of blocks of different levels.
+// Name returns the name of the block in a domain with these root blocks. The name is the HDF5 group and the word in a block list.
+// If a number of root blocks is no power of two, different blocks of one level can have the same name (see ErrAmbiguous). Blocks
+// of different levels can also have the same name.
 func (x Index) Name(rank int, roots [3]int) string {
 	level, c := x.Level(), x.Coord()
 	depth := max(level, 0)
@@ -52,11 +49,9 @@ func (x Index) Name(rank int, roots [3]int) string {
 	return string(b)
 }
 
-// ParseName returns the block that a name of a block of this level stands for
-// in a domain with these root blocks, and the number of dimensions. The level
-// is needed: "B__" is the root block of a domain with one, and the top of a
-// bigger one. Errors are of class ErrCorrupt, and ErrAmbiguous when the level
-// has more blocks than its names can tell apart.
+// ParseName returns the block of a level with a name, in a domain with these root blocks, and the number of dimensions. The level
+// is needed: "B__" is the root block of a domain with one root block, and the top block of a larger domain. Errors are of class
+// ErrCorrupt, or ErrAmbiguous if several blocks of the level have the name.
 func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 	bad := func(format string, a ...any) (Index, int, error) {
 		return Index{}, 0, &FormatError{Offset: -1, Field: fmt.Sprintf("block name %.96q", name), Msg: fmt.Sprintf(format, a...), Err: ErrCorrupt}

@@ -26,7 +26,7 @@ func TestNames(t *testing.T) {
 		{amr.At(0, [3]int{2, 0, 0}), 1, [3]int{3, 1, 1}, "B10"},
 		{amr.Root([3]int{0, 0, 0}, -1), 1, [3]int{3, 1, 1}, "B"},
 		{amr.Root([3]int{1, 0, 0}, -1), 1, [3]int{3, 1, 1}, "B"},
-		// Four by two root blocks: at level -2, y is halved to none.
+		// With 4 x 2 root blocks, the number on y is halved to 0 at level -2.
 		{amr.Root([3]int{0, 0, 0}, -1), 2, [3]int{4, 2, 1}, "B0_"},
 		{amr.Root([3]int{0, 0, 0}, -2), 2, [3]int{4, 2, 1}, "B_0"},
 	} {
@@ -36,9 +36,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// One name, several blocks.
+// TestNameTraps: several blocks share one name.
 func TestNameTraps(t *testing.T) {
-	// The level decides what "B__" is, the roots too.
+	// The meaning of "B__" depends on the level and the roots.
 	for _, c := range []struct {
 		roots, level int
 		want         amr.Index
@@ -55,11 +55,11 @@ func TestNameTraps(t *testing.T) {
 	if _, _, err := amr.ParseName("B__", [3]int{4, 4, 4}, 0); !errors.Is(err, amr.ErrCorrupt) {
 		t.Errorf("B__ of 4 root blocks at level 0: %v", err)
 	}
-	// Three root blocks: both blocks of level -1 are called alike.
+	// With three root blocks, both blocks of level -1 have the same name.
 	if _, _, err := amr.ParseName("B", [3]int{3, 1, 1}, -1); !errors.Is(err, amr.ErrAmbiguous) {
 		t.Errorf("B of 3 root blocks at level -1: %v", err)
 	}
-	// Six: three blocks of level -1 in two digits.
+	// With six root blocks, level -1 has three blocks with two digits.
 	if x, _, err := amr.ParseName("B10", [3]int{6, 1, 1}, -1); err != nil || x != amr.Root([3]int{2, 0, 0}, -1) {
 		t.Errorf("B10 of 6 root blocks at level -1: %d, %v", x, err)
 	}
@@ -93,7 +93,7 @@ func TestNameRoundTrip(t *testing.T) {
 		}
 		y, rank, err := amr.ParseName(name, g.Roots, x.Level())
 		if errors.Is(err, amr.ErrAmbiguous) {
-			// Only where roots are no power of two, and another block has the name.
+			// Only if the number of roots is no power of two and another block has the name.
 			pow := true
 			for _, r := range g.Roots {
 				pow = pow && r&(r-1) == 0

@@ -8,17 +8,16 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Ordering puts the blocks of a tree in a line. Every block takes part: leaves,
-// refined blocks and levels below 0. A parent comes before its children.
+// Ordering arranges all blocks of a tree in a line: leaves, refined blocks and blocks of levels below 0. A parent comes before
+// its children.
 type Ordering interface {
-	// Name is the word of parameter files: "order_morton", ...
+	// Name returns the value in parameter files: "order_morton", ...
 	Name() string
 	// Order returns all blocks of the tree, each once. The caller owns the slice.
 	Order(t *Tree) []Index
 }
 
-// Morton is the order of Cello's order_morton: depth first, a parent before its
-// children, children with x fastest.
+// Morton is Cello's order_morton: depth first, a parent before its children, children with x fastest.
 type Morton struct{}
 
 // Name returns "order_morton".
@@ -27,9 +26,8 @@ func (Morton) Name() string { return "order_morton" }
 // Order implements Ordering.
 func (Morton) Order(t *Tree) []Index { return slices.Clone(t.Sorted()) }
 
-// Hilbert is the order of Cello's order_hilbert: the same walk with children
-// in the order of a Hilbert curve. Its orientation depends on MinLevel, since
-// the walk of states begins at the top of the 10 array bits.
+// Hilbert is Cello's order_hilbert: like Morton, but with children in the order of a Hilbert curve. Its orientation depends on
+// MinLevel, because the sequence of states begins at the top of the 10 array bits.
 type Hilbert struct{}
 
 // Name returns "order_hilbert".
@@ -41,9 +39,8 @@ func (Hilbert) Order(t *Tree) []Index {
 	return t.sortBy(func(l int, x Index) sfc.Key { return hilbertKey(rank, l, x) })
 }
 
-// RootBlocks is the older partition, by root blocks with all their descendants:
-// root blocks in the order of their numbers, x fastest, each with its octree in
-// Morton order. Blocks of levels below 0 come before all, coarsest first.
+// RootBlocks is the older partition, by root blocks with all their descendants. Root blocks come in the order of their numbers, x
+// fastest, each with its octree in Morton order. Blocks of levels below 0 come first, the coarsest at the front.
 type RootBlocks struct{}
 
 // Name returns "order_roots".
@@ -52,8 +49,7 @@ func (RootBlocks) Name() string { return "order_roots" }
 // Order implements Ordering.
 func (RootBlocks) Order(t *Tree) []Index {
 	out := slices.Clone(t.Sorted())
-	// Sorted is by octree already, and in Morton order inside of one: a
-	// stable sort by octree number leaves that as it is.
+	// Sorted returns Morton order within each octree, so a stable sort by octree number preserves it.
 	slices.SortStableFunc(out, func(x, y Index) int {
 		lx, ly := min(x.Level(), 0), min(y.Level(), 0)
 		if c := cmp.Compare(lx, ly); c != 0 {
@@ -70,8 +66,7 @@ func (RootBlocks) Order(t *Tree) []Index {
 	return out
 }
 
-// OrderingByName returns the ordering of that name: "order_morton",
-// "order_hilbert", "order_roots", or without "order_".
+// OrderingByName returns the ordering with a name: "order_morton", "order_hilbert" or "order_roots", also without "order_".
 func OrderingByName(name string) (Ordering, error) {
 	for _, o := range []Ordering{Morton{}, Hilbert{}, RootBlocks{}} {
 		if name == o.Name() || "order_"+name == o.Name() {
@@ -81,7 +76,7 @@ func OrderingByName(name string) (Ordering, error) {
 	return nil, fault.Usage("ordering %q, want morton, hilbert or roots", name)
 }
 
-// coordBits is how many bits of an index the curves walk over.
+// coordBits is the number of index bits that the curves use.
 const coordBits = arrayBits + treeBits
 
 // point returns the 30-bit coordinates of the block's lower corner in units of
@@ -94,8 +89,8 @@ func (x Index) point() [3]uint32 {
 	return p
 }
 
-// mortonKey is the closed form of the walk: the interleaved bits of the lower
-// corner. A block and its first descendants share it; the coarser is first.
+// mortonKey returns the position of the block on the Morton curve: the interleaved bits of its lower corner. A block and its
+// first descendants share a key; the coarser block comes first.
 func mortonKey(x Index) sfc.Key { return sfc.Morton(coordBits, x.point()) }
 
 func hilbertKey(rank, level int, x Index) sfc.Key {

@@ -8,18 +8,16 @@ import (
 	"blobio/internal/amr/sfc"
 )
 
-// Tree is the structure of a mesh: which blocks exist. It takes any set of
-// blocks of its domain, also an incomplete one; Validate finds what is missing.
-// It is safe for concurrent reading (after Sorted or All was called once), not
-// for concurrent change.
+// Tree is the set of existing blocks of a mesh. The set may be incomplete; Validate finds missing blocks. A Tree is safe for
+// concurrent reading after the first call of Sorted or All, but not for concurrent changes.
 type Tree struct {
 	g Geometry
-	// nodes has an entry for each block that exists and for each parent of
-	// one. Bit 8 says that the block exists, bits 0 to 7 which children do.
+	// nodes has an entry for each existing block and for each parent of one. Bit 8 is set if the block exists, and bits 0 to 7 for
+	// its existing children.
 	nodes  map[Index]uint16
 	n      int
 	levels [MaxDepth - MinLevel + 1]int
-	sorted []Index // pre-order; nil when a change has made it stale
+	sorted []Index // in pre-order; nil after a change
 }
 
 const (
@@ -27,21 +25,20 @@ const (
 	children = present - 1
 )
 
-// NewTree returns a tree without blocks. The geometry is copied; what is wrong
-// with it (Geometry.Validate) shows as errors of Add.
+// NewTree returns a tree without blocks. It copies the geometry. Faults of the geometry (Geometry.Validate) appear as errors of
+// Add.
 func NewTree(g *Geometry) *Tree {
 	return &Tree{g: *g, nodes: map[Index]uint16{}}
 }
 
-// Grow makes room for n more blocks. It only saves time.
+// Grow reserves memory for n more blocks. It only saves time.
 func (t *Tree) Grow(n int) {
 	if len(t.nodes) == 0 && n > 0 {
 		t.nodes = make(map[Index]uint16, n)
 	}
 }
 
-// NewRootTree returns a tree of all blocks of levels MinLevel to 0, after
-// checking the geometry.
+// NewRootTree checks the geometry and returns a tree of all blocks of levels MinLevel to 0.
 func NewRootTree(g *Geometry) (*Tree, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -57,7 +54,7 @@ func NewRootTree(g *Geometry) (*Tree, error) {
 	return t, nil
 }
 
-// Level yields all blocks of a level that the domain has room for, x fastest.
+// Level yields all possible blocks of a level of the domain, x fastest.
 func (g *Geometry) Level(level int) iter.Seq[Index] {
 	return func(yield func(Index) bool) {
 		n := g.Extent(level)
@@ -73,7 +70,7 @@ func (g *Geometry) Level(level int) iter.Seq[Index] {
 	}
 }
 
-// Geometry returns the geometry of the tree, not to be changed.
+// Geometry returns the geometry of the tree; the caller must not change it.
 func (t *Tree) Geometry() *Geometry { return &t.g }
 
 // Len returns the number of blocks.
@@ -87,8 +84,7 @@ func (t *Tree) LevelLen(level int) int {
 	return t.levels[level-MinLevel]
 }
 
-// Levels returns the coarsest and the finest level that have blocks; 0, 0 if
-// there are none.
+// Levels returns the coarsest and the finest level with blocks, or 0, 0 if there are none.
 func (t *Tree) Levels() (lo, hi int) {
 	lo, hi = 1, 0
 	for i, n := range t.levels {
@@ -106,8 +102,8 @@ func (t *Tree) Levels() (lo, hi int) {
 	return lo, hi
 }
 
-// Add adds one block. The error is of class ErrExist when it is there already,
-// else the error of Geometry.Contains. The parent need not be there.
+// Add adds one block. The error is of class ErrExist if the block already exists, else it is the error of Geometry.Contains. The
+// parent need not exist.
 func (t *Tree) Add(x Index) error {
 	if err := t.g.Contains(x); err != nil {
 		return err
@@ -129,8 +125,7 @@ func (t *Tree) Add(x Index) error {
 // Has reports whether the block exists.
 func (t *Tree) Has(x Index) bool { return t.nodes[x]&present != 0 }
 
-// Look is Has and Refined at once: whether the block exists, and whether it
-// has children.
+// Look combines Has and Refined: it reports whether the block exists and whether it has children.
 func (t *Tree) Look(x Index) (has, refined bool) {
 	v := t.nodes[x]
 	return v&present != 0, v&present != 0 && v&children != 0
@@ -145,9 +140,8 @@ func (t *Tree) Refined(x Index) bool {
 	return v&present != 0 && v&children != 0
 }
 
-// Refine adds the children of a leaf. Balance is the caller's (see Balance).
-// Errors are of class ErrMissing (no such block), ErrExist (it has children)
-// and ErrRange (it is at MaxLevel, or above the root blocks).
+// Refine adds the children of a leaf. The caller must keep the tree balanced (see Balance). Errors are of class ErrMissing (no
+// such block), ErrExist (the block has children) and ErrRange (the block is at MaxLevel, or above the root blocks).
 func (t *Tree) Refine(x Index) error {
 	switch {
 	case !t.Has(x):
@@ -165,7 +159,7 @@ func (t *Tree) Refine(x Index) error {
 	return nil
 }
 
-// Children yields the children of x that exist, x fastest.
+// Children yields the existing children of x, x fastest.
 func (t *Tree) Children(x Index) iter.Seq[Index] {
 	mask := t.nodes[x] & children
 	return func(yield func(Index) bool) {
@@ -179,8 +173,8 @@ func (t *Tree) Children(x Index) iter.Seq[Index] {
 
 func childBits(k int) [3]int { return [3]int{k & 1, k >> 1 & 1, k >> 2 & 1} }
 
-// Sorted returns all blocks in pre-order, children with x fastest: the Morton
-// order. Not to be changed; valid until the tree changes.
+// Sorted returns all blocks in pre-order, children with x fastest: the Morton order. The caller must not change the slice, which
+// is valid until the tree changes.
 func (t *Tree) Sorted() []Index {
 	if t.sorted == nil && t.n > 0 {
 		t.sorted = t.sortBy(func(_ int, x Index) sfc.Key { return mortonKey(x) })

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTree draws a balanced tree of up to some hundred blocks.
+// drawTree draws a balanced tree with up to a few hundred blocks.
 func drawTree(t *rapid.T) *amr.Tree {
 	rank := rapid.IntRange(1, 3).Draw(t, "rank")
 	g := gen.Geometry(rank, 1, 4, 0, rapid.IntRange(0, 4).Draw(t, "max level"))
@@ -75,8 +75,8 @@ func TestTreeProperties(t *testing.T) {
 	})
 }
 
-// walk is the definition of the orders: depth first, a parent before its
-// children, children in the order that the curve through the parent gives.
+// walk is the definition of the orders: depth first, a parent before its children, and the children in the order of the curve
+// through the parent.
 func walk(tree *amr.Tree, x amr.Index, children func(x amr.Index) []amr.Index, out *[]amr.Index) {
 	if !tree.Has(x) {
 		return
@@ -112,7 +112,7 @@ func TestOrderings(t *testing.T) {
 				t.Fatalf("OrderingByName(%s) = %v, %v", o.Name(), got, err)
 			}
 		}
-		// The keys give the walks.
+		// The keys give the same order as the walks.
 		top := slices.Collect(g.Level(g.MinLevel))
 		slices.SortFunc(top, func(x, y amr.Index) int { return key(g, x, false).Compare(key(g, y, false)) })
 		var want []amr.Index
@@ -137,8 +137,8 @@ func TestOrderings(t *testing.T) {
 	})
 }
 
-// key is a block's place among the blocks of its own level: on the curve through
-// all blocks that the 10 array bits and its tree bits can tell apart.
+// key returns the position of a block among the blocks of its own level, on the curve through all blocks that the 10 array bits
+// and the tree bits distinguish.
 func key(g *amr.Geometry, x amr.Index, hilbert bool) sfc.Key {
 	c := x.Coord()
 	p := [3]uint32{uint32(c[0]), uint32(c[1]), uint32(c[2])}
@@ -173,7 +173,7 @@ func TestRootBlocksOrder(t *testing.T) {
 	}
 }
 
-// Surfaces of cuts of an order, and how even these are.
+// TestQuality checks the surfaces and the balance of cuts of an order.
 func TestQuality(t *testing.T) {
 	g := gen.Geometry(2, 4, 4, 0, 0)
 	for _, periodic := range []bool{false, true} {
@@ -183,7 +183,7 @@ func TestQuality(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := [2]sfc.Quality{{Max: 4, Mean: 4, Eff: 1, Surface: 8, Faces: 24}, {Max: 16, Mean: 16, Eff: 1, Faces: 24}}
-		if periodic { // two faces more for each row and column
+		if periodic { // two more faces for each row and column
 			want[0].Surface, want[0].Faces, want[1].Faces = 16, 32, 32
 		}
 		// 4 x 4 root blocks in four quarters.

@@ -19,7 +19,7 @@ const (
 	Int64
 )
 
-// elems are the types as package elem knows them.
+// elems maps types to the types of package elem.
 var elems = [...]elem.Type{0, Float32: elem.Float32, Float64: elem.Float64, Int8: elem.Int8, Int16: elem.Int16, Int32: elem.Int32, Int64: elem.Int64}
 
 func (t Type) elem() elem.Type {

@@ -12,13 +12,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCrash cuts the power before every operation that changes something. The restart begins with the checkpoint that was reported last, or with
-// the one that was being written; also if a node is lost then, where no checkpoint was of level 1. It goes on from there, under the same
-// number.
+// TestCrash cuts the power before every modifying operation. The restart finds the last reported checkpoint or the one being
+// written. This also holds after the loss of a node if no checkpoint has level 1. The run then takes further checkpoints, whose ids may repeat.
 func TestCrash(t *testing.T) {
 	for name, c := range crashtest.SomeOf(t, 2, map[string]struct {
 		order []int // levels
-		same  bool  // numbers
+		same  bool  // give all checkpoints the same id
 		lost  string
 	}{
 		"local":        {order: []int{1, 1, 1}},
@@ -82,7 +81,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestFaults: an operation that fails is an error on all ranks, or does no harm; earlier checkpoints are there.
+// TestFaults: a failed operation is an error on all ranks or does no harm, and earlier checkpoints stay.
 func TestFaults(t *testing.T) {
 	failed := fmt.Errorf("the disk says no")
 	for _, level := range crashtest.Some(t, 2, []int{1, 2, 3, 4, 8}) {

@@ -52,7 +52,8 @@ func disk(t testing.TB, more string) *vfs.Mem {
 	return m
 }
 
-// memory is what a rank protects at a step: a number, bytes that grow and shrink, bytes that change in part, and nothing.
+// memory returns the protected variables of a rank at a step: a number, bytes that grow and shrink, bytes that change in part,
+// and an empty variable.
 func memory(rank, step int) map[int32][]byte {
 	grows := bytes.Repeat([]byte{byte(rank), byte(step)}, 300*(1+step%3))
 	some := bytes.Repeat([]byte{byte(rank)}, 5000)
@@ -71,7 +72,7 @@ func protect(s *Session, m map[int32][]byte) error {
 	return nil
 }
 
-// job runs a program with FTI on all ranks. Its Session is not closed: it dies.
+// job runs a program with FTI on all ranks. It dies without closing its Session.
 func job(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Session) error) error {
 	return comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		s, err := Open(ctx, c, "config", &Options{FS: fsys})
@@ -94,7 +95,7 @@ func write(ctx context.Context, c comm.Comm, s *Session, step int, id int32, lev
 	return s.Checkpoint(ctx, id, level)
 }
 
-// recovered is the step of the checkpoint of the restart, 0 in a new run. All its bytes are compared.
+// recovered returns the step of the restart's checkpoint, 0 in a new run. It compares all bytes.
 func recovered(ctx context.Context, c comm.Comm, s *Session) (int, error) {
 	if s.Status() == 0 {
 		return 0, nil
@@ -122,7 +123,7 @@ func recovered(ctx context.Context, c comm.Comm, s *Session) (int, error) {
 	return step, err
 }
 
-// stepOf is the step from which a restart begins.
+// stepOf returns the step from which a restart begins.
 func stepOf(fsys vfs.FS) (step int, err error) {
 	err = job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {
 		n, err := recovered(ctx, c, s)

@@ -14,7 +14,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestLevels: a run restarts from each level, whole and differential, and from levels 2 to 4 also when a node is lost.
+// TestLevels: a run restarts from each level, full and differential. From levels 2 to 4 it also restarts after the loss of a
+// node.
 func TestLevels(t *testing.T) {
 	for level := 1; level <= 2*levels; level++ {
 		for _, lost := range []string{"", "Local/node1", "Local/node0 Local/node2"} {
@@ -44,7 +45,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestSameNumber: a program may give all checkpoints one number, and change levels. The newest counts.
+// TestSameNumber: a program may give all checkpoints the same number and change levels. The newest counts.
 func TestSameNumber(t *testing.T) {
 	m := disk(t, "")
 	order := []int{4, 1, 2, 1, 3, 8, 1, 4, 2, 2}
@@ -62,7 +63,7 @@ func TestSameNumber(t *testing.T) {
 	}
 }
 
-// TestDamage: a damaged file of level 1 sends all ranks to the level above; one of level 3 is mended.
+// TestDamage: if a file of level 1 is damaged, all ranks restart from the level above. A damaged file of level 3 is rebuilt.
 func TestDamage(t *testing.T) {
 	for upper, want := range map[int]int{3: 1, 4: 1} {
 		m := disk(t, "")
@@ -101,7 +102,7 @@ func flip(t *testing.T, m *vfs.Mem, pattern string) {
 	must(t, f.Close())
 }
 
-// TestClose: nothing is left of a run that has ended, but what the configuration keeps.
+// TestClose: after the end of a run only the files that the configuration keeps remain.
 func TestClose(t *testing.T) {
 	for _, c := range []struct {
 		more    string
@@ -144,7 +145,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestOneDirectory: what is kept is there also if the local, the global and the metadata directory are the same.
+// TestOneDirectory: kept checkpoints stay, even if the local, the global and the metadata directory are the same.
 func TestOneDirectory(t *testing.T) {
 	for more, want := range map[string]string{"keep_last_ckpt = 1": "l4/Ckpt2-Rank1.fti", "keep_l4_ckpt = 1": "l4_archive/Ckpt1-Rank1.fti", "": ""} {
 		m := disk(t, more)
@@ -186,7 +187,7 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
-// TestReturned: of two checkpoints of a level the newer one counts, also if an older one, of a node that was away, has a higher number.
+// TestReturned: of two checkpoints of a level the newer one counts, even if an older one from a returned node has a higher number.
 func TestReturned(t *testing.T) {
 	older, newer := key{2, 9, 1}, key{2, 3, 2}
 	away := holding{Files: []copyOf{{Key: older, Time: 1000}}, Sets: []key{older}}
@@ -198,7 +199,7 @@ func TestReturned(t *testing.T) {
 	}
 }
 
-// TestParts: variables that are added one by one; a checkpoint that lacks one is none, on all ranks.
+// TestParts: variables are added one by one. If a variable is missing, there is no checkpoint on any rank.
 func TestParts(t *testing.T) {
 	m := disk(t, "")
 	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
@@ -244,7 +245,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestNames: numbers of named variables are those that FTI gives.
+// TestNames: numbers of named variables equal FTI's.
 func TestNames(t *testing.T) {
 	must(t, job(disk(t, ""), func(_ context.Context, _ comm.Comm, s *Session) error {
 		if err := s.Protect(1, nil, 0); err != nil {
@@ -258,7 +259,7 @@ func TestNames(t *testing.T) {
 	}))
 }
 
-// TestDue: the highest level whose time has come is taken, each once.
+// TestDue: the highest due level is taken, each time once.
 func TestDue(t *testing.T) {
 	c := &Config{Every: [levels + 1]int64{0, 2, 0, 3, 6}, EveryDiff: 4}
 	var x timer
@@ -271,7 +272,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestSnapshot: all ranks take the checkpoints of the clock of rank 0.
+// TestSnapshot: all ranks take checkpoints by the clock of rank 0.
 func TestSnapshot(t *testing.T) {
 	m := disk(t, "ckpt_l2 = 5")
 	must(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -304,7 +305,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestRefused: a rank whose memory is not there, or whose checkpoint is another one, is an error on all ranks; then a checkpoint is good again.
+// TestRefused: missing memory or another checkpoint id on one rank is an error on all ranks. The next checkpoint succeeds.
 func TestRefused(t *testing.T) {
 	m := disk(t, "")
 	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
@@ -335,7 +336,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestOneJob: a run that goes on is not restarted by another job.
+// TestOneJob: another job cannot restart a run that is still active.
 func TestOneJob(t *testing.T) {
 	m := disk(t, "")
 	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// F3: the detector.
+// TestPlausible (F3): the detector.
 func TestPlausible(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, v := range []struct {
@@ -17,7 +17,7 @@ func TestPlausible(t *testing.T) {
 	}{
 		{1, 1, 0.1, true}, {1.1, 1.0, 0.1, false}, {nan, 1, 1, false}, {1, nan, 1, false}, {inf, 1, 1, false},
 		{inf, inf, 1, false}, {1, 1, 0, false}, {1, 1, nan, false}, {1, 2, inf, true},
-		{math.Float64frombits(math.Float64bits(1) ^ 1), 1, 0.1, true}, // a flip of the lowest bit, undetected by design
+		{math.Float64frombits(math.Float64bits(1) ^ 1), 1, 0.1, true}, // the lowest bit is flipped, which is undetected by design
 	} {
 		if got := plausible(v.now, v.before, v.eps); got != v.ok {
 			t.Errorf("Plausible(%v, %v, %v) = %v", v.now, v.before, v.eps, got)
@@ -32,13 +32,13 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-// F3: the recompute state machine.
+// TestClassify (F3): the recompute state machine.
 func TestClassify(t *testing.T) {
 	nan := math.NaN()
 	for _, v := range []struct {
 		name       string
 		now, prev  float64
-		values     []float64 // of the recomputations
+		values     []float64 // results of the recomputations
 		confirm    int
 		want       verdict
 		val        float64

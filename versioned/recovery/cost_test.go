@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The measured times of the paper, 512 cores.
+// The measured times of the paper on 512 cores.
 var paper = Model{Ratio: 2, Alloc: 0.61, Put: []float64{1.37, 1.37, 1.37, 1.37}, Box: 0.0081,
 	Step: []float64{1.82, 2.86, 3.03, 3.16}, Reconfig: 1.58}
 
@@ -35,8 +35,8 @@ func TestPaperGlobalSnapshots(t *testing.T) {
 	near(t, "total as printed", c.Total(), 52.61, 0.005)
 }
 
-// The paper prints 0.61 + 1.37 + 2*1.37 + 4*1.37 + 8*1.37 = 20.55, and goes on with that. The sum
-// is 21.16: 20.55 is without the 0.61. We compute the sum; both are shown.
+// The paper prints 0.61 + 1.37 + 2*1.37 + 4*1.37 + 8*1.37 = 20.55 and continues with that number. The sum is 21.16; without the
+// 0.61 it is 20.55. The model computes the sum, and the test shows both.
 func TestPaperPrints2055For2116(t *testing.T) {
 	c, err := paper.Cost(planner(1, 1, 1, 1), lastFine)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestBestCadence(t *testing.T) {
 	if err != nil || !slices.Equal(never, versioned.Cadence{1, 0, 0, 0}) {
 		t.Errorf("without errors: %v, %v", never, err)
 	}
-	// Errors in fine steps only: the levels between need no versions of their own.
+	// With errors only in fine steps, the levels in between need no versions of their own.
 	often, cost, err := paper.BestCadence(50)
 	if err != nil || !slices.Equal(often, versioned.Cadence{1, 0, 0, 1}) {
 		t.Errorf("50 errors per step: %v, %v", often, err)
@@ -93,7 +93,7 @@ func TestBestCadence(t *testing.T) {
 	if c, _, err := anywhere.BestCadence(50); err != nil || !slices.Equal(c, versioned.Cadence{1, 1, 1, 1}) {
 		t.Errorf("50 errors per step, anywhere: %v, %v", c, err)
 	}
-	for a := range 2 { // none of the others is better
+	for a := range 2 { // no other cadence is better
 		for b := range 3 {
 			for c := range 4 {
 				e, err := paper.Expected(planner(1, a, b, c), 50)
@@ -116,7 +116,8 @@ func TestLatency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The whole coarse step, with its versions except the ones at the beginning, and the next one to the end of its second fine step.
+	// The lost time is the whole coarse step with its versions, except those at its beginning, and the next coarse step up to the
+	// end of its second fine step.
 	near(t, "two fine steps later", b.Lost, 44.94+15.07+(1.82+2.86+3.03+2*3.16)+(5.48+1.37), 1e-9)
 	near(t, "at once", a.Lost, 3.16, 1e-9)
 	m.Latency = 8*5 + 2

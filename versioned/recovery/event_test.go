@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An event that arrives is one that could have been raised, and goes on as it came.
+// FuzzEvent: a decoded event is valid and survives encoding and decoding.
 func FuzzEvent(f *testing.F) {
 	for _, e := range []Event{{Kind: "data"}, {Kind: "loss", Array: "a", Level: 3, Box: -1, Ranks: []int{2, 5}, Scope: Global,
 		Attr: map[string]any{"s": "x", "b": true, "i": int64(1<<53 + 1), "f": math.NaN(), "z": math.Copysign(0, -1)}}} {

@@ -8,8 +8,8 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// There are four levels; the coarsest is saved at each coarse step, and the third at each of its steps. An error is found
-// in the finest level: what has to be restored, and which steps are taken again?
+// There are four levels. The coarsest is saved at each coarse step, and the third at each of its steps. After an error in the
+// finest level, the plan gives the levels to restore and the steps to repeat.
 func Example() {
 	p := &recovery.Planner{
 		Subcycling: versioned.Subcycling{Levels: 4, Ratio: 2},
@@ -32,7 +32,7 @@ func Example() {
 	// take again: [2:2 3:4 3:5]
 }
 
-// How often should each level be saved, if one coarse step in ten meets an error?
+// Find the best cadence for the levels if one coarse step in ten has an error.
 func ExampleModel_BestCadence() {
 	m := &recovery.Model{
 		Ratio:    2,

@@ -14,28 +14,28 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// fault is something that happens once.
+// fault is an event that happens once.
 type fault struct {
 	kind      string
-	at, found recovery.Moment // found: where late ones are noticed, or in the first step after it
-	pick      int             // of ranks, boxes and cells
-	rot       bool            // data files rot meanwhile
+	at, found recovery.Moment // found: moment when a late error is noticed, or the first step after it
+	pick      int             // selects ranks, boxes and cells
+	rot       bool            // data files are damaged meanwhile
 	done      atomic.Bool
 	told      atomic.Bool
 }
 
-// faults happen in a run and in the jobs after it.
+// faults are the faults of a run and of its later jobs.
 type faults struct {
 	list []*fault
 	disk *disk
 }
 
-// disk is a store that fails.
+// disk is a store with failures.
 type disk struct {
 	mem   *vfs.Mem
 	rng   *rand.Rand
-	full  atomic.Int64 // operations that fail from now on
-	armed atomic.Bool  // it counts operations until the kill
+	full  atomic.Int64 // number of the next operations that fail
+	armed atomic.Bool  // count operations until the kill
 	kill  atomic.Int64 // operations until the end of the job
 	dead  atomic.Bool
 }
@@ -96,12 +96,12 @@ func before(a, b recovery.Moment, sub versioned.Subcycling) bool {
 	return a.Coarse < b.Coarse || a.Coarse == b.Coarse && place(a) < place(b)
 }
 
-// blind reports whether nobody looks for values that cannot be.
+// blind reports whether the solver does not look for impossible values.
 func (fs *faults) blind() bool {
 	return slices.ContainsFunc(fs.list, func(f *fault) bool { return f.kind == "latent" })
 }
 
-// now reports whether the fault happens to this rank in a step.
+// now reports whether the fault happens on this rank in a step.
 func (f *fault) now(x *lattice, at recovery.Moment) bool {
 	return f.at == at && f.pick%x.c.Size() == x.c.Rank() && f.done.CompareAndSwap(false, true)
 }
@@ -118,7 +118,7 @@ func (fs *faults) spoil(x *lattice, at recovery.Moment, box int) {
 	}
 }
 
-// flip makes wrong values that nobody notices yet.
+// flip makes wrong values that are not noticed yet.
 func (fs *faults) flip(x *lattice, at recovery.Moment) {
 	for _, f := range fs.list {
 		r := x.levels[at.Step.Level]
@@ -139,7 +139,7 @@ func (fs *faults) dies(x *lattice, at recovery.Moment) {
 	}
 }
 
-// strike is what happens to a rank in a step.
+// strike applies the faults to a rank in a step.
 func (fs *faults) strike(x *lattice, at recovery.Moment) (event *recovery.Event, err error) {
 	for _, f := range fs.list {
 		if f.done.Load() && (f.kind == "late" || f.kind == "latent") && !before(at, f.found, x.sub) && f.pick%x.c.Size() == x.c.Rank() && event == nil && f.told.CompareAndSwap(false, true) {
@@ -173,7 +173,7 @@ func (fs *faults) strike(x *lattice, at recovery.Moment) (event *recovery.Event,
 			event = &recovery.Event{Kind: "metadata"}
 			continue
 		}
-		for _, r := range x.levels { // all that the rank knows
+		for _, r := range x.levels { // all data of the rank
 			for _, data := range []map[int][]float64{r.own, r.was, r.next} {
 				for _, d := range data {
 					for i := range d {
@@ -199,7 +199,7 @@ func (fs *faults) strike(x *lattice, at recovery.Moment) (event *recovery.Event,
 	return event, nil
 }
 
-// also lets the disk rot, and begins to count operations until a kill.
+// also damages data files and begins to count operations until a kill.
 func (fs *faults) also(f *fault) {
 	if f.rot {
 		fs.disk.rot()

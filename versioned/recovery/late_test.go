@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spreading is a run that is taken step by step with an error in it: which levels hold it when the error is found. It is written from what a
-// subcycled solver does, not from the planner.
+// spreading executes a run step by step with an error in it and records which levels contain the error. It follows the rules of a
+// subcycled solver, independently of the planner.
 type spreading struct {
 	sub   versioned.Subcycling
 	since Moment
-	dirty []bool   // by level
+	dirty []bool   // by level: contains the error
 	seen  []Moment // all steps, in order
 	at    Moment
 	done  bool
@@ -25,7 +25,7 @@ func (r *spreading) step(c int64, x versioned.Step) {
 	now := Moment{c, x}
 	r.seen = append(r.seen, now)
 	l := x.Level
-	if l > 0 && r.dirty[l-1] || now == r.since { // boundaries
+	if l > 0 && r.dirty[l-1] || now == r.since { // the error enters through boundaries
 		r.dirty[l] = true
 	}
 	if now == r.at {
@@ -40,13 +40,14 @@ func (r *spreading) step(c int64, x versioned.Step) {
 			return
 		}
 	}
-	if r.dirty[l+1] { // brought down
+	if r.dirty[l+1] { // the error enters through averaging
 		r.dirty[l] = true
 	}
 }
 
-// The plan of every late error against a run in which it spreads: no level that stays holds the error, what is returned to was saved before it, by the cadence, and
-// nothing finer would do; the steps are those that follow.
+// TestLate compares the plan of every late error with a run in which the error spreads. No level that stays contains the error.
+// The restored state was saved before the error by the cadence, and no finer return is possible. The repeated steps are those
+// that follow.
 func TestLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := versioned.Subcycling{Levels: rapid.IntRange(1, 4).Draw(t, "levels"), Ratio: rapid.IntRange(1, 3).Draw(t, "ratio")}
@@ -75,14 +76,14 @@ func TestLate(t *testing.T) {
 			}
 			return
 		}
-		// The run can return to the newest state of levels m ... Lmax that was saved, as the cadence says, before the error, if no level below m holds the error.
+		// The run can return to the newest state of levels m ... Lmax saved before the error, if no level below m contains the error.
 		best, bestAt := -1, -1
 		for i, x := range r.seen[:happened+1] {
 			m := x.Step.Level
 			if !p.Cadence.Saved(x.Step, x.Coarse) {
 				continue
 			}
-			within := m == 0 // the step that it is in when the error happens, or an older snapshot
+			within := m == 0 // the step of the level at the moment of the error, or an older snapshot
 			if m > 0 {
 				within = x.Coarse == r.since.Coarse && m <= r.since.Step.Level && s.At(m, r.since.Step) == x.Step.Index
 			}
@@ -118,7 +119,7 @@ func TestLate(t *testing.T) {
 				t.Fatalf("step %d again is %v, want %v", i, pl.Redo[i], redo[i])
 			}
 		}
-		// The versions that the plan needs are among those that Keep leaves.
+		// Keep keeps all versions that the plan needs.
 		levels, snapshots, err := p.Keep(int((r.at.Coarse-r.since.Coarse)*int64(s.Steps(s.Levels-1))) + p.start(r.at.Step) - p.start(r.since.Step))
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,9 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// lattice is a chaotic coupled map on a ring: two numbers in [0, 1] for each cell, whose last bit decides the first one some 50 steps later. Boxes of the finer
-// levels move, are of different sizes, and come and go. Each rank keeps the data of its own boxes apart from what it has seen of others.
+// lattice is a chaotic coupled map on a ring, with two numbers in [0, 1] for each cell. Its last bit affects the first bit some
+// 50 steps later. Boxes of the finer levels move, vary in size, appear and vanish. Each rank separates the data of its own boxes
+// from data received from others.
 type lattice struct {
 	c      comm.Comm
 	run    *recovery.Run
@@ -28,8 +29,8 @@ type ring struct {
 	boxes       []versioned.BoxInfo
 	own, was    map[int][]float64 // data of this rank's boxes: now, and at the beginning of the level's step
 	next        map[int][]float64
-	all, before [][]float64 // by box, as of the last exchange
-	at          []int       // by cell: its box + 1, or 0
+	all, before [][]float64 // by box, from the last exchange
+	at          []int       // by cell: number of its box + 1, or 0
 }
 
 const coarsestCells = 24
@@ -50,7 +51,7 @@ func (x *lattice) alive() []int {
 	return []int{0, x.c.Size() - 1}
 }
 
-// lay gives the level boxes without data.
+// lay sets the boxes of the level without data.
 func (r *ring) lay(boxes []versioned.BoxInfo) {
 	r.boxes = slices.Clone(boxes)
 	clear(r.at)
@@ -64,7 +65,7 @@ func (r *ring) lay(boxes []versioned.BoxInfo) {
 	}
 }
 
-// get is component k of a cell in data by box; false: no box has it.
+// get returns component k of a cell in data by box, or false if no box has the cell.
 func (r *ring) get(data [][]float64, k, i int) (float64, bool) {
 	i = (i + r.n) % r.n
 	b := r.at[i] - 1
@@ -74,8 +75,8 @@ func (r *ring) get(data [][]float64, k, i int) (float64, bool) {
 	return data[b][k*int(r.boxes[b].Cells())+i-int(r.boxes[b].Lo[0])], true
 }
 
-// value of a cell of a level at the beginning of its step, if need be from coarser levels, between the beginning and the end of their steps; of step -1 when all
-// levels stand at one time.
+// value returns the value of a cell of a level at the beginning of its step. If necessary, it interpolates a coarser level
+// between the beginning and the end of that level's step. Step -1 means that all levels are at one time.
 func (x *lattice) value(l, step, k, i int) float64 {
 	if v, ok := x.levels[l].get(x.levels[l].all, k, i); ok {
 		return v
@@ -110,14 +111,14 @@ func (x *lattice) Start(context.Context) error {
 	return nil
 }
 
-// keep makes what was seen of a box this rank's data of it, if it is its own.
+// keep copies the received data of a box to this rank's data if the rank owns the box.
 func (x *lattice) keep(r *ring, b int) {
 	if int(r.boxes[b].Owner) == x.c.Rank() {
 		r.own[b], r.was[b] = slices.Clone(r.all[b]), slices.Clone(r.before[b])
 	}
 }
 
-// cover makes the boxes of a level: of finer ones, which are inside the next coarser one, from where its values are.
+// cover makes the boxes of a level from the positions of its values. Boxes of finer levels are inside the next coarser level.
 func (x *lattice) cover(l int, coarse int64) (out []versioned.BoxInfo) {
 	alive := x.alive()
 	add := func(lo, hi int) {
@@ -214,7 +215,7 @@ func (x *lattice) Step(_ context.Context, at recovery.Moment) (event *recovery.E
 	return event, nil
 }
 
-// inspect looks for values of a new box that cannot be.
+// inspect looks for impossible values in a new box.
 func (x *lattice) inspect(at recovery.Moment, b int, d []float64) *recovery.Event {
 	if x.faults.blind() {
 		return nil
@@ -222,7 +223,7 @@ func (x *lattice) inspect(at recovery.Moment, b int, d []float64) *recovery.Even
 	return x.run.Inspect(at, b, x.levels[at.Step.Level].next[b], d, 1.5, func(i int) float64 { return x.compute(at.Step, b, d)[i] })
 }
 
-// boxLattice is a lattice that can compute a single box again.
+// boxLattice is a lattice that can recompute a single box.
 type boxLattice struct{ *lattice }
 
 func (x boxLattice) StepBox(_ context.Context, at recovery.Moment, box int, data []float64) error {
@@ -247,7 +248,7 @@ func (x *lattice) Accept(ctx context.Context, at recovery.Moment) error {
 	return x.exchange(ctx, r.own, r.all)
 }
 
-// exchange sends the own data to all ranks.
+// exchange sends this rank's data to all ranks.
 func (x *lattice) exchange(ctx context.Context, own map[int][]float64, all [][]float64) error {
 	var m []byte
 	for b, d := range own {
@@ -301,12 +302,12 @@ func (x *lattice) Set(ctx context.Context, level int, boxes []versioned.BoxInfo,
 	r.own, r.was, r.next = map[int][]float64{}, map[int][]float64{}, map[int][]float64{}
 	for b, d := range data {
 		r.own[b], r.was[b] = slices.Clone(d), slices.Clone(d)
-		if len(was[b]) == len(d) { // the level may stay in the middle of its step
+		if len(was[b]) == len(d) { // the level may be in the middle of its step
 			r.was[b] = was[b]
 		}
 	}
 	r.lay(boxes)
-	for _, r := range x.levels[:level+1] { // a rank may have lost what it had seen of others
+	for _, r := range x.levels[:level+1] { // a rank may have lost received data
 		if err := errors.Join(x.exchange(ctx, r.own, r.all), x.exchange(ctx, r.was, r.before)); err != nil {
 			return err
 		}
@@ -314,7 +315,7 @@ func (x *lattice) Set(ctx context.Context, level int, boxes []versioned.BoxInfo,
 	return nil
 }
 
-// result is the state: boxes without their owners, and data as this rank has seen them.
+// result returns the state: boxes without their owners, and the data of this rank.
 func (x *lattice) result() (out []byte) {
 	for _, r := range x.levels {
 		for b := range r.boxes {

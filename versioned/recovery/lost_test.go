@@ -10,7 +10,7 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// A loss of all ranks leaves nobody to go on.
+// TestAllRanksLost: after the loss of all ranks no recovery is possible.
 func TestAllRanksLost(t *testing.T) {
 	err := comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
 		r, err := recovery.Open(ctx, c, nil, decaySpec, &decay{lost: true}, nil)

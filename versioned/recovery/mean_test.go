@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// planned is the cost of an error by its plan: the steps that are taken again, with the versions that are made on the way, except the versions of the moment to which
-// the plan returns.
+// planned returns the cost of an error by its plan: the repeated steps with the versions saved on the way, except the versions at
+// the moment to which the plan returns.
 func planned(m *Model, p *Planner, at versioned.Step) (lost, reconfig float64, err error) {
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -22,7 +22,7 @@ func planned(m *Model, p *Planner, at versioned.Step) (lost, reconfig float64, e
 		found, more := Moment{Step: at}, int64(0)
 		if x.steps > 0 {
 			fine := int64(p.start(at)) + x.steps
-			more = max(fine/n-2, 0) // whole coarse steps, which all add the same
+			more = max(fine/n-2, 0) // whole coarse steps with equal costs
 			found = Moment{fine/n - more, versioned.Step{Level: p.Levels - 1, Index: int(fine % n)}}
 		}
 		pl, err := p.Late(found, Moment{Step: at})
@@ -46,7 +46,7 @@ func planned(m *Model, p *Planner, at versioned.Step) (lost, reconfig float64, e
 	return lost, reconfig, nil
 }
 
-// The cost of an error equals the cost of its plan, and the mean cost equals the mean over the errors one by one.
+// TestCostOfPlans: the cost of an error equals the cost of its plan, and the mean cost equals the mean over all single errors.
 func TestCostOfPlans(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+b) }
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,7 +83,7 @@ func TestCostOfPlans(t *testing.T) {
 	})
 }
 
-// The largest hierarchy that there can be is gone over once, not once for each of its steps: that would take hours.
+// TestCostOfManySteps: the largest hierarchy is visited once, not once for each of its steps, which would take hours.
 func TestCostOfManySteps(t *testing.T) {
 	const levels = 20
 	m := Model{Ratio: 2}
@@ -93,7 +93,7 @@ func TestCostOfManySteps(t *testing.T) {
 		m.Put, m.Step = append(m.Put, 1), append(m.Step, 1)
 	}
 	c, err := m.Expected(p, 1)
-	// All steps before the error are lost: on average half of them and those in front of each fine step that are coarser.
+	// All steps before the error are lost: on average half of the fine steps, and the coarser steps before each of them.
 	if err != nil || c.Lost < 1<<(levels-1) || c.Lost > 1<<levels {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -108,7 +108,7 @@ func TestCostOfManySteps(t *testing.T) {
 	}
 }
 
-// A planner that is not of the model's hierarchy is refused, one without any too.
+// TestPlannerOfAnotherHierarchy: a planner for another hierarchy than the model's is refused, and so is one without a hierarchy.
 func TestPlannerOfAnotherHierarchy(t *testing.T) {
 	for _, p := range []*Planner{{Cadence: versioned.Cadence{1, 1, 1, 1}}, {Subcycling: versioned.Subcycling{Ratio: 2}, Cadence: versioned.Cadence{1, 1, 1, 1}},
 		{Subcycling: versioned.Subcycling{Levels: 4, Ratio: 3}, Cadence: versioned.Cadence{1, 1, 1, 1}}, {Subcycling: versioned.Subcycling{Levels: 5, Ratio: 2}, Cadence: versioned.Cadence{1, 1, 1, 1}}} {
@@ -131,7 +131,8 @@ func TestPlannerOfAnotherHierarchy(t *testing.T) {
 	}
 }
 
-// Above the break-even the cadence that saves more costs less, below it the other one, whichever is named first.
+// TestBreakEvenOfBothOrders: above the break-even rate the cadence with more saves costs less, below it the other one, in either
+// order of arguments.
 func TestBreakEvenOfBothOrders(t *testing.T) {
 	a, b := planner(1, 0, 0, 0), planner(1, 1, 1, 1)
 	x, err := paper.BreakEven(a, b, false)

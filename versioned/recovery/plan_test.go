@@ -38,7 +38,7 @@ func TestSubcyclingOrder(t *testing.T) {
 
 func planner(c ...int) *Planner { return &Planner{Subcycling: four, Cadence: c} }
 
-// The vectors of rule R.
+// TestRuleR: the test vectors of rule R.
 func TestRuleR(t *testing.T) {
 	for _, v := range []struct {
 		cadence versioned.Cadence
@@ -72,7 +72,7 @@ func TestRuleRWithoutSave(t *testing.T) {
 	if _, err := planner(0, 0, 0, 0).Corruption(at); !errors.Is(err, ErrNoRecovery) {
 		t.Errorf("nothing saved: %v", err)
 	}
-	// Level 0 saved at coarse steps 0, 2, 4: return to 4.
+	// Level 0 is saved at coarse steps 0, 2 and 4: return to 4.
 	pl, err := planner(2, 0, 0, 0).Corruption(at)
 	if err != nil || pl.Scope != Global || pl.Coarse != 4 || len(pl.Redo) != 15+7 {
 		t.Errorf("%+v, %v", pl, err)
@@ -85,7 +85,7 @@ func TestRuleRWithoutSave(t *testing.T) {
 	}
 }
 
-// Rule R restores only versions that were written, and redoes exactly the steps after them.
+// TestRuleRProperties: rule R restores only saved versions and repeats exactly the steps after them.
 func TestRuleRProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := versioned.Subcycling{Levels: rapid.IntRange(1, 5).Draw(t, "levels"), Ratio: rapid.IntRange(1, 4).Draw(t, "ratio")}
@@ -99,7 +99,7 @@ func TestRuleRProperties(t *testing.T) {
 			}
 			return
 		}
-		for f := pl.From.Level; f < s.Levels; f++ { // what returns has a version there
+		for f := pl.From.Level; f < s.Levels; f++ { // every returning level has a version there
 			if pl.Scope == Box && f > pl.From.Level {
 				break
 			}
@@ -128,7 +128,7 @@ func TestRuleRProperties(t *testing.T) {
 	})
 }
 
-// F1, F2: loss of ranks.
+// TestLoss (F1, F2): loss of ranks.
 func TestLoss(t *testing.T) {
 	everywhere := [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}
 	deep := [][]int{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}

@@ -15,7 +15,7 @@ import (
 
 var bg = context.Background()
 
-// E1: one handler for two causes.
+// TestOneHandlerTwoCauses (E1).
 func TestOneHandlerTwoCauses(t *testing.T) {
 	r := new(Registry)
 	var seen []any
@@ -33,7 +33,7 @@ func TestOneHandlerTwoCauses(t *testing.T) {
 	}
 }
 
-// E2: which handler.
+// TestMostSpecific (E2): selection of the handler.
 func TestMostSpecific(t *testing.T) {
 	r := new(Registry)
 	got := ""
@@ -59,11 +59,11 @@ func TestMostSpecific(t *testing.T) {
 		want string
 	}{
 		{Event{Kind: "loss"}, "any"},
-		{Event{Kind: "data", Level: 1}, "urgent"}, // the priority counts among those with as many terms only
+		{Event{Kind: "data", Level: 1}, "urgent"}, // the priority counts only among handlers with equally many terms
 		{Event{Kind: "data", Level: 3}, "deep, first"},
 		{Event{Kind: "data", Level: 3, Array: "phi"}, "phi"},
 		{Event{Kind: "data", Level: 3, Array: "psi"}, "deep, first"},
-		{Event{Kind: "io"}, "io, urgent"}, // the order of registration counts among handlers of one priority only
+		{Event{Kind: "io"}, "io, urgent"}, // the order of registration counts only among handlers of one priority
 		{Event{Kind: "tie"}, "tie, later"},
 		{Event{Kind: "tie", Attr: map[string]any{"n": int64(2)}}, "attribute"},
 	} {
@@ -79,7 +79,7 @@ func TestMostSpecific(t *testing.T) {
 	}
 }
 
-// E3: a local event runs on its rank alone, a global one on all, once, and all leave together.
+// TestGlobal (E3): a local event runs only on its rank. A global event runs on all ranks once, and all return together.
 func TestGlobal(t *testing.T) {
 	const n = 5
 	var mu sync.Mutex
@@ -99,7 +99,7 @@ func TestGlobal(t *testing.T) {
 			}
 		}
 		var e *Event
-		switch c.Rank() { // ranks 1 and 4 raise the same one, 3 another
+		switch c.Rank() { // ranks 1 and 4 raise the same event, 3 another
 		case 1, 4:
 			e = &Event{Kind: "loss", Attr: map[string]any{"nan": math.NaN(), "big": int64(1<<53 + 1)}}
 		case 3:
@@ -125,7 +125,7 @@ func TestGlobal(t *testing.T) {
 	}
 }
 
-// E4: scopes are tried one after the other, each once.
+// TestEscalation (E4): scopes are tried in order, each once.
 func TestEscalation(t *testing.T) {
 	r := new(Registry)
 	var scopes []Scope
@@ -151,12 +151,12 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
-// E4 for a global event: a handler that fails on one rank takes all to the next scope.
+// TestEscalationTogether (E4): if the handler of a global event fails on one rank, all ranks go to the next scope.
 func TestEscalationTogether(t *testing.T) {
 	scopes := make([][]Scope, 3)
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		r := new(Registry)
-		if c.Rank() != 0 { // rank 0 has no handler of boxes
+		if c.Rank() != 0 { // rank 0 has no handler for boxes
 			r.On(Pred{"scope": "box"}, 0, func(context.Context, Event) error { return nil })
 		}
 		r.On(Pred{"scope": "levels"}, 0, func(_ context.Context, e Event) error {
@@ -190,7 +190,7 @@ func TestEscalationTogether(t *testing.T) {
 	}
 }
 
-// A handler that raises its own event again comes to an end: that is a failure of it. Others it may raise, and its own in another scope.
+// TestRaiseAgain: a handler that raises its own event again fails. It may raise other events, and its own in another scope.
 func TestRaiseAgain(t *testing.T) {
 	r := new(Registry)
 	n := 0

@@ -13,13 +13,13 @@ import (
 	"blobio/versioned"
 )
 
-// replay takes a run step by step, notes what is saved on the way by counting, and looks at what is there when the error is found.
+// replay executes a run step by step, records the saves by counting, and finds the available versions when the error is found.
 type replay struct {
 	taken []versioned.Step // of all coarse steps
-	begun []int            // by level: where in taken the step that it is in began
-	saved []bool           // by level: it was saved there
-	count []int            // by level: steps begun in this coarse step, of level 0 in the run
-	snaps [][]int          // where coarse steps began with a save of level 0: in taken, and the number of the coarse step
+	begun []int            // by level: index in taken of its current step's beginning
+	saved []bool           // by level: saved at that beginning
+	count []int            // by level: steps begun in this coarse step; for level 0 in the run
+	snaps [][]int          // coarse steps that began with a save of level 0: index in taken, and number
 }
 
 func (r *replay) step(s versioned.Subcycling, c versioned.Cadence, at Moment) (found bool) {
@@ -50,7 +50,7 @@ func (r *replay) step(s versioned.Subcycling, c versioned.Cadence, at Moment) (f
 	return false
 }
 
-// Rule R against the replay, for every error.
+// TestPlansOfReplays compares rule R with the replay for every error.
 func TestPlansOfReplays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := versioned.Subcycling{Levels: rapid.IntRange(1, 4).Draw(t, "levels"), Ratio: rapid.IntRange(1, 3).Draw(t, "ratio")}
@@ -99,7 +99,8 @@ func TestPlansOfReplays(t *testing.T) {
 	})
 }
 
-// E3: an event that nobody handles does not keep another rank's event from its handler; all ranks get ErrUnhandled.
+// TestUnhandledBesideHandled (E3): an event without a handler does not keep another rank's event from its handler. All ranks get
+// ErrUnhandled.
 func TestUnhandledBesideHandled(t *testing.T) {
 	err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 		r := new(Registry)

@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 )
 
-// F4: metadata corruption.
+// TestReplicas (F4): metadata corruption.
 func TestReplicas(t *testing.T) {
 	good, other := seal([]byte("boxes of level 2")), seal([]byte("boxes of level 3"))
 	bad := bytes.Clone(good)
@@ -41,7 +41,7 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("%s: %d %v, want %d %v", v.name, g, b, v.good, v.bad)
 		}
 	}
-	// Every single bit of a replica.
+	// Flip every bit of a replica.
 	for i := range len(good) * 8 {
 		b := bytes.Clone(good)
 		b[i/8] ^= 1 << (i % 8)

@@ -10,12 +10,12 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// decay is a code of one level and one box, whose value is halved by each step. Once it fails.
+// decay is a solver with one level and one box, whose value is halved in each step. One step fails.
 type decay struct {
 	boxes     []versioned.BoxInfo
 	now, next []float64
 	failed    bool
-	lost      bool // by the failure: all ranks
+	lost      bool // all ranks have seen the failure
 }
 
 var decaySpec = versioned.HierarchySpec{Name: "decay", Dim: 1, Comps: []string{"x"}, Dx: 1,
@@ -46,7 +46,7 @@ func (d *decay) Set(_ context.Context, _ int, boxes []versioned.BoxInfo, data ma
 	return nil
 }
 
-// A step fails; the run goes back to the version before and ends as if nothing had happened.
+// A step fails. The run goes back to the version before and ends with the same result as without the failure.
 func Example_run() {
 	err := comm.Run(context.Background(), 1, nil, func(ctx context.Context, c comm.Comm) error {
 		d := &decay{}

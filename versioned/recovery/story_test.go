@@ -25,12 +25,12 @@ type story struct {
 	keep    [2]versioned.Retention
 	steps   int64
 	ranks   int
-	single  bool // boxes can be computed by themselves
-	handled bool // the run goes on if a save fails
+	single  bool // single boxes can be recomputed
+	handled bool // the run continues if a save fails
 	dir     bool
 	copies  int
 	kill    int64
-	power   bool // a kill is a loss of power
+	power   bool // a kill is also a power loss
 	faults  []*fault
 }
 
@@ -46,7 +46,7 @@ func (s *story) spec() versioned.HierarchySpec {
 	return versioned.HierarchySpec{Name: "u", Dim: 1, Comps: []string{"u", "v"}, Dx: 1, Chunk: 512, Subcycling: s.sub, Config: s.config, Keep: s.keep[0], Snapshots: s.keep[1]}
 }
 
-// clean reports whether a snapshot has nothing that is no number.
+// clean reports whether a snapshot contains no NaN.
 func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error) {
 	for l, v := range s.Versions {
 		t, err := h.Table(ctx, l, v)
@@ -63,7 +63,7 @@ func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (
 	return true, nil
 }
 
-// job is one job of the story.
+// job runs one job of the story.
 func (s *story) job(ranks int, st *versioned.Store, fs *faults) (out []byte, stats *recovery.Stats, err error) {
 	res := make([][]byte, ranks)
 	err = comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
@@ -98,7 +98,7 @@ func (s *story) job(ranks int, st *versioned.Store, fs *faults) (out []byte, sta
 
 var errWrong = errors.New("wrong")
 
-// run runs the jobs of the story until one comes to its end.
+// run runs the jobs of the story until one completes the run.
 func (s *story) run(seed int64) (out []byte, stats *recovery.Stats, err error) {
 	fs := &faults{list: s.faults}
 	if !s.dir {
@@ -119,7 +119,7 @@ func (s *story) run(seed int64) (out []byte, stats *recovery.Stats, err error) {
 		if err == nil || !died && !d.dead.Load() {
 			return out, stats, err
 		}
-		for _, f := range s.faults { // the next job notices by itself
+		for _, f := range s.faults { // the next job notices it
 			f.told.Store(false)
 		}
 		next := &disk{mem: d.mem, rng: d.rng}
@@ -133,7 +133,7 @@ func (s *story) run(seed int64) (out []byte, stats *recovery.Stats, err error) {
 	}
 }
 
-// drawn is a random story.
+// drawn draws a random story.
 func drawn(rng *rand.Rand) *story {
 	s := &story{sub: [...]versioned.Subcycling{{Levels: 3, Ratio: 2}, {Levels: 3, Ratio: 2}, {Levels: 2, Ratio: 3}, {Levels: 4, Ratio: 2}, {Levels: 2, Ratio: 1}, {Levels: 1, Ratio: 2}}[rng.Intn(6)],
 		steps: 6, ranks: 1 + rng.Intn(5), single: rng.Intn(2) == 0, handled: rng.Intn(2) == 0, dir: rng.Intn(3) > 0}
@@ -167,7 +167,7 @@ func drawn(rng *rand.Rand) *story {
 			kinds = append(kinds, "dies", "full")
 		}
 		f := &fault{kind: kinds[rng.Intn(len(kinds))], at: all[at], found: all[min(at+1+rng.Intn(9), len(all)-1)], pick: rng.Intn(1000), rot: s.dir && rng.Intn(5) == 0}
-		if rng.Intn(3) == 0 && len(s.faults) > 0 { // with another one
+		if rng.Intn(3) == 0 && len(s.faults) > 0 { // combined with another fault
 			o := s.faults[0]
 			if f.at = o.at; rng.Intn(2) == 0 && !before(o.found, f.at, s.sub) {
 				f.at = all[at]
@@ -182,9 +182,9 @@ func drawn(rng *rand.Rand) *story {
 	return s
 }
 
-// The lattice under one to three failures of all kinds at random moments, found at once or late, at random cadences, with short retention, data files that rot, disks
-// that are full, ranks that die, and kills in the middle of a recovery: it ends with the bytes of the undisturbed run, or with an error, and without
-// a reason for an error there is none.
+// TestLattice runs the lattice with one to three random failures of all kinds, found at once or late, at random cadences and with
+// short retention. Data files are damaged, disks are full, ranks die, and kills interrupt recoveries. Each run ends with the
+// bytes of the undisturbed run, or with an error if the story excuses one.
 func TestLattice(t *testing.T) {
 	want := map[versioned.Subcycling][]byte{}
 	errs, ended := map[string]int{}, 0
@@ -226,7 +226,7 @@ func (s *story) excused() bool {
 		if f.kind == "permanent" && (s.ranks < 4 || s.dir) { // all ranks may be lost
 			return true
 		}
-		for _, o := range s.faults[:i] { // the same failure again is one too many
+		for _, o := range s.faults[:i] { // the same failure again exceeds the limit
 			if o.at == f.at && slices.Contains(failed, f.kind) && slices.Contains(failed, o.kind) {
 				return true
 			}

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Files of the original.
+// Files of Enzo-E.
 const (
 	FileList   = "check.file_list"
 	ListSuffix = ".block_list"
@@ -24,18 +24,18 @@ const (
 const (
 	Manifest      = "blobio.manifest"
 	Lock          = "blobio.writing" // in a directory that is being written
-	PartialSuffix = ".partial"       // of the directory, until it is whole
+	PartialSuffix = ".partial"       // suffix of the directory's name until it is whole
 )
 
-// Writing reports whether a directory is not finished: its writer is at work, or died. The next writer of the same name
-// replaces it.
+// Writing reports whether a directory is unfinished: its writer is at work, or died. The next writer of the same name replaces
+// it.
 func Writing(dir string) bool {
 	_, err := vfs.OS.Stat(filepath.Join(dir, Lock))
 	return err == nil
 }
 
-// Recover removes the unfinished directory that a dead writer of dir left, and returns its path; "" if there is none. A
-// directory whose writer lives is fault.ErrInUse. With dry nothing is removed, and the writer may live.
+// Recover removes the unfinished directory that a dead writer of dir left, and returns its path, or "" if there is none. If the
+// writer is alive, the error is fault.ErrInUse. With dry, Recover removes nothing, and the writer may be alive.
 func Recover(ctx context.Context, dir string, dry bool) (left string, err error) {
 	tmp := filepath.Clean(dir) + PartialSuffix
 	if !Writing(tmp) {
@@ -48,7 +48,7 @@ func Recover(ctx context.Context, dir string, dry bool) (left string, err error)
 	if err != nil {
 		return "", err
 	}
-	if Writing(tmp) { // still
+	if Writing(tmp) { // check again under the lease
 		if err = RemovePartial(vfs.OS, tmp); err == nil {
 			err = vfs.SyncParent(vfs.OS, tmp)
 		}
@@ -60,8 +60,8 @@ func Recover(ctx context.Context, dir string, dry bool) (left string, err error)
 	return left, errors.Join(err, l.Release())
 }
 
-// RemovePartial removes an unfinished directory and the files that a writer puts into it. A directory with any other file is
-// fault.ErrExist, and stays.
+// RemovePartial removes an unfinished directory and the files of its writer. If the directory has any other file, it stays, and
+// the error is fault.ErrExist.
 func RemovePartial(fsys vfs.FS, dir string) error {
 	l, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -82,8 +82,8 @@ func RemovePartial(fsys vfs.FS, dir string) error {
 	return fsys.Remove(dir)
 }
 
-// Stamp identifies the state of a checkpoint by its files, without reading them: any write changes the stamp. It is "" if
-// the directory is no checkpoint, or not finished. info describes the file that commits it: the manifest, or check.file_list.
+// Stamp identifies the state of a checkpoint by its files, without reading them. Any write changes the stamp. It is "" if the
+// directory is no checkpoint or unfinished. info describes the file that commits it: the manifest, or check.file_list.
 func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
 	fsys = vfs.OrOS(fsys)
 	list, err := fsys.Stat(filepath.Join(dir, FileList))

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Caps of the text files, in bytes: what is longer is not read.
+// Maximum sizes of the text files in bytes.
 const (
 	MaxFileList  = 64 << 20
 	MaxBlockList = 1 << 30
 )
 
-// space is what C++ streams skip between words.
+// space reports whether C++ streams skip c between words.
 func space(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// words walks the words of b with the offset of each.
+// words yields the words of b with their offsets.
 func words(b []byte, yield func(off int64, w []byte) bool) {
 	for i := 0; i < len(b); {
 		if space(b[i]) {
@@ -36,8 +36,8 @@ func words(b []byte, yield func(off int64, w []byte) bool) {
 	}
 }
 
-// DecodeFileList reads check.file_list: the number of files, then their names
-// without suffix. Any white space separates, as in the original.
+// DecodeFileList decodes check.file_list: the number of files, then their names without suffix. Any white space separates, as in
+// Enzo-E.
 func DecodeFileList(b []byte, file string) (names []string, err error) {
 	count := int64(-1)
 	seen := map[string]bool{}
@@ -49,7 +49,7 @@ func DecodeFileList(b []byte, file string) (names []string, err error) {
 				err = fault.At(file, off, "number of files", fault.ErrCorrupt, "%.40q, want a number from 1 on", w)
 				return false
 			}
-			if count = n; count > int64(len(b))/2+1 { // a name and a separator each
+			if count = n; count > int64(len(b))/2+1 { // each name takes at least a byte and a separator
 				err = fault.At(file, off, "number of files", fault.ErrTruncated, "%d, but the file has %d bytes", n, len(b))
 				return false
 			}
@@ -80,7 +80,7 @@ func DecodeFileList(b []byte, file string) (names []string, err error) {
 	return names, nil
 }
 
-// PlainName reports whether a name means a file in the directory itself.
+// PlainName reports whether a name denotes a file in the directory itself.
 func PlainName(s string) bool {
 	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
@@ -97,11 +97,11 @@ func EncodeFileList(names []string) []byte {
 type Entry struct {
 	Name  string
 	Level int
-	Off   int64 // of the name, bytes in the list
+	Off   int64 // byte offset of the name in the list
 }
 
-// DecodeBlockList reads a block list: pairs of block name and level. A
-// list without blocks is valid: files may be empty.
+// DecodeBlockList decodes a block list: pairs of block name and level. A list without blocks is valid, because files may be
+// empty.
 func DecodeBlockList(b []byte, file string) ([]Entry, error) {
 	l := make([]Entry, 0, min(len(b)/16, 1<<20))
 	text := string(b) // one string for all names
@@ -150,9 +150,8 @@ func EncodeBlockList(l []Entry) []byte {
 	return b.Bytes()
 }
 
-// fileDigits is the width of the number in block_data-<x>: the original takes
-// int(log(files-1)/log(10)+1) in floating point, where log(1000), log(10^6) and
-// log(10^9) divided by log(10) fall just short of 3, 6 and 9.
+// fileDigits returns the number of digits in block_data-<x>. Enzo-E computes int(log(files-1)/log(10)+1) in floating point, where
+// log(1000), log(10^6) and log(10^9) divided by log(10) are just below 3, 6 and 9.
 func fileDigits(files int) int {
 	n := len(strconv.Itoa(max(files-1, 1)))
 	switch files - 1 {
@@ -162,14 +161,14 @@ func fileDigits(files int) int {
 	return n
 }
 
-// FileName is the name, without suffix, that the original gives to file i of
-// files: block_data-<x>, padded with zeros. Readers take the names from check.file_list.
+// FileName returns the name, without suffix, that Enzo-E gives to file i of files: block_data-<x>, padded with zeros. Readers
+// take the names from check.file_list.
 func FileName(i, files int) string {
 	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
 }
 
-// FileStart is the place of the first block of a file: ceil(file*count/files). The file
-// ends where the next one starts; it is empty if both are equal.
+// FileStart returns the index of the first block of a file: ceil(file*count/files). The file ends at the start of the next one;
+// it is empty if both are equal.
 func FileStart(file, files int, count int64) int64 {
 	return (int64(file)*count + int64(files) - 1) / int64(files)
 }

@@ -28,7 +28,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestFileList: what is no list of files of the directory itself, each once, is refused.
+// TestFileList: a list is refused unless it names files of the directory itself, each once.
 func TestFileList(t *testing.T) {
 	for text, want := range map[string]error{
 		"2\na\nb\n": nil, " 2 a\tb": nil,
@@ -52,7 +52,7 @@ func TestFileRule(t *testing.T) {
 		n := rapid.Int64Range(1, 500).Draw(t, "n")
 		files := rapid.IntRange(1, 600).Draw(t, "files")
 		for i := range n {
-			f := int(i * int64(files) / n) // the rule of the original
+			f := int(i * int64(files) / n) // Enzo-E's rule
 			if i < cellodir.FileStart(f, files, n) || i >= cellodir.FileStart(f+1, files, n) {
 				t.Fatalf("block %d of %d is in file %d of %d, which has %d to %d", i, n, f, files, cellodir.FileStart(f, files, n), cellodir.FileStart(f+1, files, n))
 			}

@@ -59,7 +59,7 @@ func Tracers(rank int) []amr.ParticleSpec {
 	return []amr.ParticleSpec{trace, dark}
 }
 
-// Cases returns small sets that differ in all that a format must keep apart.
+// Cases returns small sets that differ in every property that a format must preserve.
 func Cases(seed uint64) ([]Case, error) {
 	var out []Case
 	var failed error

@@ -11,8 +11,7 @@ import (
 	"blobio/internal/amr/gen"
 )
 
-// The bytes of the first case are the same on every host and for ever:
-// measured once.
+// TestSame: the bytes of the first case are the same on every host and in every version.
 func TestSame(t *testing.T) {
 	cases, err := gen.Cases(7)
 	if err != nil {
@@ -55,7 +54,7 @@ var sums = map[string]uint32{
 	"3d-one-block": 0x95d6b097,
 }
 
-// Ghosts hold what the neighbour has; so do shared faces.
+// TestGhosts: ghosts equal the neighbour's cells, and shared faces are equal.
 func TestGhosts(t *testing.T) {
 	g := gen.Geometry(2, 2, 4, 2, 0)
 	tree, err := gen.Uniform(&g, 0)
@@ -87,7 +86,7 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
-// Elements of a field are all different, over all blocks.
+// TestUnique: all elements of a field differ, over all blocks.
 func TestUnique(t *testing.T) {
 	g := gen.Geometry(3, 2, 6, 0, 2)
 	g.Block = [3]int{4, 6, 2}
@@ -158,7 +157,7 @@ func TestTrees(t *testing.T) {
 	if err != nil || u.LevelLen(2) != 16*16 || u.Len() != 1+4+16+64+256 {
 		t.Errorf("uniform: %v, %d blocks", err, u.Len())
 	}
-	// All the levels have.
+	// The maximum number of blocks in the levels.
 	small := gen.Geometry(1, 1, 4, 0, 2)
 	if all, err := gen.Random(&small, 1, 1000); err != nil || all.Len() != 7 {
 		t.Errorf("1000 of 7 blocks: %v, %d", err, all.Len())

@@ -7,20 +7,19 @@ import (
 	"blobio/internal/amr"
 )
 
-// Set is a tree with data. Blocks are made one by one, so a set of any size
-// needs little memory. It is safe for concurrent use.
+// Set is a tree with data. Blocks are computed one by one, so a set of any size needs little memory. It is safe for concurrent
+// use.
 type Set struct {
 	Meta      *amr.Meta
 	Tree      *amr.Tree
 	Seed      uint64
-	Ghosts    bool // fields hold ghosts
-	Particles int  // most of each type in a leaf; refined blocks have none
+	Ghosts    bool // fields include ghosts
+	Particles int  // maximum number per type in a leaf; refined blocks have none
 }
 
-// NewSet returns the set of a tree. Every Field and every ParticleSpec of
-// fields and particles is in every block.
+// NewSet returns the set of a tree. Every block has all fields and particle types.
 func NewSet(t *amr.Tree, seed uint64, fields []amr.FieldSpec, particles []amr.ParticleSpec) *Set {
-	t.Sorted() // so that what follows only reads
+	t.Sorted() // so that later calls only read
 	return &Set{
 		Meta: &amr.Meta{Geometry: *t.Geometry(), Cycle: 10, Time: 0.125, Dt: 1.0 / 1024, Fields: fields, Particles: particles},
 		Tree: t, Seed: seed, Particles: 8,
@@ -63,7 +62,7 @@ func (s *Set) Block(x amr.Index) *amr.Block {
 
 func word(x amr.Index, i int) uint64 { return uint64(uint32(x[i])) }
 
-// Fill writes field number field of block x to dst, FieldBytes long.
+// Fill writes a field of block x to dst, which has FieldBytes bytes.
 func (s *Set) Fill(dst []byte, x amr.Index, field int) {
 	spec, m := &s.Meta.Fields[field], s.Meta
 	shape, at := m.Shape(spec, s.Ghosts), x.Coord()
@@ -87,8 +86,7 @@ func (s *Set) Fill(dst []byte, x amr.Index, field int) {
 	}
 }
 
-// fillRow writes elements of one row, hashed from row and the number of the
-// cell.
+// fillRow writes the elements of one row, hashed from row and the cell number.
 func fillRow(dst []byte, t amr.Type, row, first uint64) {
 	order := binary.NativeEndian
 	switch t {
@@ -119,9 +117,8 @@ func fillRow(dst []byte, t amr.Type, row, first uint64) {
 	}
 }
 
-// particles makes the particles of one type: 0 to s.Particles of them in a
-// leaf. Float attributes x, y, z are positions inside the block, integers are
-// unique in the set for 64 bits.
+// particles makes 0 to s.Particles particles of one type in a leaf. Float attributes x, y, z are positions inside the block.
+// 64-bit integers are unique in the set.
 func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 	spec := &s.Meta.Particles[kind]
 	p := amr.Particles{Spec: spec, Data: make([][]byte, len(spec.Attrs))}
@@ -144,7 +141,7 @@ func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 				fillRow(at[:size], a.Type, h, 0)
 				continue
 			}
-			// 12 bits of a fraction, never 0 or 1: exact for a power of two of blocks.
+			// 12 bits of a fraction, never 0 or 1, are exact for a power of two of blocks.
 			v := lo[axis] + float64((hi[axis]-lo[axis])*(float64(h>>52)+0.5)/4096)
 			if a.Type == amr.Float32 {
 				binary.NativeEndian.PutUint32(at, math.Float32bits(float32(v)))

@@ -7,9 +7,8 @@ import (
 	"blobio/internal/amr"
 )
 
-// Geometry returns the geometry of a domain of the unit cube with roots root
-// blocks of block cells on each of rank axes, ghost ghosts, and levels up to
-// maxLevel. The coarsest level is the one at which one block is left.
+// Geometry returns the geometry of the unit cube with rank axes. Each axis has roots root blocks of block cells, with ghost
+// ghosts. The finest level is maxLevel, and the coarsest is the level with a single block.
 func Geometry(rank, roots, block, ghost, maxLevel int) amr.Geometry {
 	g := amr.Geometry{Rank: rank, Roots: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Upper: [3]float64{1, 1, 1}, MaxLevel: maxLevel}
 	for i := range rank {
@@ -19,13 +18,13 @@ func Geometry(rank, roots, block, ghost, maxLevel int) amr.Geometry {
 	return g
 }
 
-// Top returns the level, <= 0, at which one block holds all root blocks.
+// Top returns the level, <= 0, at which one block contains all root blocks.
 func Top(roots [3]int) int {
 	return -bits.Len(uint(max(roots[0], roots[1], roots[2]) - 1))
 }
 
-// RefineWhere refines leaves below MaxLevel for which where is true, given
-// their corners and level, until none is left; then it balances.
+// RefineWhere refines all leaves below MaxLevel for which where is true, given their corners and level. Then it balances the
+// tree.
 func RefineWhere(t *amr.Tree, where func(lo, hi [3]float64, level int) bool) error {
 	g := t.Geometry()
 	var todo []amr.Index
@@ -62,8 +61,7 @@ func Uniform(g *amr.Geometry, level int) (*amr.Tree, error) {
 	return t, RefineWhere(t, func(_, _ [3]float64, l int) bool { return l < level })
 }
 
-// Sphere returns a tree that is refined to MaxLevel where blocks touch the
-// inside of a sphere (of a circle, of an interval): static refinement.
+// Sphere returns a tree refined to MaxLevel where blocks touch the inside of a sphere (a circle, an interval): static refinement.
 func Sphere(g *amr.Geometry, center [3]float64, radius float64) (*amr.Tree, error) {
 	t, err := amr.NewRootTree(g)
 	if err != nil {
@@ -75,8 +73,8 @@ func Sphere(g *amr.Geometry, center [3]float64, radius float64) (*amr.Tree, erro
 	})
 }
 
-// Shock returns a tree that is refined to MaxLevel along a shell that has moved
-// away from the lower corner of the domain by time, 0 to 1, of its diagonal.
+// Shock returns a tree refined to MaxLevel along a shell around the lower corner of the domain. The radius of the shell is time,
+// 0 to 1, times the diagonal.
 func Shock(g *amr.Geometry, time float64) (*amr.Tree, error) {
 	t, err := amr.NewRootTree(g)
 	if err != nil {
@@ -90,9 +88,8 @@ func Shock(g *amr.Geometry, time float64) (*amr.Tree, error) {
 	})
 }
 
-// distances returns the squares of the least and of the largest distance of a
-// box from p. The conversions keep products from being fused with sums, which
-// would give other trees on other processors.
+// distances returns the squares of the smallest and the largest distance of a box from p. The conversions prevent the fusion of
+// products with sums, which would give other trees on other processors.
 func distances(rank int, lo, hi, p [3]float64) (near, far float64) {
 	for i := range rank {
 		n := max(lo[i]-p[i], p[i]-hi[i], 0)
@@ -103,16 +100,15 @@ func distances(rank int, lo, hi, p [3]float64) (near, far float64) {
 	return near, far
 }
 
-// Random returns a tree of at least n blocks in all levels together, or of as
-// many as the levels allow, by refining leaves picked at random. Deep leaves
-// are as likely as shallow ones.
+// Random returns a tree of at least n blocks in all levels together, or of the maximum number that the levels allow. It refines
+// random leaves. Deep leaves are as likely as shallow ones.
 func Random(g *amr.Geometry, seed uint64, n int) (*amr.Tree, error) {
 	t, err := amr.NewRootTree(g)
 	if err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 0x616d72))
-	var pool []amr.Index // leaves below MaxLevel, and some that are leaves no more
+	var pool []amr.Index // leaves below MaxLevel, and some blocks refined since
 	for x := range t.Leaves() {
 		if l := x.Level(); l >= 0 && l < g.MaxLevel {
 			pool = append(pool, x)
@@ -124,7 +120,7 @@ func Random(g *amr.Geometry, seed uint64, n int) (*amr.Tree, error) {
 		pool[k] = pool[len(pool)-1]
 		pool = pool[:len(pool)-1]
 		if !t.Leaf(x) {
-			// Balance has refined it: its children stand in.
+			// Balance has refined the block; use its children instead.
 			for c := range t.Children(x) {
 				if c.Level() < g.MaxLevel {
 					pool = append(pool, c)

@@ -10,20 +10,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Difference is what two meshes have of one field.
+// Difference compares one field of two meshes.
 type Difference struct {
 	Name    string
-	Cells   int64   // that both have of the same level
-	Differ  int64   // of them, beyond the tolerance
-	Most    float64 // the greatest difference
+	Cells   int64   // number of cells at the same level in both
+	Differ  int64   // number of these cells that differ by more than the tolerance
+	Most    float64 // the largest difference
 	Where   Place
 	A, B    float64 // the values there
 	Missing int64   // cells of A where B has no block
-	Other   int64   // cells that one has finer than the other
-	OtherBy float64 // the greatest difference of means there
+	Other   int64   // number of cells that are finer in one mesh
+	OtherBy float64 // the largest difference of means there
 }
 
-// Compared is what Diff found.
+// Compared is the result of Diff.
 type Compared struct {
 	Fields       []Difference
 	OnlyA, OnlyB []string // fields and kinds of particles
@@ -31,17 +31,17 @@ type Compared struct {
 	Particles    []Rows
 }
 
-// Refinement are the boxes of a level that count, by the cells that they have.
+// Refinement counts the boxes of a level, by the mesh that has their cells.
 type Refinement struct{ Level, Both, OnlyA, OnlyB int }
 
-// Rows are particles, compared as rows whatever their order.
+// Rows counts particles, compared as rows in any order.
 type Rows struct {
 	Name         string
 	A, B         int64
 	OnlyA, OnlyB int64
 }
 
-// Equal reports whether nothing differs. Cells that one mesh has finer, or that the other does not have, are a difference.
+// Equal reports whether nothing differs. Cells that are finer or missing in one mesh are a difference.
 func (c *Compared) Equal() bool {
 	same := len(c.OnlyA) == 0 && len(c.OnlyB) == 0
 	for _, f := range c.Fields {
@@ -56,7 +56,7 @@ func (c *Compared) Equal() bool {
 	return same
 }
 
-// Tolerance says how much values may differ: by Abs, or by Rel times the larger magnitude.
+// Tolerance is the allowed difference of values: Abs, or Rel times the larger magnitude.
 type Tolerance struct{ Abs, Rel float64 }
 
 func (t Tolerance) same(a, b float64) bool {
@@ -67,8 +67,8 @@ func (t Tolerance) same(a, b float64) bool {
 	return d <= t.Abs || d <= t.Rel*max(math.Abs(a), math.Abs(b))
 }
 
-// Diff compares two meshes of one domain: cell by cell where both have the same level, elsewhere the values of A with those that B has of that level (Fill).
-// Names of fields are those to compare, nil: all.
+// Diff compares two meshes of one domain. Where both have the same level, it compares cell by cell. Elsewhere it compares the
+// values of A with the values of B at A's level (Fill). names selects the fields to compare; nil: all.
 func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress func(done, total int64)) (*Compared, error) {
 	if a.Rank != b.Rank || a.Lower != b.Lower || a.Upper != b.Upper || a.Levels[0].Cells != b.Levels[0].Cells {
 		return nil, fault.Usage("the domains of the meshes differ: %v to %v with %v cells on the coarsest level, but %v to %v with %v", a.Lower, a.Upper, a.Levels[0].Cells, b.Lower, b.Upper, b.Levels[0].Cells)
@@ -146,7 +146,7 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 	return c, c.particles(ctx, a, b, names)
 }
 
-// fillAt is Fill of a level that another mesh has and this one may not have.
+// fillAt is Fill for a level of another mesh that this mesh may not have.
 func (m *Mesh) fillAt(ctx context.Context, field, level int, b Span, other *Mesh) (*Filled, error) {
 	if level < len(m.Levels) {
 		return m.Fill(ctx, field, level, b)
@@ -170,7 +170,7 @@ func (m *Mesh) fillAt(ctx context.Context, field, level int, b Span, other *Mesh
 	return out, nil
 }
 
-// refinement counts the boxes of both by level.
+// refinement counts the boxes of both meshes by level.
 func (c *Compared) refinement(a, b *Mesh) {
 	for l := range max(len(a.Levels), len(b.Levels)) {
 		r, have := Refinement{Level: l}, map[Span]bool{}
@@ -195,7 +195,7 @@ func (c *Compared) refinement(a, b *Mesh) {
 	}
 }
 
-// particles compares rows, whatever their order, by hashes of their values.
+// particles compares rows in any order by hashes of their values.
 func (c *Compared) particles(ctx context.Context, a, b *Mesh, names []string) error {
 	seed := maphash.MakeSeed()
 	for i, k := range a.Kinds {
@@ -207,7 +207,7 @@ func (c *Compared) particles(ctx context.Context, a, b *Mesh, names []string) er
 			c.OnlyA = append(c.OnlyA, "particles "+k.Name)
 			continue
 		}
-		var columns []int // of b, in the order of a
+		var columns []int // columns of b in the order of a
 		for _, name := range k.Columns {
 			if at := slices.Index(b.Kinds[j].Columns, name); at >= 0 {
 				columns = append(columns, at)

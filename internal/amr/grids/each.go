@@ -7,14 +7,14 @@ import (
 	"blobio/internal/base/par"
 )
 
-// Bounds of what is read at once.
+// Limits of the data read at once.
 const (
 	chunkCells = 1 << 18
 	chunkBoxes = 256
 )
 
-// each reads fields of boxes and calls do with the values of each, on several goroutines, and then done with what do returned, in one order that does not
-// depend on the number of goroutines: it follows the rows of the source.
+// each reads fields of boxes and calls do with the values of each, on several goroutines. It then calls done with the results of
+// do in the order of the source's rows, whatever the number of goroutines.
 func each[T any](ctx context.Context, m *Mesh, list []ref, fields []int, do func(r ref, values [][]float64) (T, error), done func(r ref, x T) error) error {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b ref) int {

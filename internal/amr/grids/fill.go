@@ -8,13 +8,13 @@ import (
 // Filled is a uniform array of a region, x fastest.
 type Filled struct {
 	Span
-	Level  int       // whose cells they are
+	Level  int       // level of the cells
 	Values []float64 // NaN where no level has a cell
-	From   []int8    // the level that a value comes from; of a mean the finest one; -1: none
+	From   []int8    // level that a value comes from; for a mean the finest one; -1: none
 }
 
-// Fill computes the values of some cells of a level: values of its own cells, of coarser ones where no finer ones are, and where there are finer ones their
-// mean.
+// Fill computes the values of a region of a level. It uses the level's own cells, means of finer cells, and coarser cells where
+// there are no others.
 func (m *Mesh) Fill(ctx context.Context, field, level int, region Span) (*Filled, error) {
 	out := &Filled{Span: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
 	for i := range out.Values {
@@ -36,7 +36,7 @@ func (m *Mesh) Fill(ctx context.Context, field, level int, region Span) (*Filled
 	return out, err
 }
 
-// scale is how many cells of the finer level a cell of the coarser one has.
+// scale returns the number of fine cells in a coarse cell on each axis.
 func (m *Mesh) scale(coarse, fine int) [3]int {
 	s := [3]int{1, 1, 1}
 	for l := coarse; l < fine; l++ {
@@ -47,7 +47,7 @@ func (m *Mesh) scale(coarse, fine int) [3]int {
 	return s
 }
 
-// at returns the cells of another level that hold the cells of a box.
+// at returns the cells of another level that contain the cells of a box.
 func (m *Mesh) at(level int, b Span, other int) Span {
 	if other >= level {
 		return b.Refine(m.scale(level, other))
@@ -55,7 +55,7 @@ func (m *Mesh) at(level int, b Span, other int) Span {
 	return b.Coarsen(m.scale(other, level))
 }
 
-// spread puts the cells of a box of the same level or a coarser one into an array.
+// spread stores the cells of a box of the same or a coarser level in an array.
 func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []bool) {
 	s, n, to := m.scale(level, f.Level), b.Len(), f.Len()
 	part, some := m.at(level, b.Span, f.Level).Cut(f.Span)
@@ -98,7 +98,7 @@ func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []boo
 	}
 }
 
-// Region are the cells of a level that a part of the domain from lo to hi touches.
+// Region returns the cells of a level that touch the part of the domain from lo to hi.
 func (m *Mesh) Region(level int, lo, hi [3]float64) (b Span) {
 	l := &m.Levels[level]
 	for a := range 3 {

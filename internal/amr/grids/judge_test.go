@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// The script prints what yt makes of a mesh: total, extrema and their places, and a covering grid.
+// The script prints yt's figures for a mesh: total, extrema and their places, and a covering grid.
 const script = `
 import json, sys, numpy as np, yt
 yt.set_log_level(50)
@@ -33,7 +33,7 @@ out["grid"] = np.asarray(g[f].d).transpose(2, 1, 0).ravel().tolist()
 print(json.dumps(out))
 `
 
-// TestYT: yt's figures and covering grids of a checkpoint, as WriteYT gives it to yt, are ours.
+// TestYT: for an export of WriteYT, yt's figures and covering grids equal those of this package.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	for _, rank := range []int{2, 3} {

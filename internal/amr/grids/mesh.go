@@ -4,15 +4,15 @@ import (
 	"slices"
 )
 
-// A Mesh is cells in boxes of levels. It is safe for concurrent use.
+// A Mesh is a set of levels, each with cells in boxes. It is safe for concurrent use.
 type Mesh struct {
 	Rank         int
-	Lower, Upper [3]float64 // the domain; 0 to 1 on axes beyond Rank
+	Lower, Upper [3]float64 // bounds of the domain; 0 to 1 on axes beyond Rank
 	Time         float64
 	Fields       []Field
 	Kinds        []Kind
 	Levels       []Level // coarsest first; a level may have no boxes
-	ratio        [3]int  // cells of the next finer level in a cell, on each axis
+	ratio        [3]int  // number of cells of the next finer level in a cell, on each axis
 	src          *blockSource
 }
 
@@ -25,34 +25,34 @@ type Kind struct {
 	Columns []string
 }
 
-// Level is the cells of one size.
+// Level holds the cells of one size.
 type Level struct {
-	Cells [3]int     // of the whole domain; 1 on axes beyond the rank
+	Cells [3]int     // number of cells in the whole domain; 1 on axes beyond the rank
 	Width [3]float64 // of a cell
 	Boxes []Box
-	begin map[[3]int]bool // the cells that boxes begin at
+	begin map[[3]int]bool // first cells of the boxes
 }
 
-// Box is cells, counted from the lower corner of the domain. No two boxes of a level have a cell in common.
+// Box is a range of cells, counted from the lower corner of the domain. Boxes of a level do not overlap.
 type Box struct {
 	Span
-	Row int // the number of the block where the mesh comes from
+	Row int // number of the block in the source of the mesh
 }
 
-// ref is a box of a level.
+// ref identifies a box of a level.
 type ref struct{ level, box int }
 
-// Field finds a field by its name, -1 if there is none.
+// Field returns the index of a field by name, or -1.
 func (m *Mesh) Field(name string) int {
 	return slices.IndexFunc(m.Fields, func(f Field) bool { return f.Name == name })
 }
 
-// Kind finds a kind of particles by its name, -1 if there is none.
+// Kind returns the index of a kind of particles by name, or -1.
 func (m *Mesh) Kind(name string) int {
 	return slices.IndexFunc(m.Kinds, func(k Kind) bool { return k.Name == name })
 }
 
-// Finest is the finest level that has boxes.
+// Finest returns the finest level with boxes.
 func (m *Mesh) Finest() int {
 	for l := len(m.Levels) - 1; l > 0; l-- {
 		if len(m.Levels[l].Boxes) > 0 {
@@ -62,10 +62,10 @@ func (m *Mesh) Finest() int {
 	return 0
 }
 
-// BoxName is the name of the block that a box is of.
+// BoxName returns the name of a box's block.
 func (m *Mesh) BoxName(level, box int) string { return m.src.name(m, ref{level, box}) }
 
-// Centre is where the centre of a cell is.
+// Centre returns the position of a cell's centre.
 func (m *Mesh) Centre(level int, cell [3]int) (x [3]float64) {
 	for a := range x {
 		x[a] = m.Lower[a] + (float64(cell[a])+0.5)*m.Levels[level].Width[a]
@@ -73,7 +73,7 @@ func (m *Mesh) Centre(level int, cell [3]int) (x [3]float64) {
 	return x
 }
 
-// edge is where a cell begins on an axis; the last edge is the end of the domain.
+// edge returns the lower edge of a cell on an axis; the last edge is the end of the domain.
 func (m *Mesh) edge(level, axis, i int) float64 {
 	l := &m.Levels[level]
 	if i == l.Cells[axis] {
@@ -82,7 +82,7 @@ func (m *Mesh) edge(level, axis, i int) float64 {
 	return m.Lower[axis] + float64(i)*l.Width[axis]
 }
 
-// Edges are the sides of a span.
+// Edges returns the bounds of a span.
 func (m *Mesh) Edges(level int, b Span) (lo, hi [3]float64) {
 	for a := range 3 {
 		lo[a], hi[a] = m.edge(level, a, b.Lo[a]), m.edge(level, a, b.Hi[a])
@@ -90,7 +90,7 @@ func (m *Mesh) Edges(level int, b Span) (lo, hi [3]float64) {
 	return lo, hi
 }
 
-// boxes are those that are not covered whole, coarsest level first, and that keep keeps (nil: all).
+// boxes returns the boxes that are not completely covered and that keep accepts (nil: all), coarsest level first.
 func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
 	for l := range m.Levels {
 		for i := range m.Levels[l].Boxes {
@@ -103,7 +103,7 @@ func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
 	return out
 }
 
-// finer calls each with what boxes of the next finer level cover of a box, in its own cells.
+// finer calls each with the parts of a box that boxes of the next finer level cover, in the box's own cells.
 func (m *Mesh) finer(level int, b *Box, each func(part Span)) {
 	if level+1 >= len(m.Levels) {
 		return
@@ -127,13 +127,13 @@ func (m *Mesh) finer(level int, b *Box, each func(part Span)) {
 	}
 }
 
-// covered is how many cells of a box the next finer level covers.
+// covered returns the number of cells of a box that the next finer level covers.
 func (m *Mesh) covered(level int, b *Box) (n int64) {
 	m.finer(level, b, func(part Span) { n += part.Cells() })
 	return n
 }
 
-// mask says which cells of a box the next finer level covers; nil: none.
+// mask marks the cells of a box that the next finer level covers; nil: none.
 func (m *Mesh) mask(level int, b *Box) (out []bool) {
 	n := b.Len()
 	m.finer(level, b, func(part Span) {
@@ -152,9 +152,9 @@ func (m *Mesh) mask(level int, b *Box) (out []bool) {
 	return out
 }
 
-// Place is a cell.
+// Place is the position of a cell.
 type Place struct {
 	Level int
-	Box   string // the block
+	Box   string // name of the block
 	At    [3]float64
 }

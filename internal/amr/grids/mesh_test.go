@@ -11,7 +11,7 @@ import (
 	"blobio/internal/amr/gen"
 )
 
-// generated is a mesh with particles, refined in a shell.
+// generated returns a mesh with particles, refined in a shell.
 func generated(t *testing.T, rank int) (*memory, []amr.Index, []bool) {
 	t.Helper()
 	g := gen.Geometry(rank, 2, 4, 2, 2)
@@ -31,7 +31,7 @@ func generated(t *testing.T, rank int) (*memory, []amr.Index, []bool) {
 	return m, order, leaf
 }
 
-// memory is blocks in memory.
+// memory holds blocks in memory.
 type memory struct {
 	meta *amr.Meta
 	list []*amr.Block
@@ -46,14 +46,14 @@ func meshOf(t *testing.T, src *memory, index []amr.Index, leaf []bool) *Mesh {
 	return m
 }
 
-// TestStats: figures agree with a plain loop over the cells of leaves.
+// TestStats: the figures equal those of a plain loop over the cells of leaves.
 func TestStats(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)
 	list := src.list
 	v := list[0].Field(m.Fields[0].Name)
 	nan := v
-	for i, b := range list { // a NaN and an infinity in a leaf
+	for i, b := range list { // put a NaN and an infinity into a leaf
 		if leaf[i] {
 			nan = b.Field(m.Fields[0].Name)
 			break
@@ -85,7 +85,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestCopies: a copy in another order is equal, one in which a value or the refinement differs is not.
+// TestCopies: a copy in another order is equal. A copy with another value or refinement differs.
 func TestCopies(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		src, index, leaf := generated(t, rank)
@@ -110,12 +110,12 @@ func TestCopies(t *testing.T) {
 		if !c.Equal() || len(c.Particles) != len(m.Kinds) || len(m.Kinds) == 0 || c.Particles[0].A == 0 || c.Fields[0].Cells == 0 {
 			t.Fatalf("rank %d: %+v", rank, c)
 		}
-		// the coarse level alone: other refinement
+		// only the coarse level: other refinement
 		coarse := part(func(i int) bool { return index[i].Level() == 0 })
 		if c, err = Diff(t.Context(), m, coarse, []string{m.Fields[0].Name}, Tolerance{}, nil); err != nil || c.Equal() || c.Fields[0].Other == 0 || c.Fields[0].Differ != 0 {
 			t.Fatalf("rank %d: %+v, %v", rank, c, err)
 		}
-		// all leaves but one: something is missing in one of the two
+		// all leaves but one: one mesh lacks a block
 		leaves := part(func(i int) bool { return leaf[i] && i < len(list)-1 })
 		cells := int64(1)
 		for range rank {
@@ -129,7 +129,7 @@ func TestCopies(t *testing.T) {
 				t.Fatalf("rank %d: %+v, %v, want %d cells missing", rank, c, err, x.want)
 			}
 		}
-		// one value
+		// one value differs
 		amrPut(list[len(list)-1].Fields[0].Data, 0, 77)
 		if c, err = Diff(t.Context(), m, p, nil, Tolerance{}, nil); err != nil || c.Fields[0].Differ != 1 || c.Fields[0].A != 77 {
 			t.Fatalf("rank %d: %+v, %v", rank, c, err)
@@ -147,7 +147,7 @@ func clone(b *amr.Block) *amr.Block {
 	return &c
 }
 
-// TestFill: at a coarser level than the level of the cells the mean counts, at a finer one the cell itself; both have the total of the mesh.
+// TestFill: a coarser level gets means of cells, and a finer level the cells themselves. Both have the total of the mesh.
 func TestFill(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)

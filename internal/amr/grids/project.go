@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// column are the sums of a box along an axis: values times lengths of cells. some says that a sum has a cell.
+// column holds the sums of a box along an axis: values times cell lengths. some is true for sums with at least one cell.
 type column struct {
 	sum  []float64
 	some []bool
 }
 
-// Project integrates a field along an axis, over the finest cells that there are. The result has one cell along the axis, on the others the cells of a
-// level: sums of coarser cells are repeated, of finer ones it has the mean.
+// Project integrates a field along an axis over the finest cells. The result has one cell along the axis and the cells of a level
+// on the other axes. It repeats sums of coarser cells and averages sums of finer ones.
 func (m *Mesh) Project(ctx context.Context, field, level, axis int) (*Filled, error) {
 	whole := Span{Hi: m.Levels[level].Cells}
 	whole.Hi[axis] = 1
@@ -54,7 +54,7 @@ func (m *Mesh) Project(ctx context.Context, field, level, axis int) (*Filled, er
 	return out, err
 }
 
-// column sums up the cells of a box that no finer level covers.
+// column sums the cells of a box that no finer level covers.
 func (m *Mesh) column(level int, b *Box, axis int, values []float64) column {
 	n, length, mask := b.Len(), m.Levels[level].Width[axis], m.mask(level, b)
 	flat := n
@@ -78,8 +78,8 @@ func (m *Mesh) column(level int, b *Box, axis int, values []float64) column {
 	return c
 }
 
-// Slice is a plane normal to an axis: on the others the cells of a level, as Fill has them. Where that is not the finest level, finer
-// cells are means over the thickness of a cell.
+// Slice returns a plane normal to an axis, with the cells of a level on the other axes, as computed by Fill. If the level is not
+// the finest, finer cells are averaged over the thickness of a cell.
 func (m *Mesh) Slice(ctx context.Context, field, level, axis int, at float64) (*Filled, error) {
 	l := &m.Levels[level]
 	region := Span{Hi: l.Cells}

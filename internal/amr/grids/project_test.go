@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestProject: at any level an integral along an axis is the sum over the finest cells of the whole domain, and its mean over the plane has the total.
+// TestProject: at any level an integral along an axis is the sum over the finest cells of the whole domain. Its mean over the
+// plane equals the total.
 func TestProject(t *testing.T) {
 	src, index, leaf := generated(t, 3)
 	m := meshOf(t, src, index, leaf)
@@ -37,7 +38,7 @@ func TestProject(t *testing.T) {
 			for _, v := range p.Values {
 				sum += v / float64(len(p.Values))
 			}
-			if math.Abs(sum-s[0].Total) > 1e-12*math.Abs(sum) { // the domain has the volume 1
+			if math.Abs(sum-s[0].Total) > 1e-12*math.Abs(sum) { // the domain has volume 1
 				t.Errorf("axis %d, level %d: total %v, want %v", axis, l, sum, s[0].Total)
 			}
 			if l < last {
@@ -52,7 +53,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// TestSlice: a plane has the cells that hold it.
+// TestSlice: a slice has the cells that contain the plane.
 func TestSlice(t *testing.T) {
 	src, index, leaf := generated(t, 3)
 	m := meshOf(t, src, index, leaf)

@@ -1,9 +1,9 @@
 package grids
 
-// Span is cells from Lo to below Hi on three axes.
+// Span is the range of cells from Lo to below Hi on three axes.
 type Span struct{ Lo, Hi [3]int }
 
-// Len returns the cells along each axis.
+// Len returns the number of cells along each axis.
 func (b Span) Len() (n [3]int) {
 	for a := range n {
 		n[a] = b.Hi[a] - b.Lo[a]
@@ -11,7 +11,7 @@ func (b Span) Len() (n [3]int) {
 	return n
 }
 
-// Cells returns the number of cells, of more than 2^62 that.
+// Cells returns the number of cells, at most 2^62.
 func (b Span) Cells() int64 {
 	const most = 1 << 62
 	n, cells := b.Len(), int64(1)
@@ -24,7 +24,7 @@ func (b Span) Cells() int64 {
 	return cells
 }
 
-// Cut is what two boxes have in common.
+// Cut returns the intersection of two spans.
 func (b Span) Cut(c Span) (out Span, some bool) {
 	some = true
 	for a := range 3 {
@@ -34,7 +34,7 @@ func (b Span) Cut(c Span) (out Span, some bool) {
 	return out, some
 }
 
-// Refine are the cells of a box, each divided into r.
+// Refine returns the span with each cell divided into r.
 func (b Span) Refine(r [3]int) Span {
 	for a := range 3 {
 		b.Lo[a] *= r[a]
@@ -43,7 +43,7 @@ func (b Span) Refine(r [3]int) Span {
 	return b
 }
 
-// Coarsen are the coarser cells, of r each, that a box of the domain touches.
+// Coarsen returns the coarser cells, of r cells each, that a span touches.
 func (b Span) Coarsen(r [3]int) Span {
 	for a := range 3 {
 		b.Lo[a], b.Hi[a] = b.Lo[a]/r[a], (b.Hi[a]-1)/r[a]+1

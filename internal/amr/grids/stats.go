@@ -5,28 +5,28 @@ import (
 	"math"
 )
 
-// Figures describe a field over the cells that count. Values that are no number or infinite are counted, and nothing else.
+// Figures describe a field over the uncovered cells. NaN and infinite values are only counted.
 type Figures struct {
-	Cells    int64   // that count
-	NaN, Inf int64   // of them
-	Volume   float64 // of those with finite values; on axes beyond the rank 1
-	Total    float64 // values times volumes
+	Cells    int64   // number of uncovered cells
+	NaN, Inf int64   // number of such values among them
+	Volume   float64 // volume of the cells with finite values; the width on axes beyond the rank is 1
+	Total    float64 // sum of values times volumes
 	Mean     float64 // Total over Volume
 	Std      float64 // the standard deviation, weighted by volume
-	Min, Max float64 // NaN if there is no finite value
+	Min, Max float64 // NaN if there are no finite values
 	MinAt    Place
 	MaxAt    Place
-	squares  float64 // deviations from Mean, squared and weighted
+	squares  float64 // sum of squared, weighted deviations from Mean
 }
 
-// FieldStats are the figures of a field.
+// FieldStats holds the figures of a field.
 type FieldStats struct {
 	Field
 	Figures
 	Levels []Figures // by level, coarsest first
 }
 
-// part are the figures of one box, with cells instead of places.
+// part holds the figures of one box, with cell numbers instead of places.
 type part struct {
 	Figures
 	min, max int
@@ -80,13 +80,13 @@ func (m *Mesh) Stats(ctx context.Context, fields []int, progress func(done, tota
 
 func noFigures() Figures { return Figures{Min: math.NaN(), Max: math.NaN()} }
 
-// place is the place of a cell of a box, by its number.
+// place returns the place of a cell of a box by its number.
 func (m *Mesh) place(r ref, b *Box, i int) Place {
 	n := b.Len()
 	return Place{r.level, m.BoxName(r.level, r.box), m.Centre(r.level, [3]int{b.Lo[0] + i%n[0], b.Lo[1] + i/n[0]%n[1], b.Lo[2] + i/n[0]/n[1]})}
 }
 
-// volume is the volume of a cell of a level.
+// volume returns the volume of a cell of a level.
 func (m *Mesh) volume(level int) float64 {
 	v := 1.0
 	for a := range m.Rank {
@@ -95,18 +95,18 @@ func (m *Mesh) volume(level int) float64 {
 	return v
 }
 
-// figuresOf returns the figures of the cells of a box that are not covered.
+// figuresOf returns the figures of the uncovered cells of a box.
 func figuresOf(values []float64, mask []bool, volume float64) part {
 	p := part{Figures: noFigures()}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	p.min, p.max = -1, -1
-	var sum, lost float64 // of what the sum has lost by rounding
+	var sum, lost float64 // sum, and its rounding error
 	for i, v := range values {
 		if mask != nil && mask[i] {
 			continue
 		}
 		p.Cells++
-		if d := v - v; d != 0 { // NaN or infinite
+		if d := v - v; d != 0 { // true for NaN and infinities
 			if v != v {
 				p.NaN++
 			} else {

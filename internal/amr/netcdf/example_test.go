@@ -9,7 +9,7 @@ import (
 	"blobio/internal/amr/netcdf"
 )
 
-// A checkpoint of Enzo-E as a netCDF file that is not written: any part can be read.
+// Read a checkpoint of Enzo-E as a netCDF file without writing the file. Any part can be read.
 func Example() {
 	ctx := context.Background()
 	k, err := cello.Open(ctx, "../../../testdata/cello/CheckA-10", nil)

@@ -15,14 +15,14 @@ import (
 	"blobio/internal/cdf5/virtual"
 )
 
-// File is the netCDF form of a checkpoint, computed when it is read. It is an io.ReaderAt, safe for concurrent use.
+// File is the netCDF form of a checkpoint, computed on reading. It is an io.ReaderAt, safe for concurrent use.
 //
-// Damage of the checkpoint is an error at the bytes that need the damaged part: of a field or an attribute of particles, the bytes
-// of the block.
+// A damaged part of the checkpoint gives an error only at the bytes that need it. For a field or a particle attribute these are
+// the bytes of the block.
 type File struct{ *virtual.File }
 
-// New returns the form of a part of a checkpoint (nil: of the whole). It reads and keeps the heads of all blocks. memory bounds what is kept of
-// data, in bytes, beside what was read last; 0 means 16 MiB.
+// New returns the form of a part of a checkpoint (nil: the whole). It reads and keeps the heads of all blocks. memory is the
+// maximum number of bytes of cached data besides the last read; 0 means 16 MiB.
 func New(ctx context.Context, k *cello.Checkpoint, p *Part, memory int64) (*File, error) {
 	src, err := newSource(k, p)
 	if err != nil {
@@ -54,13 +54,13 @@ type maker struct {
 	l       *layout
 	list    []placed // by row
 	workers int
-	leaves  *cache.Cache[leafKey, []float64] // for the grids of levels: a read touches a row of cells of each block
+	leaves  *cache.Cache[leafKey, []float64] // for the grids of levels: a read needs one row of cells of each block
 }
 
-// tableBytes is how much of the rows that need no data is made at once.
+// tableBytes is the number of bytes computed at once for rows that need no data.
 const tableBytes = 64 << 10
 
-// Unit implements virtual.Maker: what comes from one block, or some rows that are made of what is in memory.
+// Unit implements virtual.Maker. A unit is the data from one block, or some rows computed from memory.
 func (m *maker) Unit(k int, _, at int64) (lo, hi int64) {
 	v := &m.l.vars[k]
 	if v.grid != nil {
@@ -71,7 +71,7 @@ func (m *maker) Unit(k int, _, at int64) (lo, hi int64) {
 	switch {
 	case v.list >= 0:
 		if total := m.l.lists[v.list].total; row >= total {
-			return total, max(total, 1) // the row that is nobody's
+			return total, max(total, 1) // the filler row of an empty dimension
 		}
 		i := m.blockAt(v, row)
 		first, n := m.list[i].rows(m.l, v)
@@ -84,7 +84,7 @@ func (m *maker) Unit(k int, _, at int64) (lo, hi int64) {
 	return row * elems, (row + 1) * elems
 }
 
-// blockAt is the block that has a row of a list: the last of those that begin there or before it.
+// blockAt returns the block that has a row of a list: the last block that begins at or before the row.
 func (m *maker) blockAt(v *variable, row int64) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].at[v.list] > row }) - 1
 }
@@ -119,7 +119,7 @@ func (m *maker) Make(ctx context.Context, k int, _, lo, hi int64, dst []byte) er
 	})
 }
 
-// row makes what block i has of a variable.
+// row computes the part of a variable from block i.
 func (m *maker) row(ctx context.Context, k, i int, dst []byte) error {
 	v, p := &m.l.vars[k], m.list[i]
 	var err error
@@ -142,7 +142,7 @@ func (m *maker) row(ctx context.Context, k, i int, dst []byte) error {
 	return nil
 }
 
-// withField is block i with the data of a field.
+// withField returns block i with the data of a field.
 func (m *maker) withField(ctx context.Context, i, f int) (*amr.Block, error) {
 	b := *m.list[i].Block
 	b.Fields = make([]amr.Field, f+1)
@@ -151,7 +151,7 @@ func (m *maker) withField(ctx context.Context, i, f int) (*amr.Block, error) {
 	return &b, err
 }
 
-// withParticles is block i with the data of an attribute of particles.
+// withParticles returns block i with the data of a particle attribute.
 func (m *maker) withParticles(ctx context.Context, i, t, attr int) (*amr.Block, error) {
 	spec := &m.l.meta.Particles[t]
 	data, err := m.particles(ctx, i, spec, attr)

@@ -14,16 +14,17 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MaxGrid is the most cells of a level that has variables on its grid.
+// MaxGrid is the maximum number of cells of a level with variables on its grid.
 const MaxGrid = 1 << 36
 
-// grid is the uniform grid of a level. Its leaf blocks have their places in it. Refined blocks are left out: Enzo-E does not advance them.
+// grid is the uniform grid of a level with the positions of its leaf blocks. Refined blocks are omitted, because Enzo-E does not
+// advance them.
 type grid struct {
 	level int
 	cells [3]int64         // of the whole domain
 	block [3]int64         // cells of a block
-	leaf  map[[3]int64]int // by their places, counted in blocks: rows of the file
-	axis  int              // of a coordinate
+	leaf  map[[3]int64]int // row in the file, by the leaf's position in blocks
+	axis  int              // axis of a coordinate variable
 }
 
 // gridsOf returns the grids of the levels from 0 on that have leaf blocks, coarsest first.
@@ -96,7 +97,7 @@ const codeUnits = "code units"
 // leafKey names the cells of a field in a block.
 type leafKey struct{ row, field int }
 
-// unit is one row of cells of a block, so that a damaged block is an error at its own cells.
+// unit returns one row of cells of a block, so that a damaged block is an error only at its own cells.
 func (g *grid) unit(v *variable, at int64) (lo, hi int64) {
 	if v.of.kind == ofTables {
 		const step = tableBytes / 8
@@ -107,7 +108,7 @@ func (g *grid) unit(v *variable, at int64) (lo, hi int64) {
 	return lo, lo + g.block[0]
 }
 
-// centres fills in positions of cells along an axis.
+// centres computes the positions of cells along an axis.
 func (g *grid) centres(m *amr.Geometry, lo, hi int64, dst []byte) {
 	a := g.axis
 	for i := lo; i < hi; i++ {
@@ -116,7 +117,7 @@ func (g *grid) centres(m *amr.Geometry, lo, hi int64, dst []byte) {
 	}
 }
 
-// onGrid makes elements [lo, hi) of a field on the grid of a level. Each block is read once.
+// onGrid computes elements [lo, hi) of a field on the grid of a level. It reads each block once.
 func (m *maker) onGrid(ctx context.Context, v *variable, lo, hi int64, dst []byte) error {
 	g := v.grid
 	if v.of.kind == ofTables {
@@ -125,7 +126,7 @@ func (m *maker) onGrid(ctx context.Context, v *variable, lo, hi int64, dst []byt
 	}
 	size := int64(v.typ.Size())
 	cdf5.FillBytes(dst, v.typ, binary.BigEndian, nil)
-	starts := map[int][]int64{} // of the rows of each leaf
+	starts := map[int][]int64{} // start elements of the cell rows, by leaf
 	var rows []int
 	for e := lo; e < hi; e += g.block[0] {
 		x, y, z := g.cell(e)
@@ -168,7 +169,7 @@ func (m *maker) onGrid(ctx context.Context, v *variable, lo, hi int64, dst []byt
 	})
 }
 
-// cell is the cell of an element.
+// cell returns the cell of an element.
 func (g *grid) cell(e int64) (x, y, z int64) {
 	return e % g.cells[0], e / g.cells[0] % g.cells[1], e / g.cells[0] / g.cells[1]
 }

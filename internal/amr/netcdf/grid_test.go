@@ -45,7 +45,7 @@ func numbers(t *testing.T, f *File, name string) (shape []int64, out []float64) 
 	return shape, out
 }
 
-// valueOf is an element of a field of a block in memory.
+// valueOf returns an element of a field of a block in memory.
 func valueOf(f *amr.Field, i int) float64 {
 	if f.Spec.Type == amr.Float32 {
 		return float64(math.Float32frombits(native.Uint32(f.Data[4*i:])))
@@ -53,7 +53,8 @@ func valueOf(f *amr.Field, i int) float64 {
 	return math.Float64frombits(native.Uint64(f.Data[8*i:]))
 }
 
-// TestGrids: each cell of a leaf block is once on the grid of its level, where the coordinates have its centre; all other cells are fill values.
+// TestGrids: each cell of a leaf block appears once on the grid of its level, where the coordinates give its centre. All other
+// cells are fill values.
 func TestGrids(t *testing.T) {
 	dirs := generated(t)
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
@@ -105,7 +106,7 @@ func gridHolds(t *testing.T, k *cello.Checkpoint, f *File, field int) {
 		for n := range g.Block[0] * g.Block[1] * g.Block[2] {
 			c := [3]int{n % g.Block[0], n / g.Block[0] % g.Block[1], n / g.Block[0] / g.Block[1]}
 			at, step := 0, 1
-			var faces int // to the other face; 0: the field is of cells
+			var faces int // offset of the other face; 0: the field is cell-centred
 			to := 0
 			for a := 2; a >= 0; a-- {
 				at = at*have[a] + c[a] + ghost[a]
@@ -142,8 +143,8 @@ func gridHolds(t *testing.T, k *cello.Checkpoint, f *File, field int) {
 	}
 }
 
-// TestGridDamage: a damaged block is an error at its own rows of cells on the grid of its level, and nowhere else. So no read touches
-// other blocks than its own.
+// TestGridDamage: a damaged block is an error only at its own rows of cells on the grid of its level. So reads touch only the
+// blocks that they need.
 func TestGridDamage(t *testing.T) {
 	g := gen.Geometry(2, 2, 8, 2, 1)
 	tree, err := gen.Shock(&g, 0.5)
@@ -195,7 +196,7 @@ func TestGridDamage(t *testing.T) {
 	}
 }
 
-// TestGridLarge: the grid of a fine level takes no memory, and one with more than MaxGrid cells has no variables.
+// TestGridLarge: the grid of a fine level needs no memory. A grid with more than MaxGrid cells has no variables.
 func TestGridLarge(t *testing.T) {
 	g := gen.Geometry(3, 4, 8, 0, 10)
 	tree, err := amr.NewRootTree(&g)
@@ -230,7 +231,7 @@ func TestGridLarge(t *testing.T) {
 	}
 }
 
-// TestGridsJudged: what xarray and ncdump show is what h5py finds in the files of Enzo-E.
+// TestGridsJudged: xarray and ncdump show the values that h5py finds in the files of Enzo-E.
 func TestGridsJudged(t *testing.T) {
 	py := testfiles.JudgePython(t, "xarray", "netCDF4", "h5py")
 	testfiles.Judge(t, "ncdump")

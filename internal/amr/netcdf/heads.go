@@ -10,20 +10,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Part is some of the blocks and fields of a checkpoint. The zero value is the whole.
+// Part selects blocks and fields of a checkpoint. The zero value selects all.
 type Part struct {
 	Keep   func(x amr.Index, leaf bool) bool // nil: all blocks
 	Fields []string                          // nil: all
 	Bare   bool                              // without ghosts
-	Grids  bool                              // and, behind all others, variables on the grid of each level
+	Grids  bool                              // add variables on the grid of each level, behind all others
 }
 
-// source gives the blocks of a part of a checkpoint, in its order.
+// source provides the blocks of a part of a checkpoint, in order.
 type source struct {
 	k    *cello.Checkpoint
 	meta *amr.Meta // with the fields of the part
-	of   []int     // which field of the checkpoint each of them is
-	rows []int     // the blocks of the part, by their number in the checkpoint
+	of   []int     // index of each field in the checkpoint
+	rows []int     // number in the checkpoint, by block of the part
 	bare bool
 }
 
@@ -58,7 +58,7 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 // ghosts reports whether a field has ghost zones in the form.
 func (s *source) ghosts(f int) bool { return s.k.Ghosts(s.of[f]) && !s.bare }
 
-// fields are the fields of each block, without Data.
+// fields returns the fields of each block, without Data.
 func (s *source) fields() []amr.Field {
 	out := make([]amr.Field, len(s.meta.Fields))
 	for f := range out {
@@ -81,7 +81,7 @@ func (s *source) particles(ctx context.Context, i int, p *amr.ParticleSpec, attr
 	return s.k.Particles(ctx, s.rows[i], p.Name, p.Attrs[attr].Name, nil)
 }
 
-// cut leaves out the ghosts of a field.
+// cut removes the ghosts of a field.
 func (s *source) cut(f int, data []byte) []byte {
 	if s.ghosts(f) || !s.k.Ghosts(s.of[f]) {
 		return data
@@ -92,7 +92,7 @@ func (s *source) cut(f int, data []byte) []byte {
 	return out
 }
 
-// heads reads all blocks without their data, and keeps the tables and what decides about the rows of lists.
+// heads reads all blocks without their data. It keeps the tables and the data that determine the rows of lists.
 func (s *source) heads(ctx context.Context) ([]placed, *summary, error) {
 	sum := &summary{Attrs: map[string]*attrsOf{}}
 	out := make([]placed, len(s.rows))
@@ -113,12 +113,12 @@ func (s *source) heads(ctx context.Context) ([]placed, *summary, error) {
 	return out, sum, nil
 }
 
-// adaptMost is how long adapt_buffers are.
+// adaptMost is the length of adapt_buffers.
 const adaptMost = 4000
 
 var onesAndZeros = append(bytes.Repeat([]byte{1}, adaptMost), make([]byte, adaptMost)...)
 
-// standIn is as long as an adapt_buffer, has as many zeros at its end, and takes no memory.
+// standIn returns a slice with the length and the trailing zeros of an adapt_buffer that takes no memory.
 func standIn(adapt []byte) []byte {
 	n := len(trimmed(adapt))
 	if adapt == nil || n > adaptMost || len(adapt)-n > adaptMost {

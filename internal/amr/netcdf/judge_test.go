@@ -24,7 +24,7 @@ func tool(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// judged writes the form of a mesh with fields on faces, ghosts and particles.
+// judged writes the form of a mesh with face-centred fields, ghosts and particles.
 func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 	t.Helper()
 	k = open(t, generated(t)["3d-bricks"], nil)
@@ -40,7 +40,7 @@ func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 	return k, name
 }
 
-// TestNcdump: ncdump takes the file for what it is.
+// TestNcdump: ncdump recognises the form as CDF-5.
 func TestNcdump(t *testing.T) {
 	testfiles.Judge(t, "ncdump")
 	k, name := judged(t)
@@ -67,8 +67,8 @@ func TestNcdump(t *testing.T) {
 	}
 }
 
-// TestXarray: xarray reads the fields of each block, and what belongs to them. It writes what
-// it reads of a few variables, little-endian, block by block.
+// TestXarray: xarray reads the fields of each block and the data of the block. The script writes a few variables, little-endian,
+// block by block.
 func TestXarray(t *testing.T) {
 	py := testfiles.JudgePython(t, "xarray", "netCDF4")
 	if elem.HostBig {

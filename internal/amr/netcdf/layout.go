@@ -12,10 +12,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// version of the form, the global attribute blobio_amr.
+// version is the version of the form, the global attribute blobio_amr.
 const version = 1
 
-// layout says which variables the file has, and what of a block goes into each.
+// layout lists the variables of the file, and for each the data that a block contributes.
 type layout struct {
 	meta  *amr.Meta
 	dims  []cdf5.Dim
@@ -28,48 +28,47 @@ type layout struct {
 // lie one after the other in flat variables.
 type list struct {
 	name  string
-	count func(b *amr.Block) int64 // -1: the block has none of it, which is not 0
+	count func(b *amr.Block) int64 // number of rows of a block; -1: the block does not have the list, which differs from 0
 	total int64
 }
 
-// variable is one of the file.
+// variable is a variable of the file.
 type variable struct {
 	name string
 	typ  cdf5.Type
-	dims []int // of layout.dims, the first counts rows
+	dims []int // indexes in layout.dims; the first dimension counts rows
 	atts []cdf5.Att
-	list int // -1: a row for each block; otherwise the rows of a list
+	list int // -1: a row for each block; otherwise the index of a list
 	of   origin
-	grid *grid // of a variable on the grid of a level; it has no row
-	// row returns what a block has of it, in the order of the host; it may use scratch.
+	grid *grid // grid of a level, for variables without rows
+	// row returns the data of a block for the variable, in the byte order of the host. It may use scratch.
 	row func(scratch []byte, p *placed) ([]byte, error)
 }
 
-// origin is what of a block a row is made of.
+// origin is the part of a block from which a row is computed.
 type origin struct {
 	kind originKind
-	i, k int // the field by its number in a block; type and attribute of particles
+	i, k int // number of the field in a block, or type and attribute of particles
 }
 
 type originKind uint8
 
 const (
-	ofTables    originKind = iota // all but the following, which heads keeps
+	ofTables    originKind = iota // all data but the following, kept by heads
 	ofField                       // Data of a field
 	ofParticles                   // Data of an attribute of particles
 	ofAdapt                       // the adapt_buffer
 )
 
-// placed is a block with its place in the file.
+// placed is a block with its position in the file.
 type placed struct {
 	*amr.Block
 	pos    int64   // row
-	parent int64   // row of the parent, -1
+	parent int64   // row of the parent, or -1
 	at     []int64 // first row in each list
 }
 
-// dim returns the dimension of this name, and adds it. CDF has no empty fixed dimensions:
-// what is empty has one row, which is nobody's.
+// dim adds a dimension and returns its index. CDF has no empty fixed dimensions, so an empty dimension has one filler row.
 func (l *layout) dim(name string, n int64) int {
 	i := slices.IndexFunc(l.dims, func(d cdf5.Dim) bool { return d.Name == name })
 	if i < 0 {
@@ -79,7 +78,7 @@ func (l *layout) dim(name string, n int64) int {
 	return i
 }
 
-// rowBytes is the size of a row of a variable.
+// rowBytes returns the size of a row of a variable.
 func (l *layout) rowBytes(v *variable) int64 {
 	n := int64(v.typ.Size())
 	for _, d := range v.dims[1:] {
@@ -88,7 +87,7 @@ func (l *layout) rowBytes(v *variable) int64 {
 	return n
 }
 
-// newLayout describes the file of some blocks, and gives each its place.
+// newLayout describes the file of some blocks and sets the position of each.
 func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed, grids bool) (*layout, error) {
 	l := &layout{meta: m}
 	l.addLists(s)
@@ -135,7 +134,7 @@ func (l *layout) listIndex(name string) int {
 	return slices.IndexFunc(l.lists, func(x list) bool { return x.name == name })
 }
 
-// trimmed drops the zeros at the end.
+// trimmed removes trailing zeros.
 func trimmed(b []byte) []byte {
 	n := len(b)
 	for n > 0 && b[n-1] == 0 {
@@ -144,7 +143,7 @@ func trimmed(b []byte) []byte {
 	return b[:n]
 }
 
-// addLists finds what varies in length, in a fixed order.
+// addLists finds the data of varying length, in a fixed order.
 func (l *layout) addLists(s *summary) {
 	for i := range l.meta.Particles {
 		name := l.meta.Particles[i].Name
@@ -181,7 +180,8 @@ func (l *layout) addLists(s *summary) {
 	}
 }
 
-// place gives every block the row of its parent and its rows in the lists, and counts the rows of each list. The order stays.
+// place sets the row of the parent and the rows in the lists for every block. It counts the rows of each list and keeps the
+// order.
 func (l *layout) place(list []placed) {
 	row := make(map[amr.Index]int64, len(list))
 	for i := range list {
@@ -202,7 +202,7 @@ func (l *layout) place(list []placed) {
 	}
 }
 
-// rows of a variable that a block has: the first one and their number.
+// rows returns the rows of a block in a variable: the first one and their number.
 func (p *placed) rows(l *layout, v *variable) (first, n int64) {
 	if v.list < 0 {
 		return p.pos, 1
@@ -210,7 +210,7 @@ func (p *placed) rows(l *layout, v *variable) (first, n int64) {
 	return p.at[v.list], max(l.lists[v.list].count(p.Block), 0)
 }
 
-// rowOf is what a block has of a variable, checked.
+// rowOf returns the data of a block for a variable, after a check of its length.
 func rowOf(l *layout, v *variable, scratch []byte, p *placed) ([]byte, error) {
 	b, err := v.row(scratch, p)
 	if err != nil {
@@ -224,7 +224,7 @@ func rowOf(l *layout, v *variable, scratch []byte, p *placed) ([]byte, error) {
 
 var native = binary.NativeEndian
 
-// metaAtts are the global attributes.
+// metaAtts returns the global attributes.
 func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	ints := func(v [3]int) []int32 { return []int32{int32(v[0]), int32(v[1]), int32(v[2])} }
 	periodic := []int32{0, 0, 0}

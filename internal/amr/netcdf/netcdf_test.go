@@ -39,7 +39,7 @@ func form(t testing.TB, k *cello.Checkpoint, p *Part, memory int64) *File {
 	return f
 }
 
-// generated writes a checkpoint of each tree that the generators make.
+// generated writes a checkpoint of each tree from the generators.
 func generated(t testing.TB) map[string]string {
 	t.Helper()
 	cases, err := gen.Cases(3)
@@ -49,7 +49,7 @@ func generated(t testing.TB) map[string]string {
 	out := map[string]string{}
 	for _, c := range cases {
 		list := c.Set.All()
-		if len(list) > 2 && len(c.Set.Meta.Particles) > 0 { // attributes of all kinds
+		if len(list) > 2 && len(c.Set.Meta.Particles) > 0 { // add attributes of all kinds
 			for i, b := range list {
 				b.Attrs = map[string]any{"fixed": []float64{float64(i), 3}, "ragged": make([]int64, i%3)}
 				if i%4 == 0 {
@@ -67,7 +67,7 @@ func generated(t testing.TB) map[string]string {
 	return out
 }
 
-// TestForm: the file holds what the checkpoint does.
+// TestForm: the file has the content of the checkpoint.
 func TestForm(t *testing.T) {
 	dirs := generated(t)
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
@@ -87,13 +87,13 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// parsed is a file whose rows are found by its header alone.
+// parsed is a file whose rows are found only by its header.
 type parsed struct {
 	h *cdf5.Header
 	b []byte
 }
 
-// rows are the bytes of rows of a variable.
+// rows returns the bytes of rows of a variable.
 func (p *parsed) rows(v int, first, n int64) []byte {
 	size := int64(p.h.Vars[v].Type.Size())
 	for _, d := range p.h.Vars[v].Dims[1:] {
@@ -107,7 +107,7 @@ func (p *parsed) i64(name string, i int) int64 {
 	return int64(binary.BigEndian.Uint64(p.rows(p.h.VarIndex(name), int64(i), 1)))
 }
 
-// of are the rows of block i in a variable.
+// of returns the rows of block i in a variable.
 func (p *parsed) of(v, i int) []byte {
 	x := &p.h.Vars[v]
 	list := x.Name
@@ -206,7 +206,7 @@ func holds(t *testing.T, k *cello.Checkpoint, part *Part) {
 	}
 }
 
-// TestReads: any part of the file, read by several at once and with little memory, has the bytes of the whole.
+// TestReads: concurrent reads of any part of the file, with little memory, return the bytes of the whole.
 func TestReads(t *testing.T) {
 	for _, dir := range []string{generated(t)["2d-one-root"], testfiles.Dir(t, "cello", "CheckE-05")} {
 		k := open(t, dir, nil)
@@ -235,7 +235,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestDamage: one byte of a field that is damaged is an error at the field's bytes of that block, and nowhere else.
+// TestDamage: one damaged byte of a field is an error only at the field's bytes of that block.
 func TestDamage(t *testing.T) {
 	g := gen.Geometry(2, 2, 8, 2, 1)
 	tree, err := gen.Shock(&g, 0.5)
@@ -285,7 +285,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// flipIn changes a bit in the middle of what follows in one of the files of a checkpoint.
+// flipIn flips a bit in the middle of data, in the file of a checkpoint that contains them.
 func flipIn(t *testing.T, dir string, data []byte) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.h5"))
@@ -308,7 +308,7 @@ func flipIn(t *testing.T, dir string, data []byte) {
 	t.Fatal("no file has these bytes")
 }
 
-// TestPart: what is not there is no part.
+// TestPart: a nonexistent field or block is refused.
 func TestPart(t *testing.T) {
 	k := open(t, testfiles.Dir(t, "cello", "CheckA-10"), nil)
 	for name, p := range map[string]*Part{"field": {Fields: []string{"none"}}, "blocks": {Keep: func(amr.Index, bool) bool { return false }}} {

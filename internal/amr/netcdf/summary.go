@@ -6,22 +6,22 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// summary is what all blocks have in common.
+// summary is the common description of all blocks.
 type summary struct {
 	Blocks int64
 	Attrs  map[string]*attrsOf // further attributes
-	Adapt  bool                // a block has an adapt_buffer
+	Adapt  bool                // some block has an adapt_buffer
 }
 
-// attrsOf is one further attribute in all blocks that have it.
+// attrsOf describes one further attribute in all blocks that have it.
 type attrsOf struct {
 	Type   cdf5.Type
 	Kind   kind
-	Len    int64 // -1 if it varies
-	Blocks int64 // that have it
+	Len    int64 // number of elements; -1 if it varies
+	Blocks int64 // number of blocks with the attribute
 }
 
-// fixed reports whether each of n blocks has the same number of elements of it, at least one.
+// fixed reports whether the attribute has the same nonzero number of elements in each of n blocks.
 func (a *attrsOf) fixed(n int64) bool { return a.Blocks == n && a.Len > 0 && a.Type != cdf5.Char }
 
 func (a *attrsOf) add(b *attrsOf, name string) error {
@@ -35,7 +35,7 @@ func (a *attrsOf) add(b *attrsOf, name string) error {
 	return nil
 }
 
-// add adds a block.
+// add adds the description of a block.
 func (s *summary) add(m *amr.Meta, b *amr.Block) error {
 	for k, v := range b.Attrs {
 		x, t, kind, ok := toSlice(v)

@@ -6,18 +6,18 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// fileTypes are the types of CDF-5 for types of fields and particles.
+// fileTypes maps the types of fields and particles to CDF-5 types.
 var fileTypes = [...]cdf5.Type{0, amr.Float32: cdf5.Float, amr.Float64: cdf5.Double, amr.Int8: cdf5.Byte, amr.Int16: cdf5.Short, amr.Int32: cdf5.Int, amr.Int64: cdf5.Int64}
 
-// kind says what the value of a further attribute is.
+// kind is the kind of value of a further attribute.
 type kind int32
 
 const (
 	isNumbers kind = 0
-	isStrings kind = 2 // each string and a zero byte, as Char
+	isStrings kind = 2 // strings as Char, each followed by a zero byte
 )
 
-// toSlice makes a slice that cdf5 knows of the value of a further attribute.
+// toSlice converts the value of a further attribute to a slice that cdf5 supports.
 func toSlice(v any) (s any, t cdf5.Type, k kind, ok bool) {
 	if list, is := v.([]string); is {
 		b := []byte{}
@@ -30,7 +30,7 @@ func toSlice(v any) (s any, t cdf5.Type, k kind, ok bool) {
 	return v, t, isNumbers, ok
 }
 
-// att is an attribute: text, numbers, or one number.
+// att returns an attribute with text, numbers, or one number.
 func att(name string, v any) cdf5.Att {
 	if text, ok := v.(string); ok {
 		return cdf5.Att{Name: name, Type: cdf5.Char, Value: text}
@@ -42,7 +42,7 @@ func att(name string, v any) cdf5.Att {
 	return cdf5.Att{Name: name, Type: t, Value: v}
 }
 
-// bytesOf is the memory of a slice, in the order of the machine.
+// bytesOf returns the memory of a slice, in the byte order of the host.
 func bytesOf(s any) []byte {
 	b, _ := cdf5.Bytes(s)
 	return b

@@ -5,11 +5,9 @@ import (
 	"sort"
 )
 
-// ByCount cuts n units of a curve into parts: unit i is in part
-// floor(i*parts/n), the rule by which Cello puts blocks into files. The answer
-// has parts+1 elements: part p is [starts[p], starts[p+1]). Sizes differ by at
-// most one. With more parts than units some are empty. n >= 0, parts >= 1;
-// parts below 1 count as 1.
+// ByCount cuts n units of a curve into parts. Unit i is in part floor(i*parts/n), which is Cello's rule for blocks and files. The
+// result has parts+1 elements: part p is [starts[p], starts[p+1]). Sizes differ by at most one. If there are more parts than
+// units, some parts are empty. n must be >= 0; parts below 1 count as 1.
 func ByCount(n, parts int) []int {
 	parts, n = max(parts, 1), max(n, 0)
 	starts := make([]int, parts+1)
@@ -20,11 +18,9 @@ func ByCount(n, parts int) []int {
 	return starts
 }
 
-// ByWeight cuts the units of a curve, in order, into parts of about equal
-// weight; starts as of ByCount. A unit goes where its middle falls, so no part
-// is heavier than the mean by more than the heaviest unit. Weights that are
-// negative, infinite or not numbers count as 0; if all are 0 the cut is
-// ByCount.
+// ByWeight cuts the units of a curve, in order, into parts of about equal weight. The result has the form of ByCount's. A unit
+// belongs to the part that contains its middle, so no part exceeds the mean by more than the heaviest unit. Negative, infinite
+// and NaN weights count as 0. If all are 0, the cut is ByCount's.
 func ByWeight(w []float64, parts int) []int {
 	parts = max(parts, 1)
 	var peak float64
@@ -34,7 +30,7 @@ func ByWeight(w []float64, parts int) []int {
 	if peak == 0 {
 		return ByCount(len(w), parts)
 	}
-	// Scaled, so that a sum cannot overflow.
+	// Scale the weights so that the sum cannot overflow.
 	sum := make([]float64, len(w)+1)
 	for i, x := range w {
 		sum[i+1] = sum[i] + sane(x)/peak
@@ -59,8 +55,7 @@ func sane(x float64) float64 {
 	return x
 }
 
-// Owners returns the part of each unit of a cut, whose starts are as of
-// ByCount.
+// Owners returns the part of each unit of a cut. starts has the form of ByCount's.
 func Owners(starts []int) []int {
 	owner := make([]int, starts[len(starts)-1])
 	for p := range len(starts) - 1 {

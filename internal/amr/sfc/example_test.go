@@ -7,9 +7,9 @@ import (
 	"blobio/internal/amr/sfc"
 )
 
-// The cells of a 4 x 4 grid are put on a Hilbert curve and cut into three parts of equal weight, compact ones.
+// The cells of a 4 x 4 grid are ordered on a Hilbert curve and cut into three compact parts of equal weight.
 func Example() {
-	const bits = 2 // of a coordinate: 4 cells per axis
+	const bits = 2 // bits of a coordinate: 4 cells per axis
 	var cells [][3]uint32
 	for y := range uint32(1 << bits) {
 		for x := range uint32(1 << bits) {
@@ -22,7 +22,7 @@ func Example() {
 	weights := make([]float64, len(cells))
 	for i, c := range cells {
 		weights[i] = 1
-		if c[1] == 0 { // the lowest row is dear
+		if c[1] == 0 { // the lowest row has a higher weight
 			weights[i] = 3
 		}
 	}

@@ -6,16 +6,15 @@ import (
 )
 
 // The curves of Cello's order_hilbert in one, two and three dimensions. A curve
-// through the cube of 2^bits points per axis is made of 2^rank such curves of
-// one bit less, one in each octant, in the order of a Gray code: the path.
+// through the cube of 2^bits points per axis consists of 2^rank such curves with
+// one bit less. There is one in each octant, in the order of a Gray code: the path.
 //
-// A state is a corner at which the path starts and the axes along which its
-// steps go. The last axis of a state is the one along which start and end of
-// the path differ; it is given by where the path comes from and goes to. In
-// three dimensions that leaves the choice which of the other two axes is
-// first: that choice distinguishes the curves that are called Hilbert's.
-// Only corners with an even number of ones are reached: 4 states in two
-// dimensions (two of them along each axis), 12 in three.
+// A state is the start corner of a path and the axes of its steps. Start and end
+// of the path differ along the last axis, which the neighbouring curves
+// determine. In three dimensions the order of the other two axes is free: it
+// distinguishes the variants of the Hilbert curve. Only corners with an even
+// number of ones are reached, so there are 4 states in two dimensions (two along
+// each axis) and 12 in three.
 type state struct {
 	start uint8    // octant, bit 0 is x
 	axes  [3]uint8 // step i of a path goes along axes[trailing ones of i]
@@ -30,7 +29,7 @@ func newState(rank int, start, last uint8) state {
 	case 2:
 		s.axes[0] = 1 - last
 	case 3:
-		// First axes of the real program, found out from its orders.
+		// First axes of Enzo-E, derived from its orders.
 		const x, y, z = 0, 1, 2
 		switch last {
 		case x:
@@ -47,7 +46,7 @@ func newState(rank int, start, last uint8) state {
 	return s
 }
 
-// octant returns place i of the path of a state.
+// octant returns step i of the path of a state.
 func (s state) octant(rank int, i uint8) uint8 {
 	o, gray := s.start, i^i>>1
 	for k := range rank {
@@ -56,9 +55,8 @@ func (s state) octant(rank int, i uint8) uint8 {
 	return o
 }
 
-// inside returns the state of the curve at place i of the path: it starts at
-// the corner that touches the curve before, and ends at the one that touches
-// the next.
+// inside returns the state of the curve at step i of the path. It starts at the corner that touches the curve before and ends at
+// the one that touches the next.
 func (s state) inside(rank int, i uint8) state {
 	start, last := s.start, s.axes[0]
 	if i > 0 {
@@ -71,12 +69,11 @@ func (s state) inside(rank int, i uint8) state {
 
 // curve is a Hilbert curve as a state machine; it starts in state 0.
 type curve struct {
-	place [][8]uint8 // by state and octant: its place on the path
-	next  [][8]uint8 // by state and place: the state inside
+	place [][8]uint8 // by state and octant: step of the path
+	next  [][8]uint8 // by state and step: the state inside
 }
 
-// build walks over all states that are reached from the one that starts at
-// the origin and ends along the last axis.
+// build finds all states reachable from the state that starts at the origin and ends along the last axis.
 func build(rank int) curve {
 	var c curve
 	states := []state{newState(rank, 0, uint8(rank-1))}
@@ -101,17 +98,15 @@ func build(rank int) curve {
 // curves by rank.
 var curves = [4]curve{1: build(1), 2: build(2), 3: build(3)}
 
-// Hilbert returns the position of point p on the Hilbert curve through the cube
-// of 2^bits points per axis, 0 < bits <= MaxBits, in rank dimensions (1 to 3;
-// in one it is the coordinate). Coordinates beyond rank are not looked at.
+// Hilbert returns the position of point p on the Hilbert curve through the cube of 2^bits points per axis, 0 < bits <= MaxBits,
+// in rank dimensions (1 to 3). In one dimension it is the coordinate. Coordinates beyond rank are ignored.
 //
-// The curve begins at the origin. Its orientation depends on bits: with one bit
-// more, the same points are visited by another of the symmetric curves.
+// The curve begins at the origin. Its orientation depends on bits: with one more bit, another of the symmetric curves visits the
+// same points.
 func Hilbert(rank, bits int, p [3]uint32) Key { return HilbertPrefix(rank, bits, bits, p) }
 
-// HilbertPrefix returns the position of the cube of 2^(bits-depth) points per
-// axis that holds p: Hilbert with its rank*(bits-depth) low bits zero. So the
-// keys of all points of the cube are in [k, k + 2^(rank*(bits-depth))).
+// HilbertPrefix returns the position of the cube of 2^(bits-depth) points per axis that contains p. It equals Hilbert with its
+// rank*(bits-depth) low bits zero. So the keys of all points of the cube are in [k, k + 2^(rank*(bits-depth))).
 func HilbertPrefix(rank, bits, depth int, p [3]uint32) Key {
 	c := &curves[rank]
 	var k Key

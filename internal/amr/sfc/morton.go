@@ -1,9 +1,7 @@
 package sfc
 
-// Morton returns the position of point p on the Morton curve through the cube
-// of 2^bits points per axis, 0 < bits <= MaxBits, in three dimensions: the bits
-// of the coordinates interleaved, x in the lowest place. Bits from bits upwards
-// are not looked at.
+// Morton returns the position of point p on the Morton curve through the cube of 2^bits points per axis, 0 < bits <= MaxBits, in
+// three dimensions. It interleaves the bits of the coordinates, with x lowest. Bits from bits upwards are ignored.
 func Morton(bits int, p [3]uint32) Key {
 	mask := uint32(1<<uint(bits) - 1)
 	// 21 bits of each coordinate make 63; the rest goes above them.

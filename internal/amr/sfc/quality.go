@@ -1,16 +1,16 @@
 package sfc
 
-// Quality says how good a division into parts is.
+// Quality measures a division into parts.
 type Quality struct {
 	Max     float64 // weight of the heaviest part
-	Mean    float64 // weight of all, by the number of parts
-	Eff     float64 // Mean / Max: 1 is perfect; 1 if there is no weight
+	Mean    float64 // total weight divided by the number of parts
+	Eff     float64 // Mean / Max: 1 is perfect; 1 if the total weight is 0
 	Surface int64   // faces between units of different parts
-	Faces   int64   // faces between units, of all
+	Faces   int64   // faces between any units
 }
 
-// Measure returns the figures of weights: w of each unit (nil: all 1), owner
-// the part of each, in [0, parts). Surface and Faces are as in amr.Quality.
+// Measure computes the figures of a division. w is the weight of each unit (nil: all 1), and owner its part, in [0, parts).
+// Surface and Faces are set as in amr.Quality.
 func Measure(w []float64, owner []int, parts int) Quality {
 	if parts < 1 {
 		return Quality{Eff: 1}

@@ -30,8 +30,7 @@ func points(rank, bits int) [][3]uint32 {
 	return out
 }
 
-// On a uniform grid the Hilbert curve visits each point once and moves by one
-// step along one axis.
+// TestHilbertUnitSteps: on a uniform grid the Hilbert curve visits each point once and moves by one step along one axis.
 func TestHilbertUnitSteps(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		for bits := 1; bits <= 5; bits++ {
@@ -82,7 +81,7 @@ func TestMortonSmall(t *testing.T) {
 	}
 }
 
-// interleaved is Morton, bit by bit.
+// interleaved computes Morton bit by bit.
 func interleaved(bits int, p [3]uint32) *big.Int {
 	k := new(big.Int)
 	for b := range bits {
@@ -109,7 +108,7 @@ func TestCurves(t *testing.T) {
 		if k := sfc.Morton(bits, p); number(k).Cmp(interleaved(bits, p)) != 0 {
 			t.Fatalf("Morton: %v", k)
 		}
-		// The key of the cube that holds a point, and no other, begins as the key of the point.
+		// Only the key of the cube that contains a point is a prefix of the point's key.
 		depth := rapid.IntRange(0, bits).Draw(t, "depth")
 		rest := uint(rank * (bits - depth))
 		k, low := number(sfc.Hilbert(rank, bits, p)), number(sfc.HilbertPrefix(rank, bits, depth, p))
@@ -119,8 +118,7 @@ func TestCurves(t *testing.T) {
 	})
 }
 
-// Two bits more are two more zeros in front: the same curve in three
-// dimensions and in two.
+// TestHilbertLeadingZeros: two more bits add two leading zeros, and the curve stays the same in three dimensions and in two.
 func TestHilbertLeadingZeros(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		for _, p := range points(rank, 3) {
@@ -218,7 +216,7 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// TestHilbertKeys: the curve is always the same one. The sums are CRC-32 of the places of all points of 16 per axis.
+// TestHilbertKeys: the curve never changes. The sums are the CRC-32 of the positions of all points, 16 per axis.
 func TestHilbertKeys(t *testing.T) {
 	for rank, want := range []uint32{1: 0x973df723, 2: 0x7c15764a, 3: 0xc5ef81f0} {
 		if rank == 0 {
@@ -234,7 +232,7 @@ func TestHilbertKeys(t *testing.T) {
 	}
 }
 
-// TestWeightsOutOfRange: a weight that is no finite number from 0 on counts as 0.
+// TestWeightsOutOfRange: negative, infinite and NaN weights count as 0.
 func TestWeightsOutOfRange(t *testing.T) {
 	want := sfc.ByWeight([]float64{3, 0, 1, 1, 1}, 3)
 	for _, x := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), -1} {
@@ -244,7 +242,7 @@ func TestWeightsOutOfRange(t *testing.T) {
 	}
 }
 
-// TestKeyOrder: a key is a number of 96 bits.
+// TestKeyOrder: a key is a 96-bit number.
 func TestKeyOrder(t *testing.T) {
 	keys := []sfc.Key{{}, {Lo: 1}, {Lo: math.MaxUint64}, {Hi: 1}, {Hi: 1, Lo: 5}, {Hi: 2}, {Hi: 2, Lo: 1}}
 	for i, k := range keys {
@@ -256,7 +254,7 @@ func TestKeyOrder(t *testing.T) {
 	}
 }
 
-// TestBitsOutOfRange: bits of a point above those asked for do not count, nor does a depth above them.
+// TestBitsOutOfRange: bits of a point above the given number are ignored, and so is a depth above the number of bits.
 func TestBitsOutOfRange(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		p, q := [3]uint32{5, 2, 7}, [3]uint32{5, 2, 7}
