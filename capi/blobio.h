@@ -291,56 +291,56 @@ BLOBIO_API int blobio_abort(blobio_file *file);
 
 /* Opens a dataset: path is its name without number, one of its subfiles, an ordinary netCDF file (CDF-1, 2, 5), or a
  * directory with one dataset. The content decides what it is. options is NULL or
- *   allow_missing=yes  although subfiles are missing: their elements read as fill values
- *   missing_later=yes  although subfiles are missing, or their header is damaged: what reads their elements is an error, if there is a manifest
- *   verify=once        compares the checksum of every piece that a read takes bytes of, and reads the rest of it for that, once
- *                      while the file is open (the default); BLOBIO_ECHECKSUM if one differs
- *   verify=whole       of pieces that one read takes as a whole: damage to others is not seen
- *   verify=always      as once, at each read
- *   verify=never       of nothing, to save what is left of damaged data
- *   memory=SIZE        cap of buffers, at least 1M, default 256M
+ *   allow_missing=yes  open despite missing subfiles: their elements read as fill values
+ *   missing_later=yes  open despite missing subfiles or damaged headers, if there is a manifest: only reads of their elements are errors
+ *   verify=once        compare the checksum of every piece that a read touches, once while the file is open (the default). This reads
+ *                      the rest of the piece. BLOBIO_ECHECKSUM if one differs
+ *   verify=whole       only for pieces that one read covers completely: damage in other pieces is not detected
+ *   verify=always      like once, but at each read
+ *   verify=never       compare nothing, to salvage damaged data
+ *   memory=SIZE        limit of buffers, at least 1M, default 256M
  *   workers=N  max_open=N
  *   collective=yes     ranks read together, by blobio_get_darray_all; then blobio_close is collective, too. Since 1.5
- * Other reading is local, whatever opened it. */
+ * All other reads are local, however the dataset was opened. */
 BLOBIO_API int blobio_open(const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_open_fcomm(int fcomm, const char *path, const char *options, blobio_file **file); /* Collective */
 
-/* Inquiries, of datasets that are read, and of those that are written. */
+/* Inquiries, for reading and writing. */
 
 /* layout; numbers of dimensions, variables, global attributes and decompositions; id of the unlimited dimension or -1;
- * committed records (written: those this rank knows of). */
+ * committed records (for writing: those that this rank knows). */
 BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars, int *natts, int *ndecomps,
                           int *unlimdimid, int64_t *records);
 
-/* Brings a dataset that is read to the state that is committed now; *records, unless it is NULL, is set to its number of records. Takes no lock. A dataset that was
- * replaced is BLOBIO_EBROKEN: open it again. Local. With collective=yes each rank calls it before ranks read together again; a commit may come between the
- * calls of two ranks: reading together then fails, saying that they have different states, and each rank calls it again. Dimensions and variables may have
- * been added behind those that were there. Since 1.5. */
+/* Brings a dataset open for reading to the present committed state. *records, unless NULL, is set to the number of records. Takes no lock. A replaced
+ * dataset is BLOBIO_EBROKEN: open it again. Local. With collective=yes each rank calls it before the ranks read together again. If a commit comes between
+ * the calls of two ranks, reading together fails because the states differ; each rank then calls it again. New dimensions and variables come after
+ * the existing ones. Since 1.5. */
 BLOBIO_API int blobio_refresh(blobio_file *file, int64_t *records);
 
-/* blobio_refresh until there are n records or more, the writer has finished, or the seconds are over (below 0: no limit); *records, unless it is NULL, is set to their
- * number, which is below n only then. A writer that has died is BLOBIO_EDIED, within twice its heartbeat: what it has committed can be read. Other
- * threads can read meanwhile. Local; not with collective=yes. Since 1.5. */
+/* Repeats blobio_refresh until there are n records, the writer has finished, or the time is over (seconds below 0: no limit). *records, unless NULL, is set to the
+ * number of records, which can then be below n. If the writer has died, the result is BLOBIO_EDIED within twice its heartbeat period; committed data stay readable.
+ * Other threads can read meanwhile. Local; not with collective=yes. Since 1.5. */
 BLOBIO_API int blobio_wait_records(blobio_file *file, int64_t n, double seconds, int64_t *records);
 
-/* Whether a dataset is being written, and how many records are committed. Certain on the writer's machine and where its locks reach; elsewhere
- * BLOBIO_WRITING_OR_DIED until it is known, for which wait=1 waits, twice the heartbeat at most. Either result may be NULL. Since 1.5. */
+/* Whether a dataset is being written, and how many records are committed. Certain on the writer's machine and wherever its locks are visible. Elsewhere the status
+ * is BLOBIO_WRITING_OR_DIED until it becomes certain; wait=1 waits for that, at most twice the heartbeat period. Either result may be NULL. Since 1.5. */
 BLOBIO_API int blobio_inq_status(const char *path, int wait, int *status, int64_t *records);
 
-/* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
+/* Numbers of subfiles, and of ranks that wrote the dataset. For reading only. */
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
 
-/* 32 hexadecimal digits that identify the committed state: they differ once the dataset is replaced or appended to. size is
- * the size of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
+/* 32 hexadecimal digits that identify the committed state: they change when the dataset is replaced or appended to. size is
+ * the size of the buffer, 33 bytes or more. For reading only. Since 1.4. */
 BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 
-/* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
- * CDF-5. *need is set to its length in bytes; BLOBIO_ESMALL if size is less, and header NULL with size 0 asks for
- * the length only. Of datasets that are read. Since 1.4. */
+/* All dimensions, variables and attributes in one call: the header of the dataset as an ordinary netCDF file of format
+ * CDF-5. *need is set to its length in bytes. A smaller size is BLOBIO_ESMALL; header NULL with size 0 returns
+ * only the length. For reading only. Since 1.4. */
 BLOBIO_API int blobio_get_header(blobio_file *file, void *header, size_t size, int64_t *need);
 
 BLOBIO_API int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid);
-/* Name and length (of the unlimited one the number of records). size is the size of the buffer name in bytes. */
+/* Name and length; for the unlimited dimension, the number of records. size is the size of the buffer name in bytes. */
 BLOBIO_API int blobio_inq_dim(blobio_file *file, int dimid, char *name, size_t size, int64_t *len);
 
 BLOBIO_API int blobio_inq_varid(blobio_file *file, const char *name, int *varid);
@@ -349,93 +349,93 @@ BLOBIO_API int blobio_inq_var(blobio_file *file, int varid, char *name, size_t s
                               int *dimids, int maxdims, int *natts, int *decompid);
 
 BLOBIO_API int blobio_inq_attname(blobio_file *file, int varid, int n, char *name, size_t size);
-/* Type and number of elements, of text bytes without NUL. */
+/* Type and number of elements; for text, the number of bytes without NUL. */
 BLOBIO_API int blobio_inq_att(blobio_file *file, int varid, const char *name, blobio_type *type, int64_t *len);
 /* A NUL is added. */
 BLOBIO_API int blobio_get_att_text(blobio_file *file, int varid, const char *name, char *text, size_t size);
 /* n values, converted to type. */
 BLOBIO_API int blobio_get_att(blobio_file *file, int varid, const char *name, blobio_type type, void *values, int64_t n);
 
-/* Dimensions of a decomposition, and the ranks that it has. Of datasets that are read. */
+/* Dimensions and number of ranks of a decomposition. For reading only. */
 BLOBIO_API int blobio_inq_decomp(blobio_file *file, int decompid, int *ndims, int *dimids, int maxdims, int *ranks);
-/* Runs and elements that one rank wrote. */
+/* Numbers of runs and elements of one rank. */
 BLOBIO_API int blobio_inq_decomp_rank(blobio_file *file, int decompid, int rank, int64_t *nruns, int64_t *nelems);
-/* Its runs; offsets and lengths have room for nruns. */
+/* The rank's runs; offsets and lengths have room for nruns. */
 BLOBIO_API int blobio_get_decomp_rank(blobio_file *file, int decompid, int rank, int64_t nruns, int64_t *offsets,
                                       int64_t *lengths);
 
-/* Reads a hyperslab in canonical order: count[i] elements from start[i] on along each dimension, the record dimension
- * included; NULL for both means the whole variable. n is their product. type is the type of data; values are converted.
- * Elements that no rank wrote are the fill value. */
+/* Reads a hyperslab in canonical order: count[i] elements from start[i] along each dimension, including the record
+ * dimension; NULL for both means the whole variable. n is the product of the counts. type is the type of data; values are converted.
+ * Unwritten elements read as the fill value. */
 BLOBIO_API int blobio_get_vara(blobio_file *file, int varid, const int64_t *start, const int64_t *count,
                                blobio_type type, void *data, int64_t n);
 
-/* Reads one record by decomposition, for a restart by any number of ranks: the elements of each run, one run after the
- * other, n altogether. The runs need not be the writers'. */
+/* Reads one record by any decomposition, for a restart with any number of ranks: the elements of each run, one run after
+ * another, n in total. */
 BLOBIO_API int blobio_get_darray(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
                                  const int64_t *lengths, blobio_type type, void *data, int64_t n);
 
-/* The same in PIO's form. data has maplen elements; those with compdof 0 stay as they are. */
+/* The same in PIO's form. data has maplen elements; those with compdof 0 stay unchanged. */
 BLOBIO_API int blobio_get_darray_pio(blobio_file *file, int varid, int64_t record, int64_t maplen,
                                      const int64_t *compdof, blobio_type type, void *data);
 
-/* Both for all ranks that opened the dataset with a communicator and the option collective=yes: each part of maps and data is read by one of
- * them, in long pieces, and sent to the ranks that want it. The plan is made at the first call with a decomposition, and kept for later calls
- * with the same one. A rank may want nothing. Collective: the same dataset, varid and record on all ranks, and an error on one is an error on all;
- * after a handle that is none (BLOBIO_EHANDLE), nothing that was opened with collective=yes can be read together any more (BLOBIO_EBROKEN).
+/* The same two reads by all ranks that opened the dataset with a communicator and the option collective=yes. One rank reads each part of maps and
+ * data, in long pieces, and sends it to the ranks that need it. The first call with a decomposition makes a plan that later calls reuse. A rank may
+ * read no elements. Collective: all ranks pass the same dataset, varid and record, and an error on one rank is an error on all. After
+ * an invalid handle (BLOBIO_EHANDLE), collective reads of all datasets opened with collective=yes fail (BLOBIO_EBROKEN).
  * Since 1.5. */
 BLOBIO_API int blobio_get_darray_all(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
                                      const int64_t *lengths, blobio_type type, void *data, int64_t n);
 BLOBIO_API int blobio_get_darray_pio_all(blobio_file *file, int varid, int64_t record, int64_t maplen,
                                          const int64_t *compdof, blobio_type type, void *data);
 
-/* Reads the blob of one rank: what it put, in its order; n is its number of elements (blobio_inq_decomp_rank). */
+/* Reads the blob of one rank: the elements that it put, in its order; n is their number (blobio_inq_decomp_rank). */
 BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int rank, blobio_type type, void *data,
                                int64_t n);
 
 /* ------------------------------------------------------- whole datasets, files to files */
 
-/* Writes the dataset in another layout to out. options is NULL or
+/* Writes the dataset to out in another layout. options is NULL or
  *   format=cdf5|cdf2|cdf1|variable|process  default cdf5: one ordinary netCDF file
- *   vars=A:B:C  first_record=N end_record=N  a part of it: records from first on below end
- *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  of blobs
- *   fill_missing=yes  fill values for elements of missing subfiles, which are an error otherwise
+ *   vars=A:B:C  first_record=N end_record=N  only these variables and records (end excluded)
+ *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  for blobs
+ *   fill_missing=yes  elements of missing subfiles become fill values; otherwise they are an error
  *   zero_fill=yes force=yes memory=SIZE workers=N durability=commit|data|none
- * Local: one rank calls. Memory is bounded. */
+ * Local: one rank calls it. Memory is limited. */
 BLOBIO_API int blobio_convert(const char *in, const char *out, const char *options);
 
-/* What check has found. */
+/* A finding of blobio_check. */
 typedef struct blobio_finding {
-	int severity;        /* 0 note, 1 warning (all can be read), 2 error (data are lost or cannot be trusted;
-	                        * with code BLOBIO_EUNSUPPORTED or BLOBIO_EVERSION: it could not be judged) */
+	int severity;        /* 0 note, 1 warning (all data can be read), 2 error (data are lost or cannot be trusted;
+	                        * with code BLOBIO_EUNSUPPORTED or BLOBIO_EVERSION: it could not be checked) */
 	int code;            /* class of the error, BLOBIO_OK if none */
 	int64_t offset;      /* in the file, in bytes; -1 if none */
 	const char *file;    /* "" if it concerns the dataset as a whole */
 	const char *field;   /* "" if none */
-	const char *message; /* what was found and wanted */
-	const char *line;    /* all of it in one line */
+	const char *message; /* what was found and required */
+	const char *line;    /* the whole finding in one line */
 } blobio_finding;
 
-/* Looks for everything that is wrong with a dataset, a store of checkpoints or a versioned array (its directory). callback is called on this thread for each finding, which is
- * valid until it returns; it may call this library but must not longjmp or throw; it returns 0 to
- * go on, else the call ends with BLOBIO_ESTOPPED. It may be NULL. counts has the numbers of notes, warnings and errors.
- * Returns BLOBIO_OK if the check could be made, whatever it found: errors are in counts[2]. BLOBIO_ENOTFOUND if there is nothing of
- * this name, or no dataset in a directory; BLOBIO_EACCESS or BLOBIO_EIO if it cannot be looked at. options is NULL or quick=yes (structure only), workers=N,
+/* Looks for all faults of a dataset, a store of checkpoints or a versioned array (its directory). It calls callback, unless NULL, on this thread for each
+ * finding, which is valid until callback returns. callback may call this library but must not longjmp or throw. If it returns a value other than 0, the check
+ * ends with BLOBIO_ESTOPPED. counts gets the numbers of notes, warnings and errors.
+ * Returns BLOBIO_OK if the check ran, whatever it found: counts[2] is the number of errors. BLOBIO_ENOTFOUND if nothing has
+ * this name, or a directory has no dataset; BLOBIO_EACCESS or BLOBIO_EIO if path cannot be examined. options is NULL or quick=yes (structure only), workers=N,
  * max_open=N. Local. */
 BLOBIO_API int blobio_check(const char *path, const char *options,
                             int (*callback)(void *user, const blobio_finding *finding), void *user, int64_t counts[3]);
 
-/* The same as text, one line for each finding; BLOBIO_ESMALL if they did not all fit in size bytes. */
+/* The same as text, one line for each finding; BLOBIO_ESMALL if the lines exceed size bytes. */
 BLOBIO_API int blobio_check_text(const char *path, const char *options, char *text, size_t size, int64_t counts[3]);
 
 /* ------------------------------------------------------- stores of checkpoints */
 
-/* A directory with checkpoints of the protected variables of all ranks. The pointer is a name, as blobio_file. */
+/* A directory with checkpoints of the protected variables of all ranks. The pointer is only a handle, like blobio_file. */
 typedef struct blobio_store blobio_store;
 
-/* Opens the store in a directory that all ranks see, or begins one; the parent must be there. A store of another number of ranks
+/* Opens the store in a directory that all ranks see, or creates one; the parent must exist. A store made by another number of ranks
  * is BLOBIO_EINVAL. options is NULL or
- *   keep=N                   checkpoints that stay, 1 to 64; default 1
+ *   keep=N                   number of checkpoints to keep, 1 to 64; default 1
  *   block=SIZE               the unit of checkpoint_diff; default 16K
  *   hash=md5|fast            default md5: FTI reads the files
  *   durability=commit|none   default commit: a checkpoint survives a power loss
@@ -446,47 +446,47 @@ BLOBIO_API int blobio_store_open(const char *dir, const char *options, blobio_st
 /* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_open_fcomm(int fcomm, const char *dir, const char *options, blobio_store **store);
 
-/* Names the memory of a variable of this rank: checkpoints read it, recover fills it. It must stay there until the store is closed, or protect is called again,
- * with another place or size. Ranks may have different variables. Since 1.6. */
+/* Registers the memory of a variable of this rank: checkpoints read it, and recover fills it. It must stay valid until the store is closed, or until protect is
+ * called again for this id. Ranks may have different variables. Since 1.6. */
 BLOBIO_API int blobio_store_protect(blobio_store *store, int id, void *data, int64_t bytes);
 
-/* Writes all protected variables of all ranks as a checkpoint; ids grow. _diff writes only the blocks that changed. When it returns BLOBIO_OK the
- * checkpoint is committed; after an error nothing has changed for a reader. Collective. Since 1.6. */
+/* Writes all protected variables of all ranks as a checkpoint; ids must increase. _diff writes only changed blocks. After BLOBIO_OK the
+ * checkpoint is committed; after an error readers see no change. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_checkpoint(blobio_store *store, int id);
 BLOBIO_API int blobio_store_checkpoint_diff(blobio_store *store, int id);
 
-/* Fills the protected variables from checkpoint id, or with -1 from the newest one that is sound on all ranks. *recovered is its id. BLOBIO_EMISSING if
- * nothing was ever committed; BLOBIO_EINVAL, and nothing is read, if sizes differ from the stored ones. After another error the memory may hold
+/* Fills the protected variables from checkpoint id, or with -1 from the newest one that is sound on all ranks. *recovered is set to its id. BLOBIO_EMISSING if
+ * nothing was ever committed. BLOBIO_EINVAL, and nothing is read, if sizes differ from the stored ones. After another error the memory may hold
  * parts of several checkpoints. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_recover(blobio_store *store, int id, int *recovered);
 
-/* The ids of the committed checkpoints, ascending, at most maxids; *n is how many there are. ids may be NULL. Since 1.6. */
+/* The ids of the committed checkpoints, ascending, at most maxids; *n is their total number. ids may be NULL. Since 1.6. */
 BLOBIO_API int blobio_store_list(blobio_store *store, int maxids, int *ids, int *n);
 
-/* The size in bytes of a variable of this rank in a checkpoint, to allocate it before recover. Since 1.6. */
+/* The size in bytes of a variable of this rank in a checkpoint, for allocation before recover. Since 1.6. */
 BLOBIO_API int blobio_store_inq_size(blobio_store *store, int checkpoint, int id, int64_t *bytes);
 
-/* Closes the store, also after errors. Committed checkpoints stay. Collective. Since 1.6. */
+/* Closes the store; required even after errors. Committed checkpoints stay. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_close(blobio_store *store);
 
 /* ------------------------------------------------------- versioned arrays */
 
-/* An array over all ranks whose states are kept as versions. The pointer is a name, as blobio_file. */
+/* An array over all ranks whose states are kept as versions. The pointer is only a handle, like blobio_file. */
 typedef struct blobio_array blobio_array;
 
-/* Creates an array of zeros and its version 0, in the directory dir/name, or with dir NULL in memory, where it ends with the program. type is a type of
- * numbers; shape has 1 to 4 lengths. options is NULL or
- *   keep=N every=N           the newest N versions stay, and those whose number is a multiple of every; default all
+/* Creates an array of zeros and its version 0, in the directory dir/name. If dir is NULL, the array is in memory and ends with the program. type is a
+ * numeric type; shape has 1 to 4 lengths. options is NULL or
+ *   keep=N every=N           keep the newest N versions, and those whose number is a multiple of every; default all
  *   chunk=SIZE               the unit of change, 512 to 16M; default 64K
- *   compress=yes             chunks are compressed
- *   copies=N                 nodes that keep a copy, of an array in memory
+ *   compress=yes             compress chunks
+ *   copies=N                 number of nodes that keep a copy of an array in memory
  *   durability=commit|none   default commit: a version survives a power loss
- * BLOBIO_EEXIST if it is there. Here one rank; see blobio_mpi.h for communicators. Since 1.6. */
+ * BLOBIO_EEXIST if it already exists. Here one rank; see blobio_mpi.h for communicators. Since 1.6. */
 BLOBIO_API int blobio_array_create(const char *dir, const char *name, blobio_type type, int ndims, const int64_t *shape,
                                    const char *options, blobio_array **array);
 
-/* Opens an array on any number of ranks. Its current state is the given version, or with -1 the newest one that is not tainted. Of the options compress and
- * durability count. Since 1.6. */
+/* Opens an array on any number of ranks. Its current state is the given version, or with -1 the newest one that is not tainted. Only the options compress and
+ * durability apply. Since 1.6. */
 BLOBIO_API int blobio_array_open(const char *dir, const char *name, int64_t version, const char *options, blobio_array **array);
 
 /* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
@@ -495,7 +495,7 @@ BLOBIO_API int blobio_array_create_fcomm(int fcomm, const char *dir, const char 
 BLOBIO_API int blobio_array_open_fcomm(int fcomm, const char *dir, const char *name, int64_t version, const char *options,
                                        blobio_array **array);
 
-/* Put, get: count[d] elements from start[d] on of the current state, whichever rank holds them; get_at reads a committed version, verified. type is the array's, n
+/* Put, get: count[d] elements from start[d] of the current state, on any rank; get_at reads a committed version with verification. type is the array's type, n
  * is the product of the counts. A put is complete when it returns; other ranks see it after fence. Since 1.6. */
 BLOBIO_API int blobio_array_put(blobio_array *array, const int64_t *start, const int64_t *count, blobio_type type,
                                 const void *data, int64_t n);
@@ -504,26 +504,26 @@ BLOBIO_API int blobio_array_get(blobio_array *array, const int64_t *start, const
 BLOBIO_API int blobio_array_get_at(blobio_array *array, int64_t version, const int64_t *start, const int64_t *count,
                                    blobio_type type, void *data, int64_t n);
 
-/* All ranks see the puts before it after it. Collective. Since 1.6. */
+/* After it all ranks see all earlier puts. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_fence(blobio_array *array);
 
-/* Commits the current state as a version; its number grows by step (1 or more). label may be NULL. Collective. Since 1.6. */
+/* Commits the current state as a version; its number increases by step (1 or more). label may be NULL. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_increment(blobio_array *array, int64_t step, const char *label, int64_t *version);
 
 /* Makes a version the current state again. Versions do not change. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_restore(blobio_array *array, int64_t version);
 
-/* Marks n versions as tainted, durably: they hold an error that was noticed late. open passes over them. Collective. Since 1.6. */
+/* Durably marks n versions as tainted: they contain an error detected late. open skips them. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_taint(blobio_array *array, int n, const int64_t *versions);
 
-/* The versions, ascending, at most maxversions, and whether each is tainted (1 or 0); *n is how many there are. Since 1.6. */
+/* The versions, ascending, at most maxversions, and whether each is tainted (1 or 0); *n is their total number. Since 1.6. */
 BLOBIO_API int blobio_array_list(blobio_array *array, int maxversions, int64_t *versions, int *tainted, int *n);
 
 /* The type, the shape of the current state (at most maxdims lengths), and the newest version that is not tainted, -1 if all are. Since 1.6. */
 BLOBIO_API int blobio_array_inq(blobio_array *array, blobio_type *type, int *ndims, int64_t *shape, int maxdims,
                                 int64_t *newest);
 
-/* Closes the array. Changes that were not committed are lost. Collective. Since 1.6. */
+/* Closes the array. Uncommitted changes are lost. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_close(blobio_array *array);
 
 #ifdef __cplusplus
