@@ -20,7 +20,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCommitAgain: a writer whose commits fail on a disk that is full goes on when there is space. Each try succeeds for one more step than the last one; all ranks get the error, and readers find what was committed.
+// TestCommitAgain checks that a writer whose commits fail on a full disk can go on when there is space. Each attempt succeeds for
+// one more step than the last. All ranks get the error, and readers find the committed data.
 func TestCommitAgain(t *testing.T) {
 	for _, sc := range sessionCases() {
 		if sc.async || sc.o.Compress.On() {
@@ -98,7 +99,8 @@ func TestCommitAgain(t *testing.T) {
 	}
 }
 
-// TestRecoverFull: where there is no space left, recovering begins with what belongs to no committed state, of each layout, and then has space to write.
+// TestRecoverFull checks recovery without free space, for each layout: Recover first removes files of no committed state, and
+// then has space to write.
 func TestRecoverFull(t *testing.T) {
 	for _, sc := range sessionCases() {
 		switch sc.name {
@@ -120,7 +122,7 @@ func TestRecoverFull(t *testing.T) {
 						if c.Rank() == 0 {
 							left = syncedClone(mem)
 						}
-						return c.Barrier(ctx) // it dies with data that no commit has
+						return c.Barrier(ctx) // it dies with uncommitted data
 					}
 					must(w.Commit(ctx))
 				}
@@ -130,7 +132,7 @@ func TestRecoverFull(t *testing.T) {
 			if sc.o.Layout == dataset.VariableCentric {
 				name = "d.nc.0000"
 			}
-			f, err := left.OpenRW(name) // what a commit of many pages has left
+			f, err := left.OpenRW(name) // the remains of a commit of many pages
 			if errors.Is(err, fs.ErrNotExist) {
 				f, err = left.Create(name)
 			}

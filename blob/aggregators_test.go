@@ -22,8 +22,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestAggregators: each node has as many aggregators as asked for, spread over its ranks, and with few servers each server has an equal
-// number of them. With as many servers as nodes each server has the aggregators of one node.
+// TestAggregators checks that each node has the requested number of aggregators, spread over its ranks. With few servers, each
+// server has the same number of aggregators. With as many servers as nodes, each server has the aggregators of one node.
 func TestAggregators(t *testing.T) {
 	homes := []int64{0, 0, 0, 0, 0, 5, 5, 5, 8}
 	for _, tc := range []struct {
@@ -46,13 +46,14 @@ func TestAggregators(t *testing.T) {
 	}
 }
 
-// TestRoomIsReserved: a flush reserves the room of all that it writes, so that a full disk is found before the data are cut short.
+// TestRoomIsReserved checks that a flush reserves disk space for all its data, so that a full disk is found before data are
+// truncated.
 func TestRoomIsReserved(t *testing.T) {
 	m := tinyModel(1, 2)
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, apart := range []bool{false, true} {
 			var mu sync.Mutex
-			reserved, written := map[string]int64{}, map[string]int64{} // up to where, by file
+			reserved, written := map[string]int64{}, map[string]int64{} // end offsets, by file
 			fsys := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -89,19 +90,19 @@ func TestRoomIsReserved(t *testing.T) {
 
 var rankInText = regexp.MustCompile(`\brank (\d+)`)
 
-// TestFailedRank: one operation of one rank fails, wherever in a session that commits. The error of every rank names that one, and no other, and
-// is of the kind that it met.
+// TestFailedRank lets one operation of one rank fail, anywhere in a session that commits. The error of every rank names only that
+// rank and has the class of its error.
 func TestFailedRank(t *testing.T) {
 	kinds := []error{vfs.ErrNoSpace, fs.ErrPermission, io.ErrUnexpectedEOF, dataset.ErrTooLarge, errDisk}
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
-		if !sc.apart || sc.ranks < 3 { // in a common heap one rank works for others
+		if !sc.apart || sc.ranks < 3 { // with a shared heap one rank works for others
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			m := sc.model(3)
 			var told most
-			// session has operation n of one rank fail, none if it is below 0, and returns the operations of that rank.
+			// session lets operation n of one rank fail, none if n is negative, and returns the operations of that rank.
 			session := func(who, n int, kind error) (ops []vfs.Op, errs []error) {
 				mem, fails := vfs.NewMem(), crashtest.Fails(kind)
 				var mu sync.Mutex
@@ -157,7 +158,8 @@ func TestFailedRank(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncMemory: a put that exceeds the cap waits for what is under way; what can never fit is an error.
+// TestFlushAsyncMemory checks that a put over the memory limit waits for the flush in progress, and that a put that can never fit
+// is an error.
 func TestFlushAsyncMemory(t *testing.T) {
 	const ranks, size = 4, 8 << 10
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -203,7 +205,8 @@ func TestFlushAsyncMemory(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncWindows: of many windows some wait in memory, and the call waits for room for the next one.
+// TestFlushAsyncWindows checks that only some of many windows wait in memory, and that the call waits for memory for the next
+// one.
 func TestFlushAsyncWindows(t *testing.T) {
 	const ranks, records = 4, 20
 	for name, o := range map[string]dataset.Settings{

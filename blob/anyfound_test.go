@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// find reads what is there.
+// find reads the dataset and compares it with the state.
 func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 	ctx := context.Background()
 	r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: p.o.Fs})
@@ -70,11 +70,11 @@ func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 	return nil
 }
 
-// errKilled is what a program gets that is killed.
+// errKilled is the error that a killed program gets.
 var errKilled = errors.New("killed")
 
-// sitting runs a session on the disk, and kills it before the operation at that changes something (0: not at all). It returns what is left, how many operations
-// there were, and the state.
+// sitting runs a session on the disk and kills it before changing operation number at (0: never). It returns the resulting disk,
+// the number of operations, and the state.
 func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state *anyState, ops int64, err error) {
 	var n atomic.Int64
 	p.o.Fs = vfs.NewFault(disk, func(op vfs.Op) error {
@@ -87,7 +87,7 @@ func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state 
 		}
 		return nil
 	})
-	p.had, p.told, p.o.Force = nil, -1, have == nil // what was never committed is replaced
+	p.had, p.told, p.o.Force = nil, -1, have == nil // an uncommitted dataset is replaced
 	err = run(p.ranks, func(ctx context.Context, c comm.Comm) error {
 		return p.session(ctx, c, have, seed, func(a *anyState) { state = a })
 	})
@@ -97,7 +97,7 @@ func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state 
 	return state, n.Load(), err
 }
 
-// killed compares what a killed session has left with the commits that it reported.
+// killed compares the disk after a killed session with the commits that the session reported.
 func (p *anyPuts) killed(a *anyState) error {
 	r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: p.o.Fs})
 	if err != nil {

@@ -19,35 +19,35 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// anyPuts is a random program of puts: any rank puts any variable of any record that is not committed, between flushes and commits of all kinds. All of it is
-// drawn from the seed, alike on all ranks, so that each rank knows what must be there. In some sessions the program is killed, or the machine loses its
-// power, before an operation on the files, which is drawn, too.
+// anyPuts is a random program of puts: any rank puts any variable of any uncommitted record, between flushes and commits of all
+// kinds. All ranks draw the same numbers from the seed, so that each rank knows the expected content. In some sessions the
+// program is killed, or the power fails, before a random file operation.
 type anyPuts struct {
 	seed   int64
 	ranks  int
 	apart  bool
 	o      dataset.Settings
 	s      *dataset.Schema
-	owner  []int  // by element of a decomposed variable
-	never  []bool // by variable: the program does not put it
-	clash  bool   // at some time two ranks put two values
+	owner  []int  // owner by element of a decomposed variable
+	never  []bool // by variable: never put by the program
+	clash  bool   // two ranks have put different values
 	closes bool
 
 	mu   sync.Mutex
-	had  []int64 // by commit of the session, the one before it first: how many records it makes; what may be there after a kill
-	told int     // index in had of the last commit that the program knows of; -1: none
+	had  []int64 // by commit of the session, starting with the one before it: the number of records that may be found after a kill
+	told int     // index in had of the last commit known to have succeeded; -1: none
 }
 
-// anyState is what must be there.
+// anyState is the expected content.
 type anyState struct {
 	val       map[anyElem]float64
-	put       map[anyElem]bool // by rank, of decomposed variables, else by element
+	put       map[anyElem]bool // by rank for decomposed variables, else by element
 	ever      map[int]bool
 	known     int64
 	committed int64
 	commits   int
-	window    int64 // flushes so far
-	limit     int64 // of records; 0: none
+	window    int64 // number of flushes so far
+	limit     int64 // maximum number of records; 0: none
 	late      *write.HeldBackError
 	due       bool
 }
@@ -55,10 +55,10 @@ type anyState struct {
 type anyElem struct {
 	v   int
 	rec int64
-	at  int // element, or rank
+	at  int // element or rank
 }
 
-const anyLone = 3 // elements of a variable that is not decomposed
+const anyLone = 3 // elements of a variable without a decomposition
 
 func drawAnyPuts(seed int64) *anyPuts {
 	rng := rand.New(rand.NewSource(seed))
@@ -104,7 +104,7 @@ func (p *anyPuts) part(rank int) []write.Part {
 	return []write.Part{{Decomp: 1, Runs: runs}}
 }
 
-// id returns the ID of a variable in the files that are being written.
+// id returns the ID of a variable in the files being written.
 func (p *anyPuts) id(w *write.Writer, v int) dataset.VarID {
 	id, ok := w.Job.Schema.VarID(p.s.Vars[v].Name)
 	if !ok {
@@ -117,7 +117,7 @@ func (p *anyPuts) value(v int, rec int64, at int, window int64) float64 {
 	return float64(v*1000000+int(rec)*10000+at*100) + float64(window)
 }
 
-// lacking returns how many records are whole, and what the next one lacks.
+// lacking returns the number of complete records, and the missing variable and rank of the next one.
 func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
 	for n = a.committed; n < a.known; n++ {
 		for r := range p.ranks {
@@ -139,7 +139,7 @@ func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
 	return n, "", 0
 }
 
-// makes notes what the commit makes that this rank is at.
+// makes records the result of the commit in progress.
 func (p *anyPuts) makes(a *anyState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,14 +148,14 @@ func (p *anyPuts) makes(a *anyState) {
 	}
 }
 
-// toldOf notes that a commit has returned, as done.
+// toldOf records that a commit has returned successfully.
 func (p *anyPuts) toldOf(a *anyState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = max(p.told, a.commits-1)
 }
 
-// commit makes a commit of the state, and returns what it must say.
+// commit applies a commit to the state, and returns the expected error.
 func (p *anyPuts) commit(a *anyState) *write.HeldBackError {
 	a.commits++
 	n, name, rank := p.lacking(a)
@@ -223,7 +223,7 @@ func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState
 			}
 		}
 	}
-	if rec := a.committed - 1; rec >= w.Puts.First && a.commits > 0 { // what is committed
+	if rec := a.committed - 1; rec >= w.Puts.First && a.commits > 0 { // a committed record
 		if perr := write.Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, dataset.ErrUsage) || !strings.Contains(perr.Error(), "is already committed") {
 			err = errors.Join(err, fmt.Errorf("put of record %d, of %d that are committed: %v", rec, a.committed, perr))
 		}
@@ -231,7 +231,7 @@ func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState
 	return err
 }
 
-// clashes: two ranks put two values between two flushes.
+// clashes lets two ranks put different values between two flushes.
 func (p *anyPuts) clashes(ctx context.Context, w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState) error {
 	if err := p.step(ctx, w, 0, a); err != nil {
 		return err
@@ -257,10 +257,10 @@ func (p *anyPuts) clashes(ctx context.Context, w *write.Writer, c comm.Comm, rng
 	return nil
 }
 
-// step does one thing of a collective kind, and checks what it says.
+// step makes one collective call and checks its result.
 func (p *anyPuts) step(ctx context.Context, w *write.Writer, kind int, a *anyState) error {
 	var want *write.HeldBackError
-	late := func() { // a commit in the background is made now
+	late := func() { // completes a commit in the background
 		if a.due {
 			a.due, a.late = false, p.commit(a)
 		}
@@ -303,7 +303,7 @@ func (p *anyPuts) step(ctx context.Context, w *write.Writer, kind int, a *anySta
 	return nil
 }
 
-// session is what one rank does, and then finds.
+// session runs one rank's session and then checks the dataset.
 func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed int64, done func(*anyState)) (err error) {
 	c = isolateIf(c, p.apart)
 	rng := rand.New(rand.NewSource(seed))
@@ -332,7 +332,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	a.limit = w.Job.Limit
 	steps := 3 + rng.Intn(8)
 	for k := range steps {
-		if a.due { // what it commits must not be put: a step without puts
+		if a.due { // a pending commit must not be put again: a step without puts
 			if err := p.step(ctx, w, rng.Intn(5), a); err != nil {
 				return fmt.Errorf("step %d: %w", k, err)
 			}
@@ -375,7 +375,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	return comm.Agree(ctx, c, err)
 }
 
-// TestAnyPuts: whatever any ranks put, and whenever they are killed, reported commits are there, and what is not there was reported.
+// TestAnyPuts checks that, for any puts and any kill, reported commits are present and missing data were reported.
 func TestAnyPuts(t *testing.T) {
 	for seed := range int64(times(40, 300)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -386,7 +386,7 @@ func TestAnyPuts(t *testing.T) {
 			var state *anyState
 			for k := range int64(3) {
 				said := fmt.Sprintf("session %d, %d ranks, apart %v, %+v", k, p.ranks, p.apart, p.o.Options)
-				way, whole := rng.Intn(6), syncedClone(disk) // what the end of a program leaves is there for the next session
+				way, whole := rng.Intn(6), syncedClone(disk) // the next session starts from the remains of a program's end
 				next, ops, err := p.sitting(whole, state, seed*3+k, 0)
 				if err != nil {
 					t.Fatalf("%s: %v", said, err)

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestFlushAsyncError: an error in the background comes from the next collective, on every rank, and
-// the writer has failed.
+// TestFlushAsyncError checks that the next collective call returns a background error on every rank, and that the writer has
+// failed.
 func TestFlushAsyncError(t *testing.T) {
 	const ranks = 4
 	next := map[string]func(w *write.Writer, ctx context.Context) error{
@@ -70,7 +70,7 @@ func TestFlushAsyncError(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncStopped: Abort of any rank, a cancelled context, and ranks that just return end what is in the background.
+// TestFlushAsyncStopped checks that Abort on any rank, a cancelled context, and ranks that just return stop the background flush.
 func TestFlushAsyncStopped(t *testing.T) {
 	const ranks = 4
 	errMine := errors.New("mine")
@@ -97,7 +97,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 						}
 						switch how {
 						case "abort":
-							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // when all wait, Abort for the write that is under way
+							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // when all wait, Abort waits for the write in progress
 							w.Abort()
 							return errMine
 						case "cancel":

@@ -18,7 +18,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// gate is a file system on which writes to subfiles wait until it is opened, and fail with err then.
+// gate is a file system on which writes to subfiles wait until the gate opens, and then fail with err if set.
 type gate struct {
 	vfs.FS
 	open    chan struct{}
@@ -52,7 +52,7 @@ func (g *gate) release(err error) {
 	})
 }
 
-// asyncModel has records of 8 KiB per rank.
+// asyncModel returns a schema with records of 8 KiB per rank.
 func asyncModel(ranks int) (*dataset.Schema, dataset.VarID, func(rank int) []write.Part) {
 	const per = 1 << 10
 	s := dataset.NewSchema()
@@ -65,7 +65,7 @@ func asyncModel(ranks int) (*dataset.Schema, dataset.VarID, func(rank int) []wri
 	}
 }
 
-// asyncCases are ways to write; the data are lent.
+// asyncCases are layouts and options for lent data.
 func asyncCases() map[string]crashCase {
 	cases := map[string]crashCase{
 		"variable":                {o: dataset.Settings{Options: dataset.Options{Subfiles: 2}}},
@@ -87,7 +87,7 @@ func asyncCases() map[string]crashCase {
 	return cases
 }
 
-// until waits, in a bubble, until f is true by what happens in the background. It gives up after a minute.
+// until waits, in a bubble, until background activity makes f true. It gives up after a minute.
 func until(what string, f func() bool) error {
 	for range 60_000 {
 		if f() {
@@ -98,12 +98,12 @@ func until(what string, f func() bool) error {
 	return fmt.Errorf("%s: not after a minute", what)
 }
 
-// TestFlushAsync: the call returns while no byte can be written, more is put meanwhile, and all is written
-// without another call.
+// TestFlushAsync checks that the call returns while no byte can be written, that more can be put meanwhile, and that all data are
+// written without another call.
 func TestFlushAsync(t *testing.T) {
 	const ranks = 4
 	for name, cc := range asyncCases() {
-		if name == "apart and small" || cc.o.Compress.On() { // no room for what waits; fewer bytes
+		if name == "apart and small" || cc.o.Compress.On() { // no memory for waiting data; fewer bytes
 			continue
 		}
 		inBubble(t, name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestFlushAsync(t *testing.T) {
 				must(w.Wait(ctx))
 				first.Store(g.written.Load())
 				clear(bufs[0])
-				if err := c.Barrier(ctx); err != nil { // or another rank's record 1 is in first
+				if err := c.Barrier(ctx); err != nil { // otherwise another rank's record 1 may be included
 					return err
 				}
 				must(w.FlushAsync(ctx))
@@ -166,7 +166,7 @@ func TestFlushAsync(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncSyncs: large amounts are synced before Close, unless nothing is to be synced.
+// TestFlushAsyncSyncs checks that large amounts are synced before Close, unless syncs are off.
 func TestFlushAsyncSyncs(t *testing.T) {
 	for _, d := range []dataset.Durability{dataset.DurableCommit, dataset.DurableData, dataset.DurableNone} {
 		bubble(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestFlushAsyncSyncs(t *testing.T) {
 					must(until("it is synced", func() bool { return syncs.Load() > 0 }))
 				}
 				atClose.Store(syncs.Load())
-				must(c.Barrier(ctx)) // or another rank's Close is in it
+				must(c.Barrier(ctx)) // otherwise another rank's Close may be counted
 				return w.Close(ctx)
 			}))
 			if want := map[dataset.Durability]int64{dataset.DurableCommit: 1, dataset.DurableData: 1}[d]; atClose.Load() != want {

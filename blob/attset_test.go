@@ -16,7 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSetAtt: attributes that are given, or changed, while a dataset is written are committed with its records, or alone, by commits, Close and appends of all kinds.
+// TestSetAtt checks attributes set or changed during writing. Commits, Close and appends of all kinds commit them with records or
+// alone.
 func TestSetAtt(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.async {
@@ -94,7 +95,7 @@ func TestSetAtt(t *testing.T) {
 						}
 					}
 					was := w.Commits.AttBytes
-					w.Commits.AttBytes = write.MaxSetAtts - 5 // as if so much had been set
+					w.Commits.AttBytes = write.MaxSetAtts - 5 // pretends that earlier attributes had this size
 					if err := give(ctx, w, "", "long", "12"); !errors.Is(err, dataset.ErrTooLarge) {
 						return fmt.Errorf("an attribute too many: %v", err)
 					}
@@ -102,7 +103,7 @@ func TestSetAtt(t *testing.T) {
 					return give(ctx, w, "", "end", int32(7))
 				})
 			if expected("", "end", int32(7)); m.ranks == 1 {
-				return // it has the one of its rank, too
+				return // also has the one of its own rank
 			}
 			look("close", 4)
 			o = sc.with(mem, false)
@@ -124,7 +125,7 @@ func TestSetAtt(t *testing.T) {
 	}
 }
 
-// TestSetAttCrash: records and the attributes that are committed with them come together, whenever the power is cut.
+// TestSetAttCrash checks that a power failure at any time leaves records together with the attributes of the same commit.
 func TestSetAttCrash(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		t.Run(name, func(t *testing.T) {

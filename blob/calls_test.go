@@ -13,14 +13,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDifferentCalls: ranks in different calls get an error that names both, and the ranks.
+// TestDifferentCalls checks that ranks in different calls get an error that names both calls and the ranks.
 func TestDifferentCalls(t *testing.T) {
 	m := tinyModel(1, 2)
 	calls := map[string]func(ctx context.Context, w *write.Writer) error{
 		"Writer.SetAtt": func(ctx context.Context, w *write.Writer) error { return w.SetAtt(ctx, -1, "a", "b") },
 		"Writer.Flush":  func(ctx context.Context, w *write.Writer) error { return w.Flush(ctx) },
 		"Writer.Wait":   func(ctx context.Context, w *write.Writer) error { return w.Wait(ctx) },
-		// of the same first step as others
+		// calls with the same first step as others
 		"Writer.Commit":      func(ctx context.Context, w *write.Writer) error { return w.Commit(ctx) },
 		"Writer.CommitAsync": func(ctx context.Context, w *write.Writer) error { return w.CommitAsync(ctx) },
 		"Writer.FlushAsync":  func(ctx context.Context, w *write.Writer) error { return w.FlushAsync(ctx) },
@@ -55,14 +55,14 @@ func TestDifferentCalls(t *testing.T) {
 	}
 }
 
-// TestDifferentCallsOfReads: a collective read is named, too.
+// TestDifferentCallsOfReads checks that the error also names a collective read.
 func TestDifferentCallsOfReads(t *testing.T) {
 	m, mem := tinyModel(1, 2), vfs.NewMem()
 	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		r := need(read.Open(ctx, "d.nc", &read.OpenOptions{FS: mem}))
 		defer r.Close()
-		if err := c.Barrier(ctx); err != nil { // all have opened the dataset before one fails and ends the others' contexts
+		if err := c.Barrier(ctx); err != nil { // all ranks open the dataset before one fails and cancels the others' contexts
 			return err
 		}
 		if c.Rank() == 2 {

@@ -19,8 +19,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lies is where an element of a canonical file is: bytes [from, to) of the file are bytes [off, off+n) of the subfile, or in a chunk that has
-// those, and begin at byte at of an extent.
+// lies locates an element of a canonical file. Bytes [from, to) of the file are bytes [off, off+n) of the subfile, or are in a
+// chunk with those bytes. They begin at byte at of an extent.
 type lies struct {
 	v        dataset.VarID
 	from, to int64
@@ -30,7 +30,7 @@ type lies struct {
 	e        read.VarExtent
 }
 
-// liesOf lists all elements of a canonical file that somebody owns.
+// liesOf lists all elements of a canonical file that have an owner.
 func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	t.Helper()
 	r := f.R
@@ -75,7 +75,8 @@ func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	return out
 }
 
-// hit reports for each byte of the canonical file whether a checksum covers it together with the byte at off of a subfile; ok is false if none does.
+// hit reports for each byte of the canonical file whether one checksum covers both it and the byte at off of a subfile; ok is
+// false if no checksum covers the latter.
 func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) {
 	out = make([]bool, size)
 	for _, x := range list {
@@ -108,16 +109,17 @@ func spoil(bad []bool, from, to int64) {
 	}
 }
 
-// demand is what reads do that touch what is bad.
+// demand is the required result of reads that touch damage.
 type demand int
 
 const (
 	mustFail  demand = iota
-	mayDiffer        // or are right: only a part of what has a checksum was read
+	mayDiffer        // or are right, if only a part of the checksummed data was read
 	mayFail          // or are right
 )
 
-// readsExactly reads ranges anywhere: those that touch a bad byte do as is demanded, all others are right, and so is what is before the fault.
+// readsExactly reads random ranges. Reads that touch a bad byte must meet the demand; all other reads, and the bytes before the
+// fault, must be right.
 func readsExactly(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, how demand, what string, rnd *rand.Rand) {
 	t.Helper()
 	size := int64(len(want))
@@ -168,18 +170,18 @@ func readsExactly(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, 
 	}
 }
 
-// damaged is a dataset that is to be damaged: its files, its bytes as an ordinary netCDF file, and where they lie.
+// damaged is a dataset to damage: its files, its bytes as an ordinary netCDF file, and their positions.
 type damaged struct {
 	history
 	files map[string][]byte
 	want  []byte
 	list  []lies
-	owned []bool // bytes of want that are of an element in a subfile
+	owned []bool // bytes of want that belong to an element in a subfile
 	maps  []read.Extent
-	sets  map[string]int // by subfile
+	sets  map[string]int // set by subfile
 }
 
-// damagedOnes are histories whose subfiles all hold something, plain and compressed.
+// damagedOnes returns histories whose subfiles all contain data, plain and compressed.
 func damagedOnes() (out []history) {
 	for _, h := range histories() {
 		if h.o.Grouping = subfile.Blocks; h.o.Subfiles > 1 {
@@ -233,9 +235,9 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o read.OpenOptions
 	return r, f, mem, nil
 }
 
-// without returns the bytes that cannot be read if a subfile, or its decomposition dec (0: all), is lost: the elements that it holds. A subfile of the
-// first set has maps of all sets; without it, elements that no rank owns cannot be read either, because the lost map might have them. The same holds
-// for a set that has no subfile left.
+// without returns the bytes that become unreadable if a subfile, or its decomposition dec (0: all), is lost: the elements in it.
+// A subfile of the first set has the maps of all sets. Without it, elements without an owner are unreadable too, because the lost
+// map might have them. The same holds for a set without any subfile.
 func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.DecompID) []bool {
 	bad := make([]bool, f.Size())
 	set, index := d.sets[name], -1
@@ -251,7 +253,7 @@ func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.Decomp
 	for _, x := range d.list {
 		s := d.sets[x.file]
 		decomposed := f.R.Data.Schema.Vars[x.v].Decomp != 0
-		if mine(x.v, s) && x.e.P.Index == index && (decomposed || d.o.Subfiles == 1) { // every subfile has a copy of what is not decomposed
+		if mine(x.v, s) && x.e.P.Index == index && (decomposed || d.o.Subfiles == 1) { // every subfile has a copy of variables without a decomposition
 			spoil(bad, x.from, x.to)
 		}
 	}
@@ -273,7 +275,7 @@ func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.Decomp
 	return bad
 }
 
-// touched says what a byte of a subfile is of, and how reads of that go.
+// touched returns the use of a byte of a subfile, and the required result of reads.
 func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool, demand) {
 	if bad, ok := hit(d.list, f.Size(), name, off); ok {
 		return bad, mustFail
@@ -287,7 +289,7 @@ func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool
 		}
 	}
 	bad := d.without(f, name, 0)
-	for _, x := range d.list { // in the index of a compressed file stands the checksum of each chunk
+	for _, x := range d.list { // the index of a compressed file contains the checksum of each chunk
 		if x.file == name && x.e.P.Un != nil {
 			spoil(bad, x.from, x.to)
 		}
@@ -295,7 +297,7 @@ func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool
 	return bad, mayFail
 }
 
-// readsParts reads parts of variables, as ncks, DAP2 and xarray want them: they fail if they touch what is bad, and only then.
+// readsParts reads parts of variables, like ncks, DAP2 and xarray. Exactly the reads that touch damage must fail.
 func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, how demand, toFile bool, what string, rnd *rand.Rand) {
 	t.Helper()
 	marks := make([]byte, len(bad))
@@ -321,7 +323,7 @@ func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, ho
 			}
 			sub[dim.Name] = read.Index{s}
 		}
-		var all, of []byte // of the variable, all records
+		var all, of []byte // all records of the variable
 		recs := int64(1)
 		if sv.Record {
 			recs = f.R.Data.Records
@@ -357,8 +359,8 @@ func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, ho
 	}
 }
 
-// TestCanonicalDamage: one byte of any file is flipped: exactly the reads fail that touch what is compared with the same checksum; if it is none
-// of data, only reads fail of what needs its file. All else is read as it is.
+// TestCanonicalDamage flips one byte of any file. In data, exactly the reads under the same checksum fail. Outside data, only
+// reads that need the file fail. All other reads are right.
 func TestCanonicalDamage(t *testing.T) {
 	for k, h := range crashtest.Some(t, 2, damagedOnes()) {
 		t.Run(h.name, func(t *testing.T) {
@@ -406,7 +408,7 @@ func TestCanonicalDamage(t *testing.T) {
 	}
 }
 
-// TestCanonicalGone: a subfile goes before the dataset is opened, while it is open, or is cut short: reads fail that need it, and no others.
+// TestCanonicalGone removes a subfile before or after the open, or truncates it: exactly the reads that need it fail.
 func TestCanonicalGone(t *testing.T) {
 	for k, h := range crashtest.Some(t, 2, damagedOnes()) {
 		t.Run(h.name, func(t *testing.T) {
@@ -423,7 +425,7 @@ func TestCanonicalGone(t *testing.T) {
 				must(err)
 				how := mustFail
 				if r.Data.Sets[0].Parts[0].Name == name {
-					how = mayFail // it is open
+					how = mayFail // the file is already open
 				}
 				must(mem.Remove(name))
 				readsExactly(t, f, d.want, bad, how, "without "+name, rnd)
@@ -452,7 +454,7 @@ func TestCanonicalGone(t *testing.T) {
 	}
 }
 
-// TestCanonicalMissing: with AllowMissing what a missing subfile held is fill values, as Read and Convert have them.
+// TestCanonicalMissing checks that with AllowMissing the data of a missing subfile are fill values, as in Read and Convert.
 func TestCanonicalMissing(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Subfiles < 2 {

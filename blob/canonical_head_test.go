@@ -29,7 +29,7 @@ func manyBlobs(t *testing.T, l dataset.Layout, ranks, each int) map[string][]byt
 	d, e := s.Decomp(x), s.Decomp(y)
 	s.Var("lat", cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
 	s.Var("lon", cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
-	for _, name := range []string{"a", "b", "c", "d"} { // so that a blob is longer than what is read of its head
+	for _, name := range []string{"a", "b", "c", "d"} { // so that a blob is longer than a read of its head
 		s.Var(name, cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
 	}
 	s.Var("z", cdf5.Int, []dataset.DimID{y}, dataset.Decomposed(e))
@@ -54,8 +54,8 @@ func manyBlobs(t *testing.T, l dataset.Layout, ranks, each int) map[string][]byt
 	return memFiles(t, fs)
 }
 
-// TestHeaderRead: who reads the header of a canonical file of many ranks and, as kernels do, some of what is behind it, gets its bytes without
-// that a map is compacted and kept or a block decoded, and without more reads than there are lists.
+// TestHeaderRead reads the header of a canonical file of many ranks and some data after it, like a kernel. This must not compact
+// and keep a map, nor decode a block, nor need more reads than there are lists.
 func TestHeaderRead(t *testing.T) {
 	const ranks, each = 600, 30
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -85,7 +85,8 @@ func TestHeaderRead(t *testing.T) {
 		if _, ok := r.Maps.Cache.Get(&r.Data.Families[0].Maps[0]); ok || len(c.Cache.Held) > 0 {
 			t.Errorf("%v: a map is kept, or a block decoded", l)
 		}
-		// A table in columns, a list in rows and a variable, at most; or a head and lists of each blob, the rest of its piece, and what lies between elements, at most once.
+		// At most: a table in columns, a list in rows and a variable; or a head and lists of each blob, the rest of its piece, and each
+		// gap between elements once.
 		calls, size := int64(20), int64(ranks*(2*20+2*each*8))
 		if l == dataset.ProcessCentric {
 			calls, size = 3*ranks+20, ranks*(512+each*8)+int64(len(files[subfile.Name(sampleBase, 0)]))
@@ -93,7 +94,7 @@ func TestHeaderRead(t *testing.T) {
 		if k, b := n.Kind(vfs.OpRead)-before, n.Bytes(vfs.OpRead)-bytesBefore; k > calls || b > size {
 			t.Errorf("%v: %d bytes are read in %d calls, want at most %d in %d", l, b, k, size, calls)
 		}
-		for range 3 { // now with the whole map, later from the block
+		for range 3 { // first with the whole map, then from the block
 			if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
 				t.Errorf("%v: again: %v, or other bytes than the file's", l, err)
 			}
@@ -106,7 +107,7 @@ func TestHeaderRead(t *testing.T) {
 		name, table := p.Name, p.Table
 		r.Close()
 
-		// A list that is damaged, of whichever rank, may be of the rank that has the element.
+		// A damaged list of any rank may be that of the element's owner.
 		bad := maps.Clone(files)
 		bad[name] = flipped(files[name], at+4*(each-1), 0)
 		r, c = open(bad)
@@ -117,7 +118,7 @@ func TestHeaderRead(t *testing.T) {
 		if l != dataset.ProcessCentric {
 			continue
 		}
-		// Wrong places of blobs in the manifest are of no use, and do no harm.
+		// Wrong blob offsets in the manifest must do no harm.
 		m, err := subfile.Decode(files[subfile.ManifestName(sampleBase)], "m")
 		noError(t, err)
 		m.Sets[0].Subfiles[0].Blobs[ranks/2]++
@@ -168,8 +169,8 @@ func TestCanonicalProves(t *testing.T) {
 	}
 }
 
-// TestCanonicalPool: files that share a pool keep no more together than it may hold, whatever each may, and what they read is right. A
-// Reader that is closed gives back what its file kept.
+// TestCanonicalPool checks that files with a shared pool together stay within its limit, whatever their own limits, and read
+// correctly. A closed Reader releases the memory of its file.
 func TestCanonicalPool(t *testing.T) {
 	const most = 2048
 	files, want := canonicalSets(t)
@@ -211,7 +212,7 @@ func TestCanonicalPool(t *testing.T) {
 	}
 	all.Wait()
 	for _, f := range files {
-		f.R.Life.Work.Wait() // for what is read ahead
+		f.R.Life.Work.Wait() // for the read-ahead
 	}
 	if sum, n := held(); n == 0 || sum != pool.Bytes {
 		t.Errorf("%d blocks of %d bytes are kept, of which %d count", n, sum, pool.Bytes)
@@ -224,7 +225,7 @@ func TestCanonicalPool(t *testing.T) {
 	}
 }
 
-// A reader that makes a file for each commit of a dataset does not keep those that nobody holds any more.
+// A reader that makes a file for each commit of a dataset must not keep files that are no longer held.
 func TestCanonicalForgotten(t *testing.T) {
 	files, _ := canonicalSets(t)
 	r, pool := files[0].R, read.NewCanonicalPool(1<<20)

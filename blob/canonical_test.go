@@ -21,7 +21,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCanonicalBytes: at any offset and length the canonical file has the bytes that Convert writes.
+// TestCanonicalBytes checks that at any offset and length the canonical file has Convert's bytes.
 func TestCanonicalBytes(t *testing.T) {
 	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,7 +33,7 @@ func TestCanonicalBytes(t *testing.T) {
 		o := drawCanonical(t, r)
 		want, err := convertBytes(ctx, r, &convert.ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})
 		f, cerr := r.Canonical(o)
-		if err != nil || cerr != nil { // what a version cannot hold
+		if err != nil || cerr != nil { // types that a version cannot hold
 			if err == nil || cerr == nil {
 				t.Fatalf("Convert: %v, Canonical: %v", err, cerr)
 			}
@@ -42,7 +42,7 @@ func TestCanonicalBytes(t *testing.T) {
 		if f.Size() != int64(len(want)) {
 			t.Fatalf("%d bytes, want %d", f.Size(), len(want))
 		}
-		if rapid.Bool().Draw(t, "small") { // many blocks, but room for a few only
+		if rapid.Bool().Draw(t, "small") { // many blocks, but memory for only a few
 			f.Cache = read.NewBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"), nil)
 		}
 		drawCanonicalReads(t, f, want)
@@ -51,7 +51,7 @@ func TestCanonicalBytes(t *testing.T) {
 	})
 }
 
-// readForward reads all from the beginning to the end, n bytes at a time.
+// readForward reads the whole file sequentially, n bytes at a time.
 func readForward(t failer, f *read.CanonicalFile, want []byte, n int) {
 	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 	if err != nil || !bytes.Equal(got, want) {
@@ -74,7 +74,7 @@ func readForward(t failer, f *read.CanonicalFile, want []byte, n int) {
 // failer is a test of any kind.
 type failer interface{ Fatalf(string, ...any) }
 
-// canonicalSets are datasets of all layouts, plain and compressed, of one and two subfiles, written at once and appended.
+// canonicalSets returns datasets of all layouts, plain and compressed, with one and two subfiles, written at once and appended.
 func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 	list := crashtest.Some(t, 2, histories())
 	for _, first := range []int64{1, 3} {
@@ -87,7 +87,7 @@ func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 			t.Cleanup(func() { r.Close() })
 			f, err := r.Canonical(&read.CanonicalOptions{Version: v})
 			if err != nil {
-				continue // types that this version does not have
+				continue // types that this version lacks
 			}
 			b, err := convertBytes(t.Context(), r, &convert.ConvertOptions{Version: v})
 			if err != nil {
@@ -99,7 +99,7 @@ func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 	return out, want
 }
 
-// TestCanonicalTogether: many read one file at once, with room for few blocks.
+// TestCanonicalTogether lets many goroutines read one file concurrently, with memory for few blocks.
 func TestCanonicalTogether(t *testing.T) {
 	files, want := canonicalSets(t)
 	for i, f := range files {
@@ -140,7 +140,7 @@ func TestCanonicalTogether(t *testing.T) {
 	}
 }
 
-// TestCanonicalOnce: of a block that many want at once the subfiles are read once.
+// TestCanonicalOnce checks that concurrent reads of a block read the subfiles once.
 func TestCanonicalOnce(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		mem := memOf(t, h.write(t))
@@ -153,14 +153,14 @@ func TestCanonicalOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for k := range readers {
 				all.Go(func() {
-					b := make([]byte, to-from-1) // not all: it would not be kept
+					b := make([]byte, to-from-1) // not the whole block, which would not be kept
 					if _, err := f.ReadAt(b, from+int64(k%2)); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			all.Wait()
-			r.Life.Work.Wait() // what is read ahead
+			r.Life.Work.Wait() // waits for the read-ahead
 			return n.Bytes(vfs.OpRead)
 		}
 		if one, many := read(1), read(16); one != many || one == 0 {
@@ -169,7 +169,7 @@ func TestCanonicalOnce(t *testing.T) {
 	}
 }
 
-// TestCanonicalClose: Close ends what goes on behind reads.
+// TestCanonicalClose checks that Close ends background work of reads.
 func TestCanonicalClose(t *testing.T) {
 	files, _ := canonicalSets(t)
 	for _, f := range files {
@@ -190,7 +190,7 @@ func TestCanonicalClose(t *testing.T) {
 	}
 }
 
-// drawCanonical draws what is taken of a dataset.
+// drawCanonical draws the part of a dataset to convert.
 func drawCanonical(t *rapid.T, r *read.Reader) *read.CanonicalOptions {
 	o := &read.CanonicalOptions{ZeroFill: rapid.Bool().Draw(t, "zero"), Memory: 1 << 20,
 		Version: rapid.SampledFrom([]cdf5.Version{0, cdf5.CDF5, cdf5.CDF2, cdf5.CDF1}).Draw(t, "version")}
@@ -206,7 +206,7 @@ func drawCanonical(t *rapid.T, r *read.Reader) *read.CanonicalOptions {
 	return o
 }
 
-// drawCanonicalReads reads anywhere, the end and what is beyond included.
+// drawCanonicalReads reads at random positions, including the end and beyond.
 func drawCanonicalReads(t *rapid.T, f *read.CanonicalFile, want []byte) {
 	size := int64(len(want))
 	for range rapid.IntRange(1, 12).Draw(t, "reads") {

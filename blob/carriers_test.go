@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// filesOf lists the files of a dataset as a user would, by the beginning of their names; lock: its lease, too.
+// filesOf lists the files of a dataset as a user would, by the prefix of their names; with lock also its lease.
 func filesOf(base string, lock bool) (list []string) {
 	dir, name := filepath.Split(base)
 	entries := need(os.ReadDir(dir))
@@ -28,12 +28,12 @@ func filesOf(base string, lock bool) (list []string) {
 	return list
 }
 
-// renamedTo is the name that a file of the dataset base has as one of the dataset to.
+// renamedTo returns the name of a file of dataset base as part of dataset to.
 func renamedTo(file, base, to string) string {
 	return filepath.Join(filepath.Dir(to), strings.Replace(filepath.Base(file), filepath.Base(base), filepath.Base(to), 1))
 }
 
-// A carrier brings the files of a dataset to another name. moves: the old name has none any more.
+// A carrier copies or moves the files of a dataset to another name. moves means that the old name disappears.
 type carrier struct {
 	name  string
 	moves bool
@@ -48,7 +48,7 @@ func copyOne(from, to string) error {
 	return err
 }
 
-// carriers do with calls of the system what programs do.
+// carriers imitate programs with system calls.
 var carriers = []carrier{
 	{"mv", true, func(files []string, base, to string) (err error) {
 		for _, f := range files {
@@ -92,7 +92,7 @@ var carriers = []carrier{
 	}},
 }
 
-// programs are carriers by the programs themselves.
+// programs are carriers that run the real programs.
 func programs(t *testing.T) []carrier {
 	each := func(command ...string) func(files []string, base, to string) error {
 		return func(files []string, base, to string) (err error) {

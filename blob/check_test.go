@@ -18,8 +18,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// A directory that can be listed once, to find the dataset, and not again, to
-// look for what is left over: the check must say that it did not look.
+// The directory can be listed once, to find the dataset, but not again, to find leftovers. The check must report that.
 func TestCheckSaysWhatItCouldNotList(t *testing.T) {
 	s := otherSample(t, dataset.VariableCentric, 2, 1, nil)
 	mem := memOf(t, s.files)
@@ -39,7 +38,7 @@ func TestCheckSaysWhatItCouldNotList(t *testing.T) {
 	}
 }
 
-// The first finding comes out before the last file is opened, and what comes after it is not looked at if nobody asks.
+// The first finding must arrive before the last file is opened, and later files must not be examined unless the caller continues.
 func TestCheckStreams(t *testing.T) {
 	const files = 40
 	toy := newToy(files)
@@ -63,8 +62,8 @@ func TestCheckStreams(t *testing.T) {
 	}
 }
 
-// TestCheckFindsAnyByte: whatever byte of a committed dataset is changed, check finds it: in headers, data and maps, in HDF5 metadata that
-// only other programs read, and in padding.
+// TestCheckFindsAnyByte checks that Check finds any changed byte of a committed dataset: in headers, data and maps, in HDF5
+// metadata that only other programs read, and in padding.
 func TestCheckFindsAnyByte(t *testing.T) {
 	step := times(67, 1)
 	for name, o := range map[string]dataset.Settings{
@@ -101,7 +100,7 @@ func TestCheckFindsAnyByte(t *testing.T) {
 			}
 		}
 	}
-	// A pad, which few steps meet.
+	// A pad, which few of the sampled steps hit.
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	pl, _ := s.place(t, s.subfile(0))
 	pads := 0
@@ -126,8 +125,8 @@ func TestCheckFindsAnyByte(t *testing.T) {
 	}
 }
 
-// TestHeaderAgainstManifest: no bit of a header changes what is read. The manifest has its sum, so a file whose header
-// still makes sense is refused when it is opened; but for the count of records, where the manifest is right.
+// TestHeaderAgainstManifest checks that no flipped header bit changes the values read. The manifest has the header's checksum, so
+// a changed file is rejected at open. The count of records is an exception: there the manifest takes precedence.
 func TestHeaderAgainstManifest(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

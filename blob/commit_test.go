@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecordInDoubt: the record is written, its name does not become durable, and it cannot be taken back. Then it may be
-// in force, so no rank removes what it names, and all say so.
+// TestRecordInDoubt writes the record, but its name does not become durable and cannot be undone. The record may be in force, so
+// no rank removes the files that it names, and all report the doubt.
 func TestRecordInDoubt(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -55,10 +55,10 @@ func TestRecordInDoubt(t *testing.T) {
 	}
 }
 
-// deaf is a Comm whose rank does not hear the result of one reduction, though all others do.
+// deaf is a Comm whose rank misses the result of one reduction, though all others get it.
 type deaf struct {
 	comm.Comm
-	at int // the calls to go
+	at int // remaining calls
 }
 
 var errDeaf = errors.New("the network is down")
@@ -71,8 +71,8 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 	return all, err
 }
 
-// TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. Their commit
-// is whole: the rank has not removed its part of it, and does not report that it was not committed.
+// TestDeafRank breaks an agreement on one rank, while the others, including rank 0, have all results. Their commit is complete.
+// The deaf rank must not remove its part, nor report that it was not committed.
 func TestDeafRank(t *testing.T) {
 	for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -101,7 +101,7 @@ func TestDeafRank(t *testing.T) {
 					return err
 				})
 				if heard > 0 {
-					break // beyond the last reduction
+					break // after the last reduction
 				}
 				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%v, deaf at %d (rank 0: %v)", layout, at, first), last: first == nil}, "d.nc",
 					was.canonical(false), now.canonical(false))
@@ -117,8 +117,8 @@ func TestDeafRank(t *testing.T) {
 	}
 }
 
-// TestCutAppendCountsRecords: an append that was cut short before the headers tell of its records. The next one to open the
-// dataset for writing mends them, though it adds nothing.
+// TestCutAppendCountsRecords interrupts an append before the headers count its records. The next writer repairs the headers, even
+// if it adds nothing.
 func TestCutAppendCountsRecords(t *testing.T) {
 	was := tinyModel(1, 1)
 	now := was.upTo(3)
@@ -132,7 +132,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		return l
 	}
 	mended := 0
-	for _, c := range crashesOf(t, start, 1, 2, 1, func(fsys vfs.FS) error { // each: few lie between the two
+	for _, c := range crashesOf(t, start, 1, 2, 1, func(fsys vfs.FS) error { // every operation: few lie between the two
 		return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 			return now.add(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: fsys}})
 		})

@@ -22,7 +22,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// dealtModel is a dataset whose elements all belong to somebody, however many ranks there are and whichever way they are dealt.
+// dealtModel makes a dataset whose elements all have an owner, for any number of ranks and any distribution.
 func dealtModel(records int64, ranks, way int) *model {
 	const rows, cols = 3, 8
 	s := dataset.NewSchema()
@@ -54,13 +54,13 @@ func dealtModel(records int64, ranks, way int) *model {
 	return m
 }
 
-// leg is a part of a history: by whom the records up to a number are written.
+// leg is a part of a history: the writers of the records up to a number.
 type leg struct {
 	to         int64
 	ranks, way int
 	subfiles   int
-	sets       int   // that the dataset has then, if its files grow
-	since      int64 // from this record on there are the variables of extend; 0: never
+	sets       int   // number of sets afterwards, if the files grow
+	since      int64 // the variables of extend exist from this record; 0: never
 }
 
 func (l leg) model() *model {
@@ -103,7 +103,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 	})
 }
 
-// continuedCases are ways to write the legs of a history.
+// continuedCases are settings for the legs of a history.
 func continuedCases() map[string]dataset.Settings {
 	return map[string]dataset.Settings{
 		"variable":         {},
@@ -115,8 +115,9 @@ func continuedCases() map[string]dataset.Settings {
 	}
 }
 
-// TestContinued: a history that was written on 4 ranks, continued on 7, then on 3, with other maps and other numbers of subfiles, converts to the same bytes as
-// one that was written at once; at the end of each leg, with commits between and without, and each record reads as it should.
+// TestContinued writes a history on 4 ranks, continues it on 7, then on 3, with other maps and numbers of subfiles. After each
+// leg, with and without commits between, it must convert to the same bytes as a history written at once. Each record must read
+// correctly.
 func TestContinued(t *testing.T) {
 	legs := []leg{{2, 4, 0, 2, 1, 0}, {4, 7, 0, 3, 2, 0}, {6, 7, 0, 3, 2, 0}, {8, 3, 0, 1, 3, 0}, {10, 3, 1, 1, 4, 0}, {12, 3, 1, 2, 5, 0}, {14, 4, 0, 2, 6, 0}}
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
@@ -137,7 +138,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// look holds the dataset against the model.
+// look compares the dataset with the model.
 func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -190,11 +191,11 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	}
 }
 
-// TestContinuedNarrower: where the maps of a later set have elements that the maps of the first set lack, Convert to blobs refuses to lose them; elements that the
-// later maps lack read as fill values.
+// TestContinuedNarrower checks that Convert to blobs returns an error if the maps of a later set have elements that the first
+// maps lack. Elements missing from the later maps read as fill values.
 func TestContinuedNarrower(t *testing.T) {
 	mem := vfs.NewMem()
-	was := tinyModel(1, 1) // nobody owns element 3
+	was := tinyModel(1, 1) // element 3 has no owner
 	must(run(was.ranks, func(ctx context.Context, c comm.Comm) error {
 		return was.create(ctx, c, "d.nc", &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	}))
@@ -228,8 +229,8 @@ func TestContinuedNarrower(t *testing.T) {
 	}
 }
 
-// TestContinuedCrash: the power is cut between any two operations of a writer that continues what others have written, with new variables too, and commits, in the
-// background too. A reader finds what was committed last, or the commit that was being made; and again other ranks go on from there.
+// TestContinuedCrash cuts the power between any two operations of a writer that continues another's dataset, with new variables
+// and commits, also in the background. A reader finds the last commit, or the one in progress. Other ranks can then continue.
 func TestContinuedCrash(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for ranks := 1; ranks <= 4; ranks++ {
@@ -240,7 +241,7 @@ func TestContinuedCrash(t *testing.T) {
 				t.Run(fmt.Sprintf("%s by %d-since=%d", name, ranks, since), func(t *testing.T) {
 					t.Parallel()
 					start := vfs.NewMem()
-					o := o // tests of other numbers of ranks run beside this one
+					o := o // other numbers of ranks run in parallel
 					o.Workers, o.Records = 1, 0
 					must(leg{to: 1, ranks: 4, subfiles: 2}.sail(start, o, false, false))
 					must(leg{to: 2, ranks: 2, subfiles: 1}.sail(start, o, false, true))
@@ -278,7 +279,8 @@ func TestContinuedCrash(t *testing.T) {
 	}
 }
 
-// TestContinuedFault: each operation of a writer that continues a dataset fails once. All ranks get the error, what was committed stays, and others go on.
+// TestContinuedFault lets each operation of a continuing writer fail once. All ranks get the error, committed data stay, and
+// others can continue.
 func TestContinuedFault(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for _, since := range []int64{0, 2} {

@@ -19,8 +19,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestContinuedKilledUnderMPI: a job continues, with commits and new variables, what another number of ranks has written, and one of its ranks is killed. All commits
-// that succeeded are there, whole, and yet another number of ranks goes on from there.
+// TestContinuedKilledUnderMPI lets a job continue another number of ranks' dataset, with commits and new variables, and kills one
+// of its ranks. All successful commits are complete, and a third number of ranks continues.
 func TestContinuedKilledUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -39,7 +39,7 @@ func TestContinuedKilledUnderMPI(t *testing.T) {
 					}
 					return loaded(t, dir), out, ops
 				}
-				for _, who := range [][]int{{2}, {0}, {0, 2}}[times(int(l), 2)] { // the first of each subfile
+				for _, who := range [][]int{{2}, {0}, {0, 2}}[times(int(l), 2)] { // the first rank of each subfile
 					whole, _, ops := run(who, 0)
 					if n := recordsSeen(t, whole, "nobody killed", all); n != 3 {
 						t.Fatalf("%d records, want 3", n)

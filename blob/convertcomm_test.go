@@ -31,7 +31,7 @@ func conversions() map[string]convert.ConvertOptions {
 	}
 }
 
-// TestConvertComm: however many ranks convert, the output is the same.
+// TestConvertComm checks that the output does not depend on the number of converting ranks.
 func TestConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -73,7 +73,7 @@ func TestConvertComm(t *testing.T) {
 	}
 }
 
-// TestFaultConvertComm: what fails on one rank fails on all, and nothing is left.
+// TestFaultConvertComm checks that a failure on one rank is a failure on all, and no output remains.
 func TestFaultConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
 	mem := vfs.NewMem()
@@ -106,7 +106,7 @@ func TestFaultConvertComm(t *testing.T) {
 						return convert.ConvertWith(ctx, commtest.Isolate(c), r, "o.nc", &o, dataset.Knobs{Fs: fsys})
 					})
 					if hit.Seq == 0 {
-						break // beyond the last operation
+						break // after the last operation
 					}
 					bad := 0
 					for r, err := range errs {
@@ -125,7 +125,7 @@ func TestFaultConvertComm(t *testing.T) {
 					}
 					left := strings.Join(names(here, "."), " ")
 					_, err := read.OpenWith(t.Context(), "o.nc", nil, dataset.Knobs{Fs: here})
-					// A conversion that fails once the record is written, or while it removes things, leaves something that the next writer clears away.
+					// A conversion that fails after writing the record, or during removals, leaves files that the next writer removes.
 					if bad == 3 && err != nil && strings.Contains(left, "o.nc") && hit.Kind != vfs.OpRemove && hit.Kind != vfs.OpSyncDir {
 						t.Errorf("%v: left: %s", hit, left)
 					}
@@ -138,7 +138,7 @@ func TestFaultConvertComm(t *testing.T) {
 	}
 }
 
-// TestConvertDropsNothingUnasked: a map that owns less than the source has.
+// TestConvertDropsNothingUnasked converts with a map that owns fewer elements than the source.
 func TestConvertDropsNothingUnasked(t *testing.T) {
 	ctx := context.Background()
 	toy := newToy(3)
@@ -192,7 +192,7 @@ func nc4Of(t *testing.T, fsys vfs.FS, ranks int, o convert.ConvertOptions) ([]by
 	return io.ReadAll(io.NewSectionReader(f, 0, n))
 }
 
-// TestNetCDF4SameBytes: workers, ranks and the layout of the source have no influence on the file.
+// TestNetCDF4SameBytes checks that workers, ranks and the source's layout do not influence the file.
 func TestNetCDF4SameBytes(t *testing.T) {
 	m := tinyModel(1, 3)
 	for _, n := range []convert.NetCDF4Options{{}, {Deflate: 1, ChunkBytes: 8}, {Zstd: 3, NoShuffle: true, ChunkBytes: 24}} {
@@ -218,7 +218,7 @@ func TestNetCDF4SameBytes(t *testing.T) {
 	}
 }
 
-// TestNetCDF4OfDamage: what does not match a checksum of the source never gets the name.
+// TestNetCDF4OfDamage checks that an output from data with a wrong checksum never gets the name.
 func TestNetCDF4OfDamage(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
@@ -232,7 +232,7 @@ func TestNetCDF4OfDamage(t *testing.T) {
 	}
 }
 
-// TestNetCDF4Options: what cannot be is refused before anything is made.
+// TestNetCDF4Options checks that impossible options are rejected before any output is made.
 func TestNetCDF4Options(t *testing.T) {
 	for k, o := range []convert.ConvertOptions{
 		{NetCDF4: &convert.NetCDF4Options{Deflate: 10}}, {NetCDF4: &convert.NetCDF4Options{Deflate: 1, Zstd: 1}}, {NetCDF4: &convert.NetCDF4Options{Zstd: -1}},

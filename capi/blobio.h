@@ -1,30 +1,30 @@
 /* blobio.h: parallel I/O in blob layouts, for C and C++.
  *
- * Decomposed arrays of many ranks go to files as a few large extents, and
- * come back in canonical order, to any number of ranks. docs/guide-c.md is the guide.
+ * Many ranks write decomposed arrays to files as a few large extents. Any number of
+ * ranks reads them in canonical order. docs/guide-c.md is the guide.
  *
  *   writing   create -> def_dim, def_decomp, def_var, put_att -> enddef -> put, flush ... -> close
  *   adding    append -> def_decomp, def_dim, def_var -> enddef -> put, flush ... -> close
  *   reading   open -> inq_..., get_... -> close
  *
  * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code; functions that make a commit
- * may also return BLOBIO_HELD_BACK (1), which is no error. blobio_last_error() then has the full text. Nothing aborts, exits or prints.
+ * may also return BLOBIO_HELD_BACK (1), which is not an error. blobio_last_error() then returns the full text. No function aborts, exits or prints.
  *
- * Collective. With a communicator (blobio_mpi.h) the functions marked "Collective" are
- * called by all of its ranks, in the same order, with the same arguments but for those that are
- * a rank's own; they return BLOBIO_OK on all ranks, or an error on all. Without
- * one there is one rank, and nothing waits for anybody. All other functions are local.
+ * Collective. With a communicator (blobio_mpi.h) all of its ranks must call the
+ * functions marked "Collective" in the same order. Arguments must be the same, except for each rank's own
+ * data. The functions return BLOBIO_OK on all ranks, or an error on all. Without a
+ * communicator there is one rank, and no function waits for another. All other functions are local.
  *
- * Ownership. Arguments belong to the caller and may be changed or freed when the call
- * returns, data of puts included, unless the option retain= lends them. Results go
- * to memory of the caller. Pointers to results may be NULL where that result is not wanted.
+ * Ownership. The caller owns all arguments and may change or free them when the call
+ * returns, including data of puts, unless the option retain= lends them. Results go
+ * to the caller's memory. A pointer to a result may be NULL to ignore that result.
  *
  * Units. Lengths, counts, starts and offsets count elements; sizes of char buffers count
- * bytes with the NUL. All count from 0, but for PIO's form of decompositions.
+ * bytes with the NUL. All count from 0, except for PIO's form of decompositions.
  * Dimensions are listed slowest first, as in netCDF's C interface.
  *
- * Threads. Any thread may call. Calls with one handle wait for each other, but for
- * reads, which go on side by side. With a communicator MPI's own level counts as well:
+ * Threads. Any thread may call. Calls with the same handle are serialized, except for
+ * reads, which run concurrently. With a communicator MPI's thread level also applies:
  * see blobio_mpi.h. The last error belongs to the thread.
  */
 #ifndef BLOBIO_H
@@ -46,53 +46,53 @@ extern "C" {
 #endif
 
 #define BLOBIO_VERSION "1.6.0"
-#define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
+#define BLOBIO_ABI 1 /* functions are added, never changed; each number has its own libblobio.so.N */
 
-/* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
+/* An open dataset. The pointer is only a handle and points to nothing: a closed or invalid one gives BLOBIO_EHANDLE. */
 typedef struct blobio_file blobio_file;
 
 /* ------------------------------------------------------------------ errors */
 
 enum {
-	BLOBIO_HELD_BACK = 1,      /* of a commit: records that were put lack something, and are not committed; those before are, and the writer goes on */
+	BLOBIO_HELD_BACK = 1,      /* put records are incomplete and are not committed; the records before them are, and the writer goes on */
 	BLOBIO_OK = 0,
 	BLOBIO_EHANDLE = -1,       /* not an open handle */
 	BLOBIO_EINVAL = -2,        /* an argument is wrong: NULL, a length, an id, an option */
-	BLOBIO_ESTATE = -3,        /* not now: a put before enddef, a definition after it, a put to a dataset that is read */
+	BLOBIO_ESTATE = -3,        /* wrong state: a put before enddef, a definition after it, a put to a dataset open for reading */
 	BLOBIO_ERANGE = -4,        /* a value does not fit its type */
-	BLOBIO_EEXIST = -5,        /* the dataset is there already (option force=yes replaces it) */
+	BLOBIO_EEXIST = -5,        /* the dataset already exists (option force=yes replaces it) */
 	BLOBIO_ENOTFOUND = -6,     /* no such file, variable, dimension or attribute */
 	BLOBIO_EACCESS = -7,       /* permission denied, read-only file system */
 	BLOBIO_ENOSPACE = -8,      /* no space left, or over the quota */
-	BLOBIO_EIO = -9,           /* another error of the system */
-	BLOBIO_EMEMORY = -10,      /* too large: for the memory cap (option memory=), or for a format */
-	BLOBIO_ETRUNCATED = -11,   /* a file ends before what its own metadata promise */
+	BLOBIO_EIO = -9,           /* another system error */
+	BLOBIO_EMEMORY = -10,      /* too large for the memory limit (option memory=) or for a format */
+	BLOBIO_ETRUNCATED = -11,   /* a file is shorter than its own metadata require */
 	BLOBIO_ECHECKSUM = -12,    /* bytes do not match their checksum */
-	BLOBIO_ECORRUPT = -13,     /* a field of a file holds what the format forbids */
-	BLOBIO_EVERSION = -14,     /* a version of the format that is not known here */
-	BLOBIO_EUNSUPPORTED = -15, /* a feature that is not implemented here */
+	BLOBIO_ECORRUPT = -13,     /* a field of a file has a value that the format forbids */
+	BLOBIO_EVERSION = -14,     /* an unknown version of the format */
+	BLOBIO_EUNSUPPORTED = -15, /* a feature that this library does not implement */
 	BLOBIO_ENOTFORMAT = -16,   /* not a dataset at all */
 	BLOBIO_ENOTCOMMITTED = -17,/* the dataset was never finished */
-	BLOBIO_EMISSING = -18,     /* a subfile is not there */
+	BLOBIO_EMISSING = -18,     /* a subfile is missing */
 	BLOBIO_EMAPS = -19,        /* decompositions that do not belong together */
 	BLOBIO_EBROKEN = -20,      /* an earlier call, or another rank, failed; the text names the first cause */
-	BLOBIO_EINUSE = -21,       /* somebody else is writing to it */
+	BLOBIO_EINUSE = -21,       /* another writer holds the dataset */
 	BLOBIO_EMISMATCH = -22,    /* the ranks are in different collective calls */
 	BLOBIO_ENOMPI = -23,       /* this library was built without MPI: a communicator was passed, or the process is one of several */
 	BLOBIO_EFORKED = -24,      /* the process is a child of fork: the library works in the parent only */
 	BLOBIO_EFAULT = -25,       /* an address that was passed cannot be read or written */
-	BLOBIO_EINTERNAL = -26,    /* a mistake of this library: please report the text */
-	BLOBIO_ESMALL = -27,       /* the buffer for a result is too small; the text has the needed size */
-	BLOBIO_ESTOPPED = -28,     /* the callback wanted no more */
-	BLOBIO_EDIED = -29         /* the writer of the records that are waited for has died, or may have */
+	BLOBIO_EINTERNAL = -26,    /* a bug in this library: please report the text */
+	BLOBIO_ESMALL = -27,       /* the buffer for a result is too small; the text has the required size */
+	BLOBIO_ESTOPPED = -28,     /* the callback stopped the call */
+	BLOBIO_EDIED = -29         /* the writer of the awaited records has died, or may have */
 };
 
 /* A short text of a code, such as "checksum mismatch". Static. Any thread, any time, also in a child of fork. */
 BLOBIO_API const char *blobio_strerror(int code);
 
-/* The last error of this thread: its full text (with rank, file, offset, field, what was found and wanted where these
- * are known), its code, the file ("" if none) and the offset in it in bytes (-1 if none). Valid until the thread's
- * next call of this library that fails; success does not clear it. "" and BLOBIO_OK if there was none. */
+/* The last error of this thread: its full text, its code, the file ("" if none) and the byte offset in the file (-1 if none). If known, the text
+ * has the rank, file, offset, field, and the found and required values. Valid until the thread's next failing call; success does not
+ * clear it. "" and BLOBIO_OK if there was no error. */
 BLOBIO_API const char *blobio_last_error(void);
 BLOBIO_API int blobio_last_error_code(void);
 BLOBIO_API const char *blobio_last_error_file(void);
@@ -102,7 +102,7 @@ BLOBIO_API int64_t blobio_last_error_offset(void);
  * the code. Since 1.1. */
 BLOBIO_API int blobio_fail(int code, const char *text);
 
-/* BLOBIO_VERSION and BLOBIO_ABI of the library that runs; whether it was built with MPI (1 or 0). */
+/* BLOBIO_VERSION and BLOBIO_ABI of the loaded library; whether it was built with MPI (1 or 0). */
 BLOBIO_API const char *blobio_version(void);
 BLOBIO_API int blobio_abi(void);
 BLOBIO_API int blobio_has_mpi(void);
@@ -113,7 +113,7 @@ BLOBIO_API int blobio_has_mpi(void);
 typedef int blobio_type;
 enum {
 	BLOBIO_BYTE = 1,   /* int8_t */
-	BLOBIO_CHAR = 2,   /* char, text; numbers are not converted to it or from it */
+	BLOBIO_CHAR = 2,   /* char, text; never converted to or from numbers */
 	BLOBIO_SHORT = 3,  /* int16_t */
 	BLOBIO_INT = 4,    /* int32_t */
 	BLOBIO_FLOAT = 5,  /* float */
@@ -137,9 +137,9 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
 
 /* ----------------------------------------------------------------- writing */
 
-/* Begins a dataset (create), or adds records to one that is whole (append). Nothing is written before enddef, and
- * nothing has its final name before close. path is the name without the number of the
- * subfile: files are path.0000, path.0001, ..., path.manifest. options is NULL, or
+/* Begins a dataset (create), or adds records to a committed one (append). Nothing is written before enddef, and
+ * no file has its final name before close. path is the name without a subfile
+ * number: files are path.0000, path.0001, ..., path.manifest. options is NULL, or
  * name=value, separated by commas or blanks:
  *
  *   layout=variable|process     default variable
@@ -147,26 +147,26 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
  *   grouping=node|block|roundrobin  of ranks to subfiles; default node
  *   records=N                   process layout: fixes the number of records, so that flush can write
  *   retain=copy|flush|close     puts copy (default), or lend their data until flush or close returns
- *   durability=commit|data|none what close waits for; default commit: all survives a power loss
+ *   durability=commit|data|none what close waits for; default commit: all data survive a power loss
  *   commit=auto|rename|manifest how subfiles get their names
- *   incomplete=hold|fill        records that lack something: commit holds them back (default, BLOBIO_HELD_BACK), or fills them
- *   heartbeat=SECONDS           within which the writer gives a sign of life, so that readers elsewhere learn of its death; default 15 where machines share the file system
- *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
- *   repeats=yes                 a rank may name an element of a decomposition twice, the later value counts; default: an error of enddef
+ *   incomplete=hold|fill        commit holds incomplete records back (default, BLOBIO_HELD_BACK), or fills them
+ *   heartbeat=SECONDS           period of the writer's sign of life, by which readers on other machines notice its death; default 15 if machines share the file system
+ *   force=yes                   replace a dataset of this name; the old one stays readable until the new one is complete
+ *   repeats=yes                 a rank may list an element of a decomposition twice, and the later value counts; default: an error of enddef
  *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
  *   compress=off|auto|zstd|shuffle+zstd  process layout, lossless; also with a level, as zstd:1 to zstd:4 (only blobio reads such files)
- *   memory=SIZE                 cap of copies of one process, default 2G (K, M, G, T are powers of 1024)
- *   buffer=SIZE                 that a worker writes at a time, 64K to 1G; default 512K to 4M, by the size of a flush
- *   aggregators=N               processes of each node that write what is small, with MPI; default as measured
- *   own_min=SIZE                mean size of ranks' pieces from which on each rank writes its own, with MPI; default 128K, between nodes 64K
+ *   memory=SIZE                 limit of copies in one process, default 2G (K, M, G, T are powers of 1024)
+ *   buffer=SIZE                 bytes that a worker writes at a time, 64K to 1G; default 512K to 4M, by the size of a flush
+ *   aggregators=N               number of processes per node that write small pieces, with MPI; default by measurement
+ *   own_min=SIZE                mean size of the ranks' pieces from which each rank writes its own, with MPI; default 128K, between nodes 64K
  *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *
- * append goes on with as many ranks, and what runs, subfiles and grouping, as are given, whoever wrote the dataset before, and takes the layout
- * from the files. The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators.
+ * In append, the number of ranks, runs, subfiles and grouping may differ from those of earlier writers. The layout is that of the files.
+ * *file is set only on success. These functions use one rank; see blobio_mpi.h for communicators.
  *
- * A library without MPI returns BLOBIO_ENOMPI from these two in a process that mpirun or srun started as one of several: each
- * would write the whole dataset. With BLOBIO_MPI=0 in the environment in which the process starts it does not look. */
+ * Without MPI the library returns BLOBIO_ENOMPI from these two if mpirun or srun has started several processes: each would
+ * write the whole dataset. BLOBIO_MPI=0 in the initial environment of the process turns this check off. */
 BLOBIO_API int blobio_create(const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_append(const char *path, const char *options, blobio_file **file);
 
@@ -174,54 +174,54 @@ BLOBIO_API int blobio_append(const char *path, const char *options, blobio_file 
 BLOBIO_API int blobio_create_fcomm(int fcomm, const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_append_fcomm(int fcomm, const char *path, const char *options, blobio_file **file);
 
-/* Definitions: the same ones in the same order on every rank, between create and enddef. They are local, and enddef finds
- * differences between ranks; if one failed on any rank, enddef fails on all. Ids count up
- * from 0, ids of decompositions from 1. */
+/* Definitions: the same ones in the same order on every rank, between create and enddef. They are local. enddef detects
+ * differences between ranks, and fails on all ranks if a definition failed on any. Ids start
+ * at 0, ids of decompositions at 1. */
 
-/* A dimension of len elements, or BLOBIO_UNLIMITED (one at most, and none after blobio_append). If no new variable has one that was defined after
- * blobio_append, blobio_enddef is BLOBIO_EINVAL. */
+/* A dimension of len elements, or BLOBIO_UNLIMITED (at most one, and none after blobio_append). After
+ * blobio_append, blobio_enddef returns BLOBIO_EINVAL if no new variable uses the new dimension. */
 BLOBIO_API int blobio_def_dim(blobio_file *file, const char *name, int64_t len, int *dimid);
 
 /* The elements of an array over these dimensions that this rank owns (slowest first, without the record dimension): nruns runs of
- * lengths[i] elements from offsets[i] on, in the flattened array, in the order in which puts will have them. The runs
- * are the rank's own; 0 of them own nothing. Each element should have one owner, and a run should not go on
- * from one row of the fastest dimension to the next (other readers of the format expect that); check
- * reports others. After blobio_append: decomposition by decomposition of the
- * dataset; ndims and dimids are not looked at and may be 0 and NULL. (Inquiries work at once.) */
+ * lengths[i] elements from offsets[i] in the flattened array, in the order of the elements in puts. Each rank passes
+ * its own runs; with 0 runs it owns nothing. Each element should have one owner. A run should not continue
+ * from one row of the fastest dimension to the next, since other readers of the format do not expect that. check
+ * reports violations. After blobio_append, call it for each decomposition of the dataset in order;
+ * ndims and dimids are then ignored and may be 0 and NULL. Inquiries work at once. */
 BLOBIO_API int blobio_def_decomp(blobio_file *file, int ndims, const int *dimids, int64_t nruns, const int64_t *offsets,
                                  const int64_t *lengths, int *decompid);
 
 /* The same in PIO's form: for each of the maplen elements of this rank's array in memory its position
- * in the flattened array counted from 1, or 0 for one that is not in the file. Puts then take maplen elements, holes
- * included. */
+ * in the flattened array counted from 1, or 0 for an element that is not in the file. Puts then take maplen elements, including
+ * holes. */
 BLOBIO_API int blobio_def_decomp_pio(blobio_file *file, int ndims, const int *dimids, int64_t maplen,
                                      const int64_t *compdof, int *decompid);
 
 /* A variable of a type in the file. dimids lists its dimensions, the unlimited one first if it has it. decompid is
  * BLOBIO_NO_DECOMP, or a decomposition over dimensions of the lengths of the others. After blobio_append (since 1.5) it must have the unlimited dimension;
- * in the records that are there it reads as fill values. */
+ * in existing records it reads as fill values. */
 BLOBIO_API int blobio_def_var(blobio_file *file, const char *name, blobio_type type, int ndims, const int *dimids,
                               int decompid, int *varid);
 
-/* Attributes of a variable, or with BLOBIO_GLOBAL of the dataset. One of the same name is replaced. len counts bytes of
- * text without a NUL; -1 means strlen. The type of n numbers is that in memory and in the file.
- * After enddef (since 1.5): the next commit that has records, or close, commits it, to the manifest: other programs see it after convert. _FillValue cannot be
- * put then; more than 256 MiB in all is BLOBIO_EMEMORY. Collective then, with the same values;
- * inquiries tell what the files have. Before enddef of an append only for new variables. */
+/* Sets an attribute of a variable, or of the dataset with BLOBIO_GLOBAL, and replaces one of the same name. len is the number of bytes of
+ * text without a NUL; -1 means strlen. type is the type in memory and in the file.
+ * After enddef (since 1.5) the call is collective, with the same values. The next commit that has records, or close, stores the attribute in the
+ * manifest: other programs see it only after convert. _FillValue cannot be changed then; more than 256 MiB in all is BLOBIO_EMEMORY. Inquiries
+ * return the attributes in the files. Before enddef of an append, only new variables can get attributes. */
 BLOBIO_API int blobio_put_att_text(blobio_file *file, int varid, const char *name, int64_t len, const char *text);
 BLOBIO_API int blobio_put_att(blobio_file *file, int varid, const char *name, blobio_type type, int64_t n,
                               const void *values);
 
-/* Ends the definitions and creates the files. Collective. If it fails, only close (or abort) is left. */
+/* Ends the definitions and creates the files. Collective. If it fails, only close (or abort) is allowed. */
 BLOBIO_API int blobio_enddef(blobio_file *file);
 
 /* Puts this rank's elements of one record of a decomposed variable, in the order of its decomposition: n is from
- * blobio_inq_put_count. A variable that is not decomposed is put whole, by any rank, by some or by all; all ranks that
- * put it between two flushes put the same bytes: two values are an error of the flush, which names both ranks. record is 0 for a variable
- * without record dimension. type is the type of data, and may differ from the type in the file: values are
- * converted, one that does not fit is BLOBIO_ERANGE, and nothing of this put is kept. Records may be
- * put in any order, variables more than once before a flush (the last counts). Local, and does not write: it is what PnetCDF
- * calls a buffered non-blocking put (with retain=flush: a non-blocking one), and flush is its wait_all. */
+ * blobio_inq_put_count. A variable without a decomposition is put whole, by any number of ranks. Ranks that put it between two flushes must put the
+ * same bytes: a difference is an error of the flush that names both ranks. record is 0 for a variable
+ * without record dimension. type is the type of data and may differ from the type in the file: values are
+ * converted. A value that does not fit is BLOBIO_ERANGE, and none of the data is kept. Records may be
+ * put in any order, and variables repeatedly before a flush (the last put counts). Local, and does not write: PnetCDF
+ * calls this a buffered non-blocking put (with retain=flush: a non-blocking one), and flush corresponds to wait_all. */
 BLOBIO_API int blobio_put(blobio_file *file, int varid, int64_t record, blobio_type type, const void *data, int64_t n);
 
 /* blobio_put for one type each. */
@@ -237,109 +237,110 @@ BLOBIO_API int blobio_put_uint64(blobio_file *file, int varid, int64_t record, c
 BLOBIO_API int blobio_put_float(blobio_file *file, int varid, int64_t record, const float *data, int64_t n);
 BLOBIO_API int blobio_put_double(blobio_file *file, int varid, int64_t record, const double *data, int64_t n);
 
-/* Puts a part of one record of a variable that is not decomposed: count[i] elements from start[i] on along each
- * dimension but the record dimension; n is the product of count. Otherwise as blobio_put. */
+/* Puts a part of one record of a variable without a decomposition: count[i] elements from start[i] along each
+ * dimension except the record dimension; n is the product of count. Otherwise like blobio_put. */
 BLOBIO_API int blobio_put_vara(blobio_file *file, int varid, int64_t record, const int64_t *start, const int64_t *count,
                                blobio_type type, const void *data, int64_t n);
 
-/* How many elements blobio_put wants of this rank. After enddef. */
+/* The number of elements that blobio_put requires from this rank. After enddef. */
 BLOBIO_API int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n);
 
-/* How many bytes this process keeps in copies of what its ranks have put to this dataset, and how many it may keep (memory=).
+/* The number of bytes that this process holds in copies of put data of this dataset, and the limit (memory=).
  * Local. After enddef. Since 1.3. */
 BLOBIO_API int blobio_inq_copies(blobio_file *file, int64_t *bytes, int64_t *limit);
 
-/* Writes what was put; data lent until flush are the caller's again. In the process layout without records= it only
- * copies what was lent. Collective. */
+/* Writes all put data and returns data lent until flush to the caller. In the process layout without records= it only
+ * copies lent data. Collective. */
 BLOBIO_API int blobio_flush(blobio_file *file);
 
-/* Begins a flush that goes on in the background, and returns: compute and put more meanwhile. Data lent until flush stay lent
- * until blobio_wait, or the next flush of either kind, or close has returned: each of these waits for the one before, and
- * returns its error on all ranks. A put that exceeds memory= waits for it. MPI is not used in the background. Collective. Since 1.2. */
+/* Starts a flush in the background and returns; the caller can compute and put more meanwhile. Data lent until flush stay lent
+ * until blobio_wait, the next flush of either kind, or close has returned. Each of these waits for the previous flush and
+ * returns its error on all ranks. A put that exceeds memory= waits for the flush. The background does not use MPI. Collective. Since 1.2. */
 BLOBIO_API int blobio_flush_async(blobio_file *file);
 
-/* Waits until what the last blobio_flush_async began is written: then it is as after blobio_flush. Collective. Since 1.2. */
+/* Waits for the last blobio_flush_async. Afterwards the state is the same as after blobio_flush. Collective. Since 1.2. */
 BLOBIO_API int blobio_wait(blobio_file *file);
 
-/* Makes what was put so far the committed state, durable and whole as close would make it, and the writer goes on: readers find it from then on,
- * whatever becomes of this program. It flushes first. Records are committed whole: those before the first incomplete one (incomplete=). A record is incomplete if some rank
- * has not put a variable that any rank has put since create or append, in this record or another, or that has other than fill values in the records before an
- * append; a variable that nobody has ever put is fill. If records that were put are held back, it returns BLOBIO_HELD_BACK on all ranks, having committed those before, and
- * blobio_last_error() names the record, the variable and the rank: go on, and it is committed once it is whole. Fixed variables are committed by the first
- * commit, which fills those that nobody has put; nothing that is committed can be put again (BLOBIO_EINVAL). In the process layout without records=, and compressed, each commit with new
- * records makes further subfiles. After an error what was committed before is in force. Collective. Since 1.5. */
+/* Flushes and commits all data put so far, as durably as close would, and the writer goes on. Readers see this state from now on, whatever
+ * happens to this program. Only whole records are committed: those before the first incomplete one (incomplete=). A record is incomplete if some
+ * rank has not put a variable that has values. A variable has values if any rank has put it since create or append, or if records before an
+ * append have values other than fill values. If put records are incomplete, blobio_commit commits the records before them and returns
+ * BLOBIO_HELD_BACK on all ranks. blobio_last_error() then names the record, the variable and the rank. Go on: a later commit includes the
+ * record when it is complete. The first commit commits the fixed variables and fills those never put. Committed values cannot be put
+ * again (BLOBIO_EINVAL). In the process layout without records=, or compressed, each commit with new records makes further subfiles. After an
+ * error the previous commit is in force. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit(blobio_file *file);
 
-/* Begins a commit, as blobio_flush_async begins a flush. The next collective call completes it, and returns its error, or BLOBIO_HELD_BACK after its own work: what it commits is durable when
- * blobio_wait has returned. What was put before must not be put again. Collective. Since 1.5. */
+/* Starts a commit in the background, as blobio_flush_async starts a flush. The next collective call completes the commit and returns its error, or
+ * BLOBIO_HELD_BACK after its own work. The commit is durable when blobio_wait has returned. Values put before must not be put again. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit_async(blobio_file *file);
 
-/* The number of committed records, before this session and by its commits. Local. After enddef. Since 1.5. */
+/* The number of committed records, including those of earlier sessions. Local. After enddef. Since 1.5. */
 BLOBIO_API int blobio_inq_committed(blobio_file *file, int64_t *records);
 
-/* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,
- * nothing but earlier commits appears under a final name. Calls enddef if that was not done. Collective if the dataset is written, or was opened with collective=yes. The handle is gone whatever
- * is returned. */
+/* Closes a dataset. For writing: writes the remaining data, fills all values never put, and commits. If this fails, only earlier commits have
+ * final names. Calls enddef if necessary. Collective for writing, and for a dataset opened with collective=yes. The handle becomes invalid in
+ * any case. */
 BLOBIO_API int blobio_close(blobio_file *file);
 
-/* Gives up a dataset that is written: nothing of it, or of what was appended, stays, but for what was committed. By any rank, at any time; the
- * collective call that the others are in, or their next one, returns BLOBIO_EBROKEN. The handle is gone. */
+/* Aborts writing and removes everything that is not committed. Any rank may call it at any time; the present or next collective call of
+ * the other ranks returns BLOBIO_EBROKEN. The handle becomes invalid. */
 BLOBIO_API int blobio_abort(blobio_file *file);
 
 /* ----------------------------------------------------------------- reading */
 
 /* Opens a dataset: path is its name without number, one of its subfiles, an ordinary netCDF file (CDF-1, 2, 5), or a
  * directory with one dataset. The content decides what it is. options is NULL or
- *   allow_missing=yes  although subfiles are missing: their elements read as fill values
- *   missing_later=yes  although subfiles are missing, or their header is damaged: what reads their elements is an error, if there is a manifest
- *   verify=once        compares the checksum of every piece that a read takes bytes of, and reads the rest of it for that, once
- *                      while the file is open (the default); BLOBIO_ECHECKSUM if one differs
- *   verify=whole       of pieces that one read takes as a whole: damage to others is not seen
- *   verify=always      as once, at each read
- *   verify=never       of nothing, to save what is left of damaged data
- *   memory=SIZE        cap of buffers, at least 1M, default 256M
+ *   allow_missing=yes  open despite missing subfiles: their elements read as fill values
+ *   missing_later=yes  open despite missing subfiles or damaged headers, if there is a manifest: only reads of their elements are errors
+ *   verify=once        compare the checksum of every piece that a read touches, once while the file is open (the default). This reads
+ *                      the rest of the piece. BLOBIO_ECHECKSUM if one differs
+ *   verify=whole       only for pieces that one read covers completely: damage in other pieces is not detected
+ *   verify=always      like once, but at each read
+ *   verify=never       compare nothing, to salvage damaged data
+ *   memory=SIZE        limit of buffers, at least 1M, default 256M
  *   workers=N  max_open=N
  *   collective=yes     ranks read together, by blobio_get_darray_all; then blobio_close is collective, too. Since 1.5
- * Other reading is local, whatever opened it. */
+ * All other reads are local, however the dataset was opened. */
 BLOBIO_API int blobio_open(const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_open_fcomm(int fcomm, const char *path, const char *options, blobio_file **file); /* Collective */
 
-/* Inquiries, of datasets that are read, and of those that are written. */
+/* Inquiries, for reading and writing. */
 
 /* layout; numbers of dimensions, variables, global attributes and decompositions; id of the unlimited dimension or -1;
- * committed records (written: those this rank knows of). */
+ * committed records (for writing: those that this rank knows). */
 BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars, int *natts, int *ndecomps,
                           int *unlimdimid, int64_t *records);
 
-/* Brings a dataset that is read to the state that is committed now; *records, unless it is NULL, is set to its number of records. Takes no lock. A dataset that was
- * replaced is BLOBIO_EBROKEN: open it again. Local. With collective=yes each rank calls it before ranks read together again; a commit may come between the
- * calls of two ranks: reading together then fails, saying that they have different states, and each rank calls it again. Dimensions and variables may have
- * been added behind those that were there. Since 1.5. */
+/* Brings a dataset open for reading to the present committed state. *records, unless NULL, is set to the number of records. Takes no lock. A replaced
+ * dataset is BLOBIO_EBROKEN: open it again. Local. With collective=yes each rank calls it before the ranks read together again. If a commit comes between
+ * the calls of two ranks, reading together fails because the states differ; each rank then calls it again. New dimensions and variables come after
+ * the existing ones. Since 1.5. */
 BLOBIO_API int blobio_refresh(blobio_file *file, int64_t *records);
 
-/* blobio_refresh until there are n records or more, the writer has finished, or the seconds are over (below 0: no limit); *records, unless it is NULL, is set to their
- * number, which is below n only then. A writer that has died is BLOBIO_EDIED, within twice its heartbeat: what it has committed can be read. Other
- * threads can read meanwhile. Local; not with collective=yes. Since 1.5. */
+/* Repeats blobio_refresh until there are n records, the writer has finished, or the time is over (seconds below 0: no limit). *records, unless NULL, is set to the
+ * number of records, which can then be below n. If the writer has died, the result is BLOBIO_EDIED within twice its heartbeat period; committed data stay readable.
+ * Other threads can read meanwhile. Local; not with collective=yes. Since 1.5. */
 BLOBIO_API int blobio_wait_records(blobio_file *file, int64_t n, double seconds, int64_t *records);
 
-/* Whether a dataset is being written, and how many records are committed. Certain on the writer's machine and where its locks reach; elsewhere
- * BLOBIO_WRITING_OR_DIED until it is known, for which wait=1 waits, twice the heartbeat at most. Either result may be NULL. Since 1.5. */
+/* Whether a dataset is being written, and how many records are committed. Certain on the writer's machine and wherever its locks are visible. Elsewhere the status
+ * is BLOBIO_WRITING_OR_DIED until it becomes certain; wait=1 waits for that, at most twice the heartbeat period. Either result may be NULL. Since 1.5. */
 BLOBIO_API int blobio_inq_status(const char *path, int wait, int *status, int64_t *records);
 
-/* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
+/* Numbers of subfiles, and of ranks that wrote the dataset. For reading only. */
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
 
-/* 32 hexadecimal digits that identify the committed state: they differ once the dataset is replaced or appended to. size is
- * the size of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
+/* 32 hexadecimal digits that identify the committed state: they change when the dataset is replaced or appended to. size is
+ * the size of the buffer, 33 bytes or more. For reading only. Since 1.4. */
 BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 
-/* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
- * CDF-5. *need is set to its length in bytes; BLOBIO_ESMALL if size is less, and header NULL with size 0 asks for
- * the length only. Of datasets that are read. Since 1.4. */
+/* All dimensions, variables and attributes in one call: the header of the dataset as an ordinary netCDF file of format
+ * CDF-5. *need is set to its length in bytes. A smaller size is BLOBIO_ESMALL; header NULL with size 0 returns
+ * only the length. For reading only. Since 1.4. */
 BLOBIO_API int blobio_get_header(blobio_file *file, void *header, size_t size, int64_t *need);
 
 BLOBIO_API int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid);
-/* Name and length (of the unlimited one the number of records). size is the size of the buffer name in bytes. */
+/* Name and length; for the unlimited dimension, the number of records. size is the size of the buffer name in bytes. */
 BLOBIO_API int blobio_inq_dim(blobio_file *file, int dimid, char *name, size_t size, int64_t *len);
 
 BLOBIO_API int blobio_inq_varid(blobio_file *file, const char *name, int *varid);
@@ -348,93 +349,93 @@ BLOBIO_API int blobio_inq_var(blobio_file *file, int varid, char *name, size_t s
                               int *dimids, int maxdims, int *natts, int *decompid);
 
 BLOBIO_API int blobio_inq_attname(blobio_file *file, int varid, int n, char *name, size_t size);
-/* Type and number of elements, of text bytes without NUL. */
+/* Type and number of elements; for text, the number of bytes without NUL. */
 BLOBIO_API int blobio_inq_att(blobio_file *file, int varid, const char *name, blobio_type *type, int64_t *len);
 /* A NUL is added. */
 BLOBIO_API int blobio_get_att_text(blobio_file *file, int varid, const char *name, char *text, size_t size);
 /* n values, converted to type. */
 BLOBIO_API int blobio_get_att(blobio_file *file, int varid, const char *name, blobio_type type, void *values, int64_t n);
 
-/* Dimensions of a decomposition, and the ranks that it has. Of datasets that are read. */
+/* Dimensions and number of ranks of a decomposition. For reading only. */
 BLOBIO_API int blobio_inq_decomp(blobio_file *file, int decompid, int *ndims, int *dimids, int maxdims, int *ranks);
-/* Runs and elements that one rank wrote. */
+/* Numbers of runs and elements of one rank. */
 BLOBIO_API int blobio_inq_decomp_rank(blobio_file *file, int decompid, int rank, int64_t *nruns, int64_t *nelems);
-/* Its runs; offsets and lengths have room for nruns. */
+/* The rank's runs; offsets and lengths have room for nruns. */
 BLOBIO_API int blobio_get_decomp_rank(blobio_file *file, int decompid, int rank, int64_t nruns, int64_t *offsets,
                                       int64_t *lengths);
 
-/* Reads a hyperslab in canonical order: count[i] elements from start[i] on along each dimension, the record dimension
- * included; NULL for both means the whole variable. n is their product. type is the type of data; values are converted.
- * Elements that no rank wrote are the fill value. */
+/* Reads a hyperslab in canonical order: count[i] elements from start[i] along each dimension, including the record
+ * dimension; NULL for both means the whole variable. n is the product of the counts. type is the type of data; values are converted.
+ * Unwritten elements read as the fill value. */
 BLOBIO_API int blobio_get_vara(blobio_file *file, int varid, const int64_t *start, const int64_t *count,
                                blobio_type type, void *data, int64_t n);
 
-/* Reads one record by decomposition, for a restart by any number of ranks: the elements of each run, one run after the
- * other, n altogether. The runs need not be the writers'. */
+/* Reads one record by any decomposition, for a restart with any number of ranks: the elements of each run, one run after
+ * another, n in total. */
 BLOBIO_API int blobio_get_darray(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
                                  const int64_t *lengths, blobio_type type, void *data, int64_t n);
 
-/* The same in PIO's form. data has maplen elements; those with compdof 0 stay as they are. */
+/* The same in PIO's form. data has maplen elements; those with compdof 0 stay unchanged. */
 BLOBIO_API int blobio_get_darray_pio(blobio_file *file, int varid, int64_t record, int64_t maplen,
                                      const int64_t *compdof, blobio_type type, void *data);
 
-/* Both for all ranks that opened the dataset with a communicator and the option collective=yes: each part of maps and data is read by one of
- * them, in long pieces, and sent to the ranks that want it. The plan is made at the first call with a decomposition, and kept for later calls
- * with the same one. A rank may want nothing. Collective: the same dataset, varid and record on all ranks, and an error on one is an error on all;
- * after a handle that is none (BLOBIO_EHANDLE), nothing that was opened with collective=yes can be read together any more (BLOBIO_EBROKEN).
+/* The same two reads by all ranks that opened the dataset with a communicator and the option collective=yes. One rank reads each part of maps and
+ * data, in long pieces, and sends it to the ranks that need it. The first call with a decomposition makes a plan that later calls reuse. A rank may
+ * read no elements. Collective: all ranks pass the same dataset, varid and record, and an error on one rank is an error on all. After
+ * an invalid handle (BLOBIO_EHANDLE), collective reads of all datasets opened with collective=yes fail (BLOBIO_EBROKEN).
  * Since 1.5. */
 BLOBIO_API int blobio_get_darray_all(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
                                      const int64_t *lengths, blobio_type type, void *data, int64_t n);
 BLOBIO_API int blobio_get_darray_pio_all(blobio_file *file, int varid, int64_t record, int64_t maplen,
                                          const int64_t *compdof, blobio_type type, void *data);
 
-/* Reads the blob of one rank: what it put, in its order; n is its number of elements (blobio_inq_decomp_rank). */
+/* Reads the blob of one rank: the elements that it put, in its order; n is their number (blobio_inq_decomp_rank). */
 BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int rank, blobio_type type, void *data,
                                int64_t n);
 
 /* ------------------------------------------------------- whole datasets, files to files */
 
-/* Writes the dataset in another layout to out. options is NULL or
+/* Writes the dataset to out in another layout. options is NULL or
  *   format=cdf5|cdf2|cdf1|variable|process  default cdf5: one ordinary netCDF file
- *   vars=A:B:C  first_record=N end_record=N  a part of it: records from first on below end
- *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  of blobs
- *   fill_missing=yes  fill values for elements of missing subfiles, which are an error otherwise
+ *   vars=A:B:C  first_record=N end_record=N  only these variables and records (end excluded)
+ *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  for blobs
+ *   fill_missing=yes  elements of missing subfiles become fill values; otherwise they are an error
  *   zero_fill=yes force=yes memory=SIZE workers=N durability=commit|data|none
- * Local: one rank calls. Memory is bounded. */
+ * Local: one rank calls it. Memory is limited. */
 BLOBIO_API int blobio_convert(const char *in, const char *out, const char *options);
 
-/* What check has found. */
+/* A finding of blobio_check. */
 typedef struct blobio_finding {
-	int severity;        /* 0 note, 1 warning (all can be read), 2 error (data are lost or cannot be trusted;
-	                        * with code BLOBIO_EUNSUPPORTED or BLOBIO_EVERSION: it could not be judged) */
+	int severity;        /* 0 note, 1 warning (all data can be read), 2 error (data are lost or cannot be trusted;
+	                        * with code BLOBIO_EUNSUPPORTED or BLOBIO_EVERSION: it could not be checked) */
 	int code;            /* class of the error, BLOBIO_OK if none */
 	int64_t offset;      /* in the file, in bytes; -1 if none */
 	const char *file;    /* "" if it concerns the dataset as a whole */
 	const char *field;   /* "" if none */
-	const char *message; /* what was found and wanted */
-	const char *line;    /* all of it in one line */
+	const char *message; /* what was found and required */
+	const char *line;    /* the whole finding in one line */
 } blobio_finding;
 
-/* Looks for everything that is wrong with a dataset, a store of checkpoints or a versioned array (its directory). callback is called on this thread for each finding, which is
- * valid until it returns; it may call this library but must not longjmp or throw; it returns 0 to
- * go on, else the call ends with BLOBIO_ESTOPPED. It may be NULL. counts has the numbers of notes, warnings and errors.
- * Returns BLOBIO_OK if the check could be made, whatever it found: errors are in counts[2]. BLOBIO_ENOTFOUND if there is nothing of
- * this name, or no dataset in a directory; BLOBIO_EACCESS or BLOBIO_EIO if it cannot be looked at. options is NULL or quick=yes (structure only), workers=N,
+/* Looks for all faults of a dataset, a store of checkpoints or a versioned array (its directory). It calls callback, unless NULL, on this thread for each
+ * finding, which is valid until callback returns. callback may call this library but must not longjmp or throw. If it returns a value other than 0, the check
+ * ends with BLOBIO_ESTOPPED. counts gets the numbers of notes, warnings and errors.
+ * Returns BLOBIO_OK if the check ran, whatever it found: counts[2] is the number of errors. BLOBIO_ENOTFOUND if nothing has
+ * this name, or a directory has no dataset; BLOBIO_EACCESS or BLOBIO_EIO if path cannot be examined. options is NULL or quick=yes (structure only), workers=N,
  * max_open=N. Local. */
 BLOBIO_API int blobio_check(const char *path, const char *options,
                             int (*callback)(void *user, const blobio_finding *finding), void *user, int64_t counts[3]);
 
-/* The same as text, one line for each finding; BLOBIO_ESMALL if they did not all fit in size bytes. */
+/* The same as text, one line for each finding; BLOBIO_ESMALL if the lines exceed size bytes. */
 BLOBIO_API int blobio_check_text(const char *path, const char *options, char *text, size_t size, int64_t counts[3]);
 
 /* ------------------------------------------------------- stores of checkpoints */
 
-/* A directory with checkpoints of the protected variables of all ranks. The pointer is a name, as blobio_file. */
+/* A directory with checkpoints of the protected variables of all ranks. The pointer is only a handle, like blobio_file. */
 typedef struct blobio_store blobio_store;
 
-/* Opens the store in a directory that all ranks see, or begins one; the parent must be there. A store of another number of ranks
+/* Opens the store in a directory that all ranks see, or creates one; the parent must exist. A store made by another number of ranks
  * is BLOBIO_EINVAL. options is NULL or
- *   keep=N                   checkpoints that stay, 1 to 64; default 1
+ *   keep=N                   number of checkpoints to keep, 1 to 64; default 1
  *   block=SIZE               the unit of checkpoint_diff; default 16K
  *   hash=md5|fast            default md5: FTI reads the files
  *   durability=commit|none   default commit: a checkpoint survives a power loss
@@ -445,47 +446,47 @@ BLOBIO_API int blobio_store_open(const char *dir, const char *options, blobio_st
 /* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_open_fcomm(int fcomm, const char *dir, const char *options, blobio_store **store);
 
-/* Names the memory of a variable of this rank: checkpoints read it, recover fills it. It must stay there until the store is closed, or protect is called again,
- * with another place or size. Ranks may have different variables. Since 1.6. */
+/* Registers the memory of a variable of this rank: checkpoints read it, and recover fills it. It must stay valid until the store is closed, or until protect is
+ * called again for this id. Ranks may have different variables. Since 1.6. */
 BLOBIO_API int blobio_store_protect(blobio_store *store, int id, void *data, int64_t bytes);
 
-/* Writes all protected variables of all ranks as a checkpoint; ids grow. _diff writes only the blocks that changed. When it returns BLOBIO_OK the
- * checkpoint is committed; after an error nothing has changed for a reader. Collective. Since 1.6. */
+/* Writes all protected variables of all ranks as a checkpoint; ids must increase. _diff writes only changed blocks. After BLOBIO_OK the
+ * checkpoint is committed; after an error readers see no change. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_checkpoint(blobio_store *store, int id);
 BLOBIO_API int blobio_store_checkpoint_diff(blobio_store *store, int id);
 
-/* Fills the protected variables from checkpoint id, or with -1 from the newest one that is sound on all ranks. *recovered is its id. BLOBIO_EMISSING if
- * nothing was ever committed; BLOBIO_EINVAL, and nothing is read, if sizes differ from the stored ones. After another error the memory may hold
+/* Fills the protected variables from checkpoint id, or with -1 from the newest one that is sound on all ranks. *recovered is set to its id. BLOBIO_EMISSING if
+ * nothing was ever committed. BLOBIO_EINVAL, and nothing is read, if sizes differ from the stored ones. After another error the memory may hold
  * parts of several checkpoints. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_recover(blobio_store *store, int id, int *recovered);
 
-/* The ids of the committed checkpoints, ascending, at most maxids; *n is how many there are. ids may be NULL. Since 1.6. */
+/* The ids of the committed checkpoints, ascending, at most maxids; *n is their total number. ids may be NULL. Since 1.6. */
 BLOBIO_API int blobio_store_list(blobio_store *store, int maxids, int *ids, int *n);
 
-/* The size in bytes of a variable of this rank in a checkpoint, to allocate it before recover. Since 1.6. */
+/* The size in bytes of a variable of this rank in a checkpoint, for allocation before recover. Since 1.6. */
 BLOBIO_API int blobio_store_inq_size(blobio_store *store, int checkpoint, int id, int64_t *bytes);
 
-/* Closes the store, also after errors. Committed checkpoints stay. Collective. Since 1.6. */
+/* Closes the store; required even after errors. Committed checkpoints stay. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_close(blobio_store *store);
 
 /* ------------------------------------------------------- versioned arrays */
 
-/* An array over all ranks whose states are kept as versions. The pointer is a name, as blobio_file. */
+/* An array over all ranks whose states are kept as versions. The pointer is only a handle, like blobio_file. */
 typedef struct blobio_array blobio_array;
 
-/* Creates an array of zeros and its version 0, in the directory dir/name, or with dir NULL in memory, where it ends with the program. type is a type of
- * numbers; shape has 1 to 4 lengths. options is NULL or
- *   keep=N every=N           the newest N versions stay, and those whose number is a multiple of every; default all
+/* Creates an array of zeros and its version 0, in the directory dir/name. If dir is NULL, the array is in memory and ends with the program. type is a
+ * numeric type; shape has 1 to 4 lengths. options is NULL or
+ *   keep=N every=N           keep the newest N versions, and those whose number is a multiple of every; default all
  *   chunk=SIZE               the unit of change, 512 to 16M; default 64K
- *   compress=yes             chunks are compressed
- *   copies=N                 nodes that keep a copy, of an array in memory
+ *   compress=yes             compress chunks
+ *   copies=N                 number of nodes that keep a copy of an array in memory
  *   durability=commit|none   default commit: a version survives a power loss
- * BLOBIO_EEXIST if it is there. Here one rank; see blobio_mpi.h for communicators. Since 1.6. */
+ * BLOBIO_EEXIST if it already exists. Here one rank; see blobio_mpi.h for communicators. Since 1.6. */
 BLOBIO_API int blobio_array_create(const char *dir, const char *name, blobio_type type, int ndims, const int64_t *shape,
                                    const char *options, blobio_array **array);
 
-/* Opens an array on any number of ranks. Its current state is the given version, or with -1 the newest one that is not tainted. Of the options compress and
- * durability count. Since 1.6. */
+/* Opens an array on any number of ranks. Its current state is the given version, or with -1 the newest one that is not tainted. Only the options compress and
+ * durability apply. Since 1.6. */
 BLOBIO_API int blobio_array_open(const char *dir, const char *name, int64_t version, const char *options, blobio_array **array);
 
 /* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
@@ -494,7 +495,7 @@ BLOBIO_API int blobio_array_create_fcomm(int fcomm, const char *dir, const char 
 BLOBIO_API int blobio_array_open_fcomm(int fcomm, const char *dir, const char *name, int64_t version, const char *options,
                                        blobio_array **array);
 
-/* Put, get: count[d] elements from start[d] on of the current state, whichever rank holds them; get_at reads a committed version, verified. type is the array's, n
+/* Put, get: count[d] elements from start[d] of the current state, on any rank; get_at reads a committed version with verification. type is the array's type, n
  * is the product of the counts. A put is complete when it returns; other ranks see it after fence. Since 1.6. */
 BLOBIO_API int blobio_array_put(blobio_array *array, const int64_t *start, const int64_t *count, blobio_type type,
                                 const void *data, int64_t n);
@@ -503,26 +504,26 @@ BLOBIO_API int blobio_array_get(blobio_array *array, const int64_t *start, const
 BLOBIO_API int blobio_array_get_at(blobio_array *array, int64_t version, const int64_t *start, const int64_t *count,
                                    blobio_type type, void *data, int64_t n);
 
-/* All ranks see the puts before it after it. Collective. Since 1.6. */
+/* After it all ranks see all earlier puts. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_fence(blobio_array *array);
 
-/* Commits the current state as a version; its number grows by step (1 or more). label may be NULL. Collective. Since 1.6. */
+/* Commits the current state as a version; its number increases by step (1 or more). label may be NULL. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_increment(blobio_array *array, int64_t step, const char *label, int64_t *version);
 
 /* Makes a version the current state again. Versions do not change. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_restore(blobio_array *array, int64_t version);
 
-/* Marks n versions as tainted, durably: they hold an error that was noticed late. open passes over them. Collective. Since 1.6. */
+/* Durably marks n versions as tainted: they contain an error detected late. open skips them. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_taint(blobio_array *array, int n, const int64_t *versions);
 
-/* The versions, ascending, at most maxversions, and whether each is tainted (1 or 0); *n is how many there are. Since 1.6. */
+/* The versions, ascending, at most maxversions, and whether each is tainted (1 or 0); *n is their total number. Since 1.6. */
 BLOBIO_API int blobio_array_list(blobio_array *array, int maxversions, int64_t *versions, int *tainted, int *n);
 
 /* The type, the shape of the current state (at most maxdims lengths), and the newest version that is not tainted, -1 if all are. Since 1.6. */
 BLOBIO_API int blobio_array_inq(blobio_array *array, blobio_type *type, int *ndims, int64_t *shape, int maxdims,
                                 int64_t *newest);
 
-/* Closes the array. Changes that were not committed are lost. Collective. Since 1.6. */
+/* Closes the array. Uncommitted changes are lost. Collective. Since 1.6. */
 BLOBIO_API int blobio_array_close(blobio_array *array);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Between api.c and the Go files; not installed. */
+/* The interface between api.c and the Go files; not installed. */
 #ifndef BLOBIO_EDGE_H
 #define BLOBIO_EDGE_H
 

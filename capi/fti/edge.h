@@ -1,4 +1,4 @@
-/* Between fti.c (libblobio_fti) and fti.go (libblobio_mpi): what the one calls of the other. Not installed. */
+/* Between fti.c (libblobio_fti) and fti.go (libblobio_mpi): calls between the two libraries. Not installed. */
 #ifndef BLOBIO_FTI_EDGE_H
 #define BLOBIO_FTI_EDGE_H
 
@@ -8,7 +8,7 @@ typedef struct blobio_fti_failure {
 	char text[3072];
 } blobio_fti_failure;
 
-/* The library's own symbols, in a version of their own: a word is an address or, for a communicator, MPI's handle. */
+/* Internal symbols, with their own version. A word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoFti##name(__VA_ARGS__)
 typedef __SIZE_TYPE__ fti_word;
 typedef long long fti_whole; /* as Go declares them */

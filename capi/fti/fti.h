@@ -3,7 +3,8 @@
 #ifndef FTI_INCLUDE_FTI_H_
 #define FTI_INCLUDE_FTI_H_
 
-#include <errno.h> /* and the others: as FTI's header, for programs that rely on it */
+/* The includes of FTI's header, for programs that rely on them. */
+#include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,14 +18,14 @@
 /* Bytes of the name of an attribute, with its NUL. */
 #define FTI_BUFS 256
 
-/* Results. An error has a line on standard error, and the text of blobio_last_error. */
+/* Results. An error prints a line on standard error; blobio_last_error returns its text. */
 #define FTI_DONE 1  /* a checkpoint was taken */
 #define FTI_SCES 0  /* success */
 #define FTI_NSCS -1 /* an error */
 #define FTI_NREC -2 /* nothing was recovered */
 #define FTI_HEAD 2  /* never: there are no heads */
 
-/* States of staging, which is refused. */
+/* States of staging, which is not supported. */
 #define FTI_SI_FAIL 0x4
 #define FTI_SI_SCES 0x3
 #define FTI_SI_ACTV 0x2
@@ -45,12 +46,12 @@ typedef enum {
 	FTI_L2_DCP,
 	FTI_L3_DCP,
 	FTI_L4_DCP,
-	FTI_L4_H5_SINGLE, /* refused */
+	FTI_L4_H5_SINGLE, /* not supported */
 	FTI_MIN_LEVEL_ID = FTI_L1,
 	FTI_MAX_LEVEL_ID = FTI_L4_H5_SINGLE
 } FTIT_level;
 
-/* Only for declarations: the calls that take them are refused. */
+/* Only for declarations: calls with these types return errors. */
 typedef struct FTIT_H5Group {
 	int id;
 } FTIT_H5Group;
@@ -72,7 +73,7 @@ typedef struct FTIT_attribute {
 extern "C" {
 #endif
 
-/* The ranks of the program, in the order of FTI_Init's communicator; from FTI_Init on. */
+/* The ranks of the program, in the order of FTI_Init's communicator. Valid after FTI_Init. */
 FTI_API MPI_Comm FTI_COMM_WORLD;
 
 FTI_API fti_id_t FTI_CHAR; /* char */
@@ -89,23 +90,23 @@ FTI_API fti_id_t FTI_LDBE; /* long double */
 
 /* All ranks call these together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_Recover, FTI_InitICP, FTI_FinalizeICP, FTI_Finalize. */
 
-/* FTI_NREC: a restart was wanted, and there is no checkpoint; the run begins anew. */
+/* FTI_NREC: a restart was requested, but there is no checkpoint; the run starts from the beginning. */
 FTI_API int FTI_Init(const char *configFile, MPI_Comm globalComm);
 FTI_API int FTI_Finalize(void);
-/* 0: a new run, or recovered; 1: a restart; 2: a restart from what a finished run has kept. */
+/* 0: a new run, or recovered; 1: a restart; 2: a restart from the checkpoint kept by a finished run. */
 FTI_API int FTI_Status(void);
 
 FTI_API int FTI_InitType(fti_id_t *type, int size);
-/* May be called again for an id: the address, count and type count from then on. */
+/* May be called again for an id to change address, count and type. */
 FTI_API int FTI_Protect(int id, void *ptr, int64_t count, fti_id_t tid);
 /* Bytes; 0: not in the last checkpoint. */
 FTI_API int64_t FTI_GetStoredSize(int id);
-/* realloc to the stored size, and FTI_Protect; ptr as it was if that fails. */
+/* Calls realloc with the stored size, then FTI_Protect; returns ptr unchanged on failure. */
 FTI_API void *FTI_Realloc(int id, void *ptr);
 
 /* FTI_DONE, or an error. */
 FTI_API int FTI_Checkpoint(int id, int level);
-/* FTI_Recover in a restart; else a checkpoint if its time has come (FTI_DONE). */
+/* In a restart calls FTI_Recover; otherwise takes a checkpoint if one is due (FTI_DONE). */
 FTI_API int FTI_Snapshot(void);
 FTI_API int FTI_Recover(void);
 
@@ -113,7 +114,7 @@ FTI_API int FTI_RecoverVarInit(void);
 FTI_API int FTI_RecoverVar(int id);
 FTI_API int FTI_RecoverVarFinalize(void);
 
-/* A checkpoint whose variables are added one by one; without activate the three do nothing. */
+/* A checkpoint whose variables are added one by one; without activate the three calls do nothing. */
 FTI_API int FTI_InitICP(int id, int level, bool activate);
 FTI_API int FTI_AddVarICP(int varID);
 FTI_API int FTI_FinalizeICP(void);
@@ -122,7 +123,7 @@ FTI_API int FTI_FinalizeICP(void);
 FTI_API int FTI_setIDFromString(const char *name);
 FTI_API int FTI_getIDFromString(const char *name);
 
-/* Staging, HDF5, composite types and injected faults: always an error. */
+/* Staging, HDF5, composite types and fault injection: always an error. */
 FTI_API int FTI_GetStageDir(char *stageDir, int maxLen);
 FTI_API int FTI_GetStageStatus(int ID);
 FTI_API int FTI_SendFile(const char *lpath, const char *rpath);

@@ -1,22 +1,22 @@
-/* Between pio.c (libblobio_pio) and the Go files (libblobio_mpi): what the one calls of the other. Not installed. */
+/* Between pio.c (libblobio_pio) and the Go files (libblobio_mpi): calls between the two libraries. Not installed. */
 #ifndef BLOBIO_PIO_EDGE_H
 #define BLOBIO_PIO_EDGE_H
 
 #include <stdint.h>
 
-/* What went wrong, and what is to be done about it: the error handling that is in force. */
+/* An error, with the error handling method in force. */
 typedef struct blobio_pio_failure {
 	int32_t handler;
 	char text[3072];
 } blobio_pio_failure;
 
-/* How much of a variable is meant. */
+/* The part of a variable that a call covers. */
 enum { PIO_WHOLE, PIO_ONE, PIO_PART };
 
-/* In the mode of a file and in flags; PIO_OF_NCAR: what NCAR's library does otherwise than SCORPIO's. */
+/* Bits of file modes and flags; PIO_OF_NCAR: follow NCAR's library where it differs from SCORPIO. */
 enum { PIO_READONLY = 1, PIO_MULTI = 2, PIO_OF_NCAR = 1 << 30 };
 
-/* The library's own symbols, in a version of their own: a word is an address or, for a communicator, MPI's handle. */
+/* Internal symbols, with their own version. A word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoPio##name(__VA_ARGS__, blobio_pio_failure *e)
 typedef __SIZE_TYPE__ word;
 typedef long long whole; /* as Go declares them */

@@ -1,9 +1,9 @@
 /* PIO's C API over blobio: a program that was written for PIO compiles with this header and links to libblobio_pio.
  *
- * The documentation of PIO describes the functions. Where the two
- * libraries of that name differ, the forms are SCORPIO's; with PIO_NCAR defined before this header is included, they
- * are NCAR's ParallelIO's. Every call on a file is collective over the ranks of its I/O system, but inquiries.
- * Where netcdf.h is installed, it is included, as both libraries do; it is not needed. */
+ * The documentation of PIO describes the functions. The two libraries of
+ * that name differ. The declarations are SCORPIO's or, if PIO_NCAR is defined before this header is included, those of
+ * NCAR's ParallelIO. Every call on a file, except inquiries, is collective over the ranks of its I/O system.
+ * Like both libraries, this header includes netcdf.h if it is installed, but does not need it. */
 #ifndef _PIO_H_
 #define _PIO_H_
 
@@ -38,7 +38,7 @@ typedef int nc_type;
 
 /* --- constants; those that netCDF has too have its values */
 
-#define PIO_DEFAULT (-1) /* for the id of an I/O system: what comes later */
+#define PIO_DEFAULT (-1) /* as id of an I/O system: all later ones */
 #define PIO_GLOBAL (-1)
 #define PIO_UNLIMITED 0L
 
@@ -198,7 +198,7 @@ typedef int nc_type;
 #define DECOMP_C_ORDER_STR "C"
 #define DECOMP_FORTRAN_ORDER_STR "Fortran"
 
-/* All are accepted: a written file is a blob dataset, the content of a read file decides its format. */
+/* All are accepted: written files are blob datasets, and read files are recognized by content. */
 enum PIO_IOTYPE {
 	PIO_IOTYPE_PNETCDF = 1,
 	PIO_IOTYPE_NETCDF = 2,
@@ -215,7 +215,7 @@ enum PIO_IOTYPE {
 #endif
 };
 
-/* Accepted, and of no effect. */
+/* Accepted, but without effect. */
 enum PIO_REARRANGERS {
 	PIO_REARR_BOX = 1,
 	PIO_REARR_SUBSET = 2,
@@ -260,9 +260,9 @@ typedef struct rearr_opt {
 	rearr_comm_fc_opt_t io2comp;
 } rearr_opt_t;
 
-/* Calls that are declared alike, but do otherwise in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
- * NULL in def_var; in set- and advanceframe an id out of all bounds is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray wants the fill value of the variable;
- * places of a map beyond the end of the array begin anew at 1, and are PIO_EINVAL in SCORPIO's form;
+/* Calls with the same declaration that behave differently in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
+ * NULL in def_var; in set- and advanceframe an invalid id is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray requires the fill value of the variable;
+ * map indices beyond the end of the array wrap around to 1, but are PIO_EINVAL in SCORPIO's form;
  * set_buffer_size_limit returns 128 MiB at first, 64 MiB in SCORPIO. */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
@@ -303,7 +303,7 @@ PIO_API PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
 PIO_API int PIOc_set_log_level(int level);
 PIO_API int PIOc_set_global_log_level(int iosysid, int level);
 
-/* Ranks that do nothing but I/O: these return PIO_ENOTBUILT. */
+/* For dedicated I/O ranks: these return PIO_ENOTBUILT. */
 PIO_API int PIOc_init_async(MPI_Comm world, int num_io_procs, const int *io_proc_list, int component_count, const int *num_procs_per_comp,
                             const int **proc_list, MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);
 PIO_API int PIOc_init_async_from_comms(MPI_Comm world, int component_count, MPI_Comm *comp_comm, MPI_Comm io_comm, int rearranger, int *iosysidp);
@@ -369,8 +369,8 @@ PIO_API int PIOc_inq_varndims(int ncid, int varid, int *ndimsp);
 PIO_API int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp);
 PIO_API int PIOc_inq_varnatts(int ncid, int varid, int *nattsp);
 
-/* Storage by netCDF-4, of files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR; others are PIO_ENOTNC4. It is checked, kept while the file is
- * open, and given back. What is written stays the same: blobs have no chunks, filters and caches. */
+/* netCDF-4 storage settings, for files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR; others are PIO_ENOTNC4. Settings are checked, kept while the file is
+ * open, and returned by inquiries. They do not change the written data: blobs have no chunks, filters or caches. */
 PIO_API int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level);
 PIO_API int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp);
 PIO_API int PIOc_def_var_chunking(int ncid, int varid, int storage, const PIO_Offset *chunksizesp);
@@ -467,7 +467,7 @@ PIO_API int PIOc_put_vard(int ncid, int varid, int decompid, const PIO_Offset re
 PIO_API int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, void *buf);
 
 #ifdef PIO_NCAR
-/* NCAR's library can be a part of netCDF: nc_create with NC_PIO makes files of PIO. This one cannot: all of these are PIO_ENOTBUILT. */
+/* NCAR's library can be part of netCDF: nc_create with NC_PIO makes PIO files. This library cannot: all of these return PIO_ENOTBUILT. */
 PIO_API int nc_def_iosystem(MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp);
 PIO_API int nc_def_async(MPI_Comm world, int num_io_procs, int *io_proc_list, int component_count, int *num_procs_per_comp, int **proc_list,
                          MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);

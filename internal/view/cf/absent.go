@@ -10,16 +10,16 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// rule says which numbers of a type stand for no value.
+// rule determines which numbers of a type stand for no value.
 type rule[T elem.Number] struct {
-	none   []T // in order
+	none   []T // in ascending order
 	nan    bool
-	lo, hi T // of those that are valid
+	lo, hi T // range of valid numbers
 	ranged bool
-	empty  bool // none is valid
+	empty  bool // no number is valid
 }
 
-// ruleOf reads what stands for no value.
+// ruleOf reads the attributes that mark missing values.
 func ruleOf[T elem.Number](m *Meaning, v *blob.Variable) *rule[T] {
 	r := &rule[T]{}
 	own := false
@@ -38,7 +38,7 @@ func ruleOf[T elem.Number](m *Meaning, v *blob.Variable) *rule[T] {
 				r.add(y)
 			}
 		}
-		own = own || name == "_FillValue" && a.Type == v.Type && a.Len() == 1 // another one does not fill what nobody wrote
+		own = own || name == "_FillValue" && a.Type == v.Type && a.Len() == 1 // any other value is not the fill value of unwritten elements
 	}
 	if x := cdf5.FillValue(v.Type); !own && m.stored.Size() > 1 && x != nil {
 		if one, ok := elem.One(x); ok {
@@ -56,7 +56,7 @@ func ruleOf[T elem.Number](m *Meaning, v *blob.Variable) *rule[T] {
 		if m.scale < 0 {
 			lo, hi = hi, lo
 		}
-		const slack = 0.01 // of a step
+		const slack = 0.01 // fraction of a step
 		if !elem.IsFloat[T]() {
 			if lo != nil {
 				lo = math.Ceil(float(lo) - slack)
@@ -74,7 +74,7 @@ func ruleOf[T elem.Number](m *Meaning, v *blob.Variable) *rule[T] {
 	return r
 }
 
-// pack is a value as it would be stored, not yet rounded.
+// pack returns a value in packed form, not yet rounded.
 func (m *Meaning) pack(x any) any {
 	if x == nil {
 		return nil
@@ -90,7 +90,8 @@ func (r *rule[T]) add(x T) {
 	r.none = append(r.none, x)
 }
 
-// limits returns the ends of the valid range, nil where there is none, and whether they are of unpacked values. note gets what is no limit.
+// limits returns the ends of the valid range, nil for a missing end, and whether they are unpacked values. note gets attributes
+// that are not valid limits.
 func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)) (lo, hi any, unpacked bool) {
 	silent := note == nil
 	if silent {
@@ -142,7 +143,8 @@ func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)
 	return lo, hi, unpacked
 }
 
-// ofUnpacked says that a valid range of a type is one of unpacked values: it is wider than the variable, and the type of its packing.
+// ofUnpacked reports whether a valid range of type t applies to unpacked values: t is wider than the variable's type and equals
+// the type of the packing.
 func (m *Meaning) ofUnpacked(v *blob.Variable, t cdf5.Type) bool {
 	if t == v.Type || t.Size() < v.Type.Size() {
 		return false
@@ -150,7 +152,7 @@ func (m *Meaning) ofUnpacked(v *blob.Variable, t cdf5.Type) bool {
 	return m.wider(v) == t
 }
 
-// wideLess compares numbers of wides.
+// wideLess compares numbers from wides.
 func wideLess(a, b any) bool {
 	switch x := a.(type) {
 	case int64:
@@ -171,7 +173,7 @@ func wideLess(a, b any) bool {
 	return float(a) < float(b)
 }
 
-// limit sets the ends of the valid range; nil: there is none.
+// limit sets the ends of the valid range; nil means no limit.
 func (r *rule[T]) limit(lo, hi any) {
 	least, most := ends[T]()
 	r.ranged, r.lo, r.hi = true, least, most
@@ -200,7 +202,7 @@ func (r *rule[T]) limit(lo, hi any) {
 	r.empty = r.empty || r.lo > r.hi
 }
 
-// whole rounds a float to a whole number.
+// whole rounds a float to an integer.
 func whole(x any, round func(float64) float64) any {
 	if f, ok := x.(float64); ok {
 		return round(f)
@@ -208,7 +210,7 @@ func whole(x any, round func(float64) float64) any {
 	return x
 }
 
-// ends are the least and the greatest number of a type.
+// ends returns the minimum and maximum of a type.
 func ends[T elem.Number]() (lo, hi T) {
 	var zero T
 	if elem.IsFloat[T]() {
@@ -223,7 +225,7 @@ func ends[T elem.Number]() (lo, hi T) {
 	return 0, T(most)
 }
 
-// absent says that a stored number stands for no value.
+// absent reports whether a stored number stands for no value.
 func (r *rule[T]) absent(x T) bool {
 	if x != x {
 		return r.nan
@@ -244,9 +246,9 @@ func (r *rule[T]) absent(x T) bool {
 	return false
 }
 
-// first is the index of the first number that stands for no value, or else how many there are.
+// first returns the index of the first number that stands for no value, or the length of src.
 func (r *rule[T]) first(src []T) int {
-	if len(r.none) == 1 && !r.ranged && !r.nan { // as nearly always
+	if len(r.none) == 1 && !r.ranged && !r.nan { // the usual case
 		if i := slices.Index(src, r.none[0]); i >= 0 {
 			return i
 		}

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// quoted is an attribute in a message.
+// quoted formats an attribute for a message.
 func quoted(a *cdf5.Att) string {
 	const most = 40
 	s, ok := a.Value.(string)
@@ -22,7 +22,7 @@ func quoted(a *cdf5.Att) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// wides are the numbers of an attribute as int64, uint64 or float64; ok is false for text.
+// wides converts the numbers of an attribute to int64, uint64 or float64; ok is false for text.
 func wides(a *cdf5.Att) (out []any, ok bool) {
 	t, raw, ok := elem.Of(a.Value)
 	if !ok || a.Type == cdf5.Char {
@@ -44,7 +44,7 @@ func wides(a *cdf5.Att) (out []any, ok bool) {
 	return out, true
 }
 
-// float is a number of wides as a float64.
+// float converts a number from wides to float64.
 func float(x any) float64 {
 	switch y := x.(type) {
 	case int64:
@@ -55,7 +55,7 @@ func float(x any) float64 {
 	return x.(float64)
 }
 
-// turned is a number of an attribute by the sign that stored numbers have: -1 of unsigned bytes is 255.
+// turned converts an attribute's number to the signedness of the stored numbers: -1 becomes 255 for unsigned bytes.
 func (m *Meaning) turned(x any) any {
 	bits := 8 * m.kind.Size()
 	if f, ok := x.(float64); ok && f < 0 && f >= math.MinInt64 && f == math.Trunc(f) && m.kind != m.stored {
@@ -74,7 +74,7 @@ func (m *Meaning) turned(x any) any {
 	return x
 }
 
-// exact is a number as T. A float type rounds it; ok is false if an integer type does not have it.
+// exact converts a number to T. A float type rounds it; ok is false if an integer type cannot hold it.
 func exact[T elem.Number](x any) (y T, ok bool) {
 	if elem.IsFloat[T]() {
 		f := float(x)

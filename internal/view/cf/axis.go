@@ -14,11 +14,11 @@ import (
 	"blobio/internal/view/cftime"
 )
 
-// maxAxis is how many values a coordinate may have that is searched: they are in memory, as 8 bytes each.
+// maxAxis is the maximum number of values of a searched coordinate. They are held in memory, 8 bytes each.
 const maxAxis = 1 << 26
 
-// TimeOf returns the units of a variable's times: its own, or, of bounds without units, the units of the variable with the bounds. It is nil
-// if they are no times; the error says why what are times are not understood.
+// TimeOf returns the units of a variable's times. Bounds without units use those of the variable with the bounds. It returns nil
+// if the values are not times. The error gives the reason why times cannot be interpreted.
 func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
 	if v.Type == cdf5.Char {
 		return nil, nil
@@ -56,7 +56,7 @@ func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
 	return cftime.Parse(text[0], text[1])
 }
 
-// isTime says that a variable is one of times: by its units or another attribute, or as the coordinate time.
+// isTime reports whether a variable holds times: by its units or another attribute, or because it is the coordinate time.
 func isTime(s *blob.Schema, v *blob.Variable) bool {
 	if cftime.IsTime(Text(v.Atts, "units")) || Text(v.Atts, "calendar") != "" || strings.EqualFold(Text(v.Atts, "axis"), "T") {
 		return true
@@ -70,9 +70,9 @@ func isTime(s *blob.Schema, v *blob.Variable) bool {
 	return false
 }
 
-// coordinate is a coordinate with its values.
+// coordinate returns a coordinate with its values.
 func coordinate(s *blob.Schema, v *blob.Variable, values []float64) *slab.Axis {
-	const slack = 0.01 // of the step of packed values: a limit is on one that rounding has moved
+	const slack = 0.01 // fraction of a packing step: rounding may have moved a value across a limit
 	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: values, Slack: slack * MeaningOf(v).Step()}
 	switch u, err := TimeOf(s, v); {
 	case err != nil:
@@ -87,7 +87,7 @@ func coordinate(s *blob.Schema, v *blob.Variable, values []float64) *slab.Axis {
 	return a
 }
 
-// Remarks are what a user has to know before believing the values of a variable.
+// Remarks returns warnings about the values of a variable.
 func Remarks(s *blob.Schema, v *blob.Variable) []string {
 	m := MeaningOf(v)
 	out := slices.Clone(m.remarks())
@@ -105,7 +105,7 @@ type Source interface {
 	Read(ctx context.Context, name string, start, count []int64, dst any) error
 }
 
-// Axis returns the values of a variable of one dimension, nil if there is no such variable, or if it holds text.
+// Axis returns the values of a one-dimensional variable, or nil if there is no such variable or it holds text.
 func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	s := r.Schema()
 	id, ok := s.VarID(name)
@@ -139,7 +139,7 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	return a, nil
 }
 
-// Subset returns what selections (slab.Parse) take of a dataset.
+// Subset returns the subset of a dataset that selections (slab.Parse) describe.
 func Subset(ctx context.Context, r Source, selections []string) (blob.Subset, error) {
 	var args []slab.Arg
 	for _, text := range selections {

@@ -11,7 +11,7 @@ import (
 // naming are the attributes that name other variables. Attributes of the second kind have a word with a colon before each name.
 var naming = []string{"coordinates", "bounds", "climatology", "ancillary_variables", "grid_mapping", "cell_measures", "formula_terms"}
 
-// Text returns an attribute of text, without zeros at its end; "" if there is none.
+// Text returns a text attribute without trailing zeros, or "".
 func Text(atts []cdf5.Att, name string) string {
 	if a := cdf5.FindAtt(atts, name); a != nil {
 		if s, ok := a.Value.(string); ok {
@@ -21,9 +21,9 @@ func Text(atts []cdf5.Att, name string) string {
 	return ""
 }
 
-// WithCoordinates returns the variables and what belongs to them, in the order of the schema: the coordinate variable of each dimension,
-// what attributes of the CF conventions name, and latitudes and longitudes (by their units) along dimensions of the variable, as
-// unstructured grids have them. Variables that belong to these come along, too. Names that are no variables are left out.
+// WithCoordinates returns the variables and all variables related to them, in schema order. Related are the coordinate variable
+// of each dimension, and the variables named by CF attributes. For unstructured grids, latitudes and longitudes (by units) along
+// the variable's dimensions are related too. Relations are followed transitively. Names of nonexistent variables are left out.
 func WithCoordinates(s *blob.Schema, names []string) []string {
 	vars := s.Vars()
 	want := make([]bool, len(vars))
@@ -65,16 +65,16 @@ func WithCoordinates(s *blob.Schema, names []string) []string {
 	return out
 }
 
-// isPosition says that a variable holds latitudes or longitudes.
+// isPosition reports whether a variable holds latitudes or longitudes.
 func isPosition(v *blob.Variable) bool {
 	units := Text(v.Atts, "units")
 	return IsLatitude(units) || IsLongitude(units)
 }
 
-// IsLatitude says that units are degrees north, in one of the ways that the conventions allow.
+// IsLatitude reports whether units are degrees north, in any spelling that the conventions allow.
 func IsLatitude(units string) bool { return isDegrees(units, "north", "N") }
 
-// IsLongitude says that units are degrees east.
+// IsLongitude reports whether units are degrees east.
 func IsLongitude(units string) bool { return isDegrees(units, "east", "E") }
 
 func isDegrees(units, word, letter string) bool {

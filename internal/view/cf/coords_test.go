@@ -9,7 +9,7 @@ import (
 	"blobio/cdf5"
 )
 
-// grid has variables that belong to each other in each of the ways.
+// grid makes a schema with variables related in each of the ways.
 func grid() *blob.Schema {
 	s := blob.NewSchema()
 	tm, lev, ncol, nb, two := s.Dim("time", blob.Unlimited), s.Dim("lev", 3), s.Dim("ncol", 5), s.Dim("nb", 2), s.Dim("two", 2)

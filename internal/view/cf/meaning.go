@@ -11,36 +11,38 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A Meaning is what the stored numbers of a variable stand for, by the conventions of CF and of the NetCDF Users Guide: stored
-// numbers may be unsigned (_Unsigned), may stand for no value (_FillValue, missing_value, valid_range, valid_min, valid_max,
-// the default fill value of the type), and may be packed (scale_factor, add_offset).
+// A Meaning maps the stored numbers of a variable to values, by the CF conventions and the NetCDF Users Guide. Stored numbers may
+// be unsigned (_Unsigned) or packed (scale_factor, add_offset). They may stand for no value (_FillValue, missing_value,
+// valid_range, valid_min, valid_max, the default fill value of the type).
 //
-// These are its rules where conventions leave room. Numbers that stand for no value are compared as stored, exactly, after they were rounded to the
-// type of the variable. Unpacked values are float32 if the packing is and what is stored fits, and double otherwise. A valid range has the type of
-// the variable, or else, if it is wider and has the type of scale_factor or add_offset, it is one of unpacked values. Bytes have no default fill value. A range of bytes within 0 to 255 that goes beyond 127 says that they are unsigned.
+// Where the conventions are ambiguous, Meaning has these rules. Numbers for no value are rounded to the variable's type, then
+// compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit, otherwise
+// double. A valid range with the variable's type applies to stored numbers. If its type is wider and equals that of scale_factor
+// or add_offset, it applies to unpacked values. Bytes have no default fill value. A valid range of bytes within 0 to 255 that
+// exceeds 127 means that they are unsigned.
 type Meaning struct {
-	// Err says why the numbers are taken as they are stored, in units that nobody knows; nil: their meaning is known.
+	// Err is the reason why the numbers are used as stored, in unknown units; nil: their meaning is known.
 	Err error
-	// Notes are attributes that are not followed, with the reason.
+	// Notes describe attributes that are ignored, with the reasons.
 	Notes []string
 
 	name          string
-	stored        elem.Type // in the file
-	kind          elem.Type // as numbers: signed or unsigned
+	stored        elem.Type // type in the file
+	kind          elem.Type // signed or unsigned interpretation
 	scale, offset float64
 	packed        bool
 	single        bool     // unpacked values are float32
-	factors       []string // as text
-	rule          absence  // *rule[T] of kind
+	factors       []string // the packing as text
+	rule          absence  // *rule[T] for kind
 }
 
-// absence finds the numbers of one type that stand for no value.
+// absence finds numbers that stand for no value, for one type.
 type absence interface {
 	decode(m *Meaning, dst []float64, numbers any)
 	present(m *Meaning, numbers any) (values any, absent int64)
 }
 
-// MeaningOf reads the attributes of a variable of numbers.
+// MeaningOf reads the attributes of a numeric variable.
 func MeaningOf(v *blob.Variable) *Meaning {
 	stored, _, _ := elem.Of(cdf5.NewSlice(v.Type, 0))
 	m := &Meaning{name: v.Name, stored: stored, kind: stored, scale: 1}
@@ -92,17 +94,17 @@ func MeaningOf(v *blob.Variable) *Meaning {
 	return m
 }
 
-// wrong is an error about the packing.
+// wrong returns an error about the packing.
 func (m *Meaning) wrong(format string, args ...any) error {
 	return fault.Usage("%s: %s, so the stored numbers are used without units", m.name, fmt.Sprintf(format, args...))
 }
 
-// note adds a remark about an attribute that is not followed.
+// note adds a note about an ignored attribute.
 func (m *Meaning) note(format string, args ...any) {
 	m.Notes = append(m.Notes, m.name+": "+fmt.Sprintf(format, args...)+", so the attribute is ignored")
 }
 
-// factor is a number of the packing, which may be missing.
+// factor returns a packing parameter, or missing if the variable lacks it.
 func (m *Meaning) factor(v *blob.Variable, name string, missing float64) (float64, error) {
 	a := cdf5.FindAtt(v.Atts, name)
 	if a == nil {
@@ -123,7 +125,7 @@ func (m *Meaning) factor(v *blob.Variable, name string, missing float64) (float6
 	return x, nil
 }
 
-// wider is the wider type of scale_factor and add_offset, which unpacked values have; 0 if there is neither.
+// wider returns the wider type of scale_factor and add_offset, which is the type of unpacked values; 0 if there is neither.
 func (m *Meaning) wider(v *blob.Variable) (t cdf5.Type) {
 	for _, name := range []string{"scale_factor", "add_offset"} {
 		if a := cdf5.FindAtt(v.Atts, name); a != nil && (t == 0 || a.Type.Size() > t.Size()) {
@@ -133,7 +135,7 @@ func (m *Meaning) wider(v *blob.Variable) (t cdf5.Type) {
 	return t
 }
 
-// sign finds out whether integers are signed.
+// sign determines whether integers are signed.
 func (m *Meaning) sign(v *blob.Variable) error {
 	const name = "_Unsigned"
 	if a := cdf5.FindAtt(v.Atts, name); a != nil {
@@ -159,7 +161,7 @@ func (m *Meaning) sign(v *blob.Variable) error {
 	return nil
 }
 
-// unsigned and signed are the integer type of the same size.
+// unsigned and signed return the integer type of the same size.
 func unsigned(t elem.Type) elem.Type {
 	return map[elem.Type]elem.Type{elem.Int8: elem.Uint8, elem.Int16: elem.Uint16, elem.Int32: elem.Uint32, elem.Int64: elem.Uint64}[signed(t)]
 }
@@ -171,7 +173,7 @@ func signed(t elem.Type) elem.Type {
 	return t
 }
 
-// Type is the type of the values.
+// Type returns the type of the values.
 func (m *Meaning) Type() elem.Type {
 	switch {
 	case m.single:
@@ -182,10 +184,10 @@ func (m *Meaning) Type() elem.Type {
 	return m.kind
 }
 
-// Packed says that values are not the numbers that are stored.
+// Packed reports whether values differ from the stored numbers.
 func (m *Meaning) Packed() bool { return m.packed || m.kind != m.stored }
 
-// String says how values follow from what is stored; "" if they are the same.
+// String describes how values follow from stored numbers; "" if they are equal.
 func (m *Meaning) String() string {
 	var how []string
 	switch {
@@ -204,7 +206,7 @@ func (m *Meaning) String() string {
 	return "unpacked values (" + strings.Join(how, ", ") + ")"
 }
 
-// Step is how far packed values are apart at least; 0 if they are not packed.
+// Step returns the minimum distance of packed values; 0 if they are not packed.
 func (m *Meaning) Step() float64 {
 	if !m.packed {
 		return 0
@@ -212,7 +214,7 @@ func (m *Meaning) Step() float64 {
 	return math.Abs(m.scale)
 }
 
-// remarks are Err and Notes.
+// remarks returns Err and Notes.
 func (m *Meaning) remarks() []string {
 	if m.Err != nil {
 		return append([]string{m.Err.Error()}, m.Notes...)

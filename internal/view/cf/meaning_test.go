@@ -21,7 +21,7 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// att is an attribute of text, or of numbers.
+// att makes an attribute of text or numbers.
 func att(name string, value any) cdf5.Att {
 	if s, ok := value.(string); ok {
 		return cdf5.Att{Name: name, Type: cdf5.Char, Value: s}
@@ -33,7 +33,7 @@ func att(name string, value any) cdf5.Att {
 	return cdf5.Att{Name: name, Type: t, Value: value}
 }
 
-// atts are attributes by name and value.
+// atts makes attributes from names and values.
 func atts(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		out = append(out, att(list[i].(string), list[i+1]))
@@ -41,19 +41,19 @@ func atts(list ...any) (out []cdf5.Att) {
 	return out
 }
 
-// variable has the type of its data.
+// variable makes a variable with the type of data.
 func variable(data any, list ...any) *blob.Variable {
 	_, t, _ := cdf5.SliceLen(data)
 	return &blob.Variable{Name: "v", Type: t, Atts: atts(list...)}
 }
 
-// clone is a copy of a slice of numbers.
+// clone copies a slice of numbers.
 func clone(data any) any {
 	t, b, _ := elem.Of(data)
 	return t.View(slices.Clone(b))
 }
 
-// TestWideLess: numbers of attributes of different types compare by their values.
+// TestWideLess checks that numbers of different types compare by value.
 func TestWideLess(t *testing.T) {
 	ascending := []any{int64(-1), uint64(0), int64(1), 1.5, int64(2), uint64(3), uint64(1 << 63)}
 	for i, a := range ascending {
@@ -65,7 +65,7 @@ func TestWideLess(t *testing.T) {
 	}
 }
 
-// TestMeaning: what attributes make of stored numbers; none stands for no value.
+// TestMeaning checks the effect of attributes on stored numbers; none stands for no value.
 func TestMeaning(t *testing.T) {
 	none, nan, inf := None, math.NaN(), math.Inf(1)
 	type list = []any
@@ -75,7 +75,7 @@ func TestMeaning(t *testing.T) {
 		data  any
 		atts  list
 		want  values
-		notes string // a word of each remark
+		notes string // a word from each remark
 	}{
 		{[]int16{0, 1932, -1932, -32767}, list{"scale_factor", 0.01, "add_offset", 273.15, "_FillValue", int16(-32767)}, values{273.15, 292.47, 253.83, none}, ""},
 		{[]int16{0, 1932}, list{"scale_factor", []float64{0.5}}, values{0, 966}, ""},
@@ -157,7 +157,7 @@ func TestMeaning(t *testing.T) {
 				}
 			}
 		}
-		// the same values are summed up
+		// Values must return the same values
 		some, absent := m.Values(clone(c.data))
 		left := slices.DeleteFunc(slices.Clone(got), IsNone)
 		if n, _, _ := cdf5.SliceLen(some); int(absent) != len(got)-len(left) || n != len(left) {
@@ -171,15 +171,15 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// toFloat is a number as a float64.
+// toFloat converts a number to float64.
 func toFloat(x any) float64 {
 	one, _ := elem.One(x)
 	list, _ := wides(&cdf5.Att{Type: cdf5.Int, Value: one})
 	return float(list[0])
 }
 
-// combination is a variable with random attributes, without those that a judge does not follow: netCDF4-python takes _Unsigned = "false" for
-// true, xarray has no valid ranges, and passes over missing_value of unsigned numbers.
+// combination makes a variable with random attributes that the judge supports. netCDF4-python takes _Unsigned = "false" for true.
+// xarray lacks valid ranges and ignores missing_value of unsigned numbers.
 func combination(rng *rand.Rand, judge string) (v *blob.Variable, data any) {
 	fussy := judge != "xarray"
 	types := []cdf5.Type{cdf5.Byte, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double}
@@ -254,7 +254,7 @@ func combination(rng *rand.Rand, judge string) (v *blob.Variable, data any) {
 	return v, data
 }
 
-// TestCombinations: element by element, by other arithmetic.
+// TestCombinations checks each element against independent arithmetic.
 func TestCombinations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for k := range crashtest.Times(500, 20000) {
@@ -312,7 +312,7 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// TestJudgeMeaning: netCDF4-python and, where it has the same rules, xarray find the same values behind random attributes.
+// TestJudgeMeaning checks that netCDF4-python and, where the rules agree, xarray find the same values for random attributes.
 func TestJudgeMeaning(t *testing.T) {
 	testfiles.Ask(t, "JUDGES")
 	py := testfiles.JudgePython(t, "netCDF4", "numpy", "xarray")

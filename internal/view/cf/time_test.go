@@ -8,7 +8,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestTimesAndReasons: which variables are times, with the units and the calendar of the one whose bounds they are, and why they are not understood.
+// TestTimesAndReasons checks which variables are times. Bounds use the units and calendar of their variable. Times that cannot be
+// interpreted have a reason.
 func TestTimesAndReasons(t *testing.T) {
 	s := blob.NewSchema()
 	dim, two := s.Dim("time", 3), s.Dim("two", 2)

@@ -6,14 +6,13 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// None stands in memory for an element without a value: a NaN that differs from any NaN of data.
+// None marks an element without a value in memory: a NaN that differs from any NaN in data.
 var None = math.Float64frombits(0x7ff8_0000_0f11_0f11)
 
-// IsNone says that a value is None.
+// IsNone reports whether a value is None.
 func IsNone(x float64) bool { return math.Float64bits(x) == math.Float64bits(None) }
 
-// Read reads elements by a function that fills a slice with them as they are stored, and puts what they mean into dst: None where
-// there is no value.
+// Read calls read to fill a slice with stored numbers, and decodes them into dst. None stands for no value.
 func (m *Meaning) Read(dst []float64, read func(stored any) error) error {
 	stored := any(dst)
 	if m.stored != elem.Float64 {
@@ -26,7 +25,7 @@ func (m *Meaning) Read(dst []float64, read func(stored any) error) error {
 	return nil
 }
 
-// Decode puts what stored numbers mean into dst, which is as long and may be the same slice: None where there is no value.
+// Decode decodes stored numbers into dst, which has the same length and may be the same slice. None stands for no value.
 func (m *Meaning) Decode(dst []float64, stored any) { m.rule.decode(m, dst, m.numbers(stored)) }
 
 func (r *rule[T]) decode(m *Meaning, dst []float64, numbers any) {
@@ -42,7 +41,7 @@ func (r *rule[T]) decode(m *Meaning, dst []float64, numbers any) {
 	}
 }
 
-// numbers are stored ones with their sign, in the same memory.
+// numbers returns stored numbers with their actual signedness, in the same memory.
 func (m *Meaning) numbers(stored any) any {
 	if m.kind == m.stored {
 		return stored
@@ -51,8 +50,8 @@ func (m *Meaning) numbers(stored any) any {
 	return m.kind.View(b)
 }
 
-// Values are the values among stored numbers, and how many of these stand for none. They have a type of their own if they are packed or
-// unsigned, and may lie in the memory of stored.
+// Values returns the values of stored numbers, and how many stand for no value. Packed or unsigned values may have another type.
+// Values may reuse the memory of stored.
 func (m *Meaning) Values(stored any) (values any, absent int64) {
 	return m.rule.present(m, m.numbers(stored))
 }

@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Calendar says which days there are.
+// Calendar is a calendar, which determines the valid days.
 type Calendar uint8
 
 // The calendars of the CF conventions.
 const (
-	Standard  Calendar = iota // Julian up to 1582-10-04, the day before 1582-10-15, Gregorian from then on
-	Proleptic                 // Gregorian at all times
+	Standard  Calendar = iota // Julian up to 1582-10-04, followed by 1582-10-15, Gregorian from then on
+	Proleptic                 // always Gregorian
 	Julian
 	NoLeap  // 365 days in each year
-	AllLeap // 366
-	Day360  // 30 in each month
+	AllLeap // 366 days in each year
+	Day360  // 30 days in each month
 )
 
 var calendarNames = map[string]Calendar{"": Standard, "standard": Standard, "gregorian": Standard, "proleptic_gregorian": Proleptic, "julian": Julian,
 	"noleap": NoLeap, "365_day": NoLeap, "all_leap": AllLeap, "366_day": AllLeap, "360_day": Day360}
 
-// String is the name of the calendar.
+// String returns the name of the calendar.
 func (c Calendar) String() string {
 	return [...]string{"standard", "proleptic_gregorian", "julian", "noleap", "all_leap", "360_day"}[c]
 }
 
-// ParseCalendar returns the calendar that an attribute names.
+// ParseCalendar returns the calendar with the name in an attribute.
 func ParseCalendar(s string) (Calendar, error) {
 	c, ok := calendarNames[strings.ToLower(strings.TrimSpace(s))]
 	if !ok {
@@ -35,10 +35,11 @@ func ParseCalendar(s string) (Calendar, error) {
 	return c, nil
 }
 
-// before[m] is how many days a year without a leap day has before month m+1.
+// before[m] is the number of days before month m+1 in a year without a leap day.
 var before = [13]int64{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
 
-// reform is the first day of the Gregorian calendar, 1582-10-15, as a day number; the one before it is 1582-10-04 of the Julian one.
+// reform is the day number of 1582-10-15, the first day of the Gregorian calendar. The day before is 1582-10-04 in the Julian
+// one.
 const reform = -141427
 
 func floorDiv(a, b int64) int64 {
@@ -65,7 +66,7 @@ func (c Calendar) leap(year int64) bool {
 	return year%4 == 0 && (year%100 != 0 || year%400 == 0)
 }
 
-// monthDays is how many days a month has, from 1 to 12. (In October 1582 of Standard the last is the 31st.)
+// monthDays returns the last day of a month, 1 to 12. In October 1582 of Standard it is 31, although days are missing.
 func (c Calendar) monthDays(year, month int64) int64 {
 	if c == Day360 {
 		return 30
@@ -77,9 +78,10 @@ func (c Calendar) monthDays(year, month int64) int64 {
 	return n
 }
 
-// days counts the days from 1970-01-01 to a date of the calendar; for Julian and Standard from what Gregorian calls so.
+// days returns the number of days from 1970-01-01 to a date of the calendar. For Julian and Standard, 1970-01-01 is the Gregorian
+// date.
 func (c Calendar) days(year, month, day int64) int64 {
-	leaps := func(y int64) int64 { // of Gregorian years before y, from year 0 on
+	leaps := func(y int64) int64 { // in Gregorian years from 0 to before y
 		y--
 		return floorDiv(y, 4) - floorDiv(y, 100) + floorDiv(y, 400)
 	}

@@ -10,7 +10,7 @@ import (
 
 var calendars = []Calendar{Standard, Proleptic, Julian, NoLeap, AllLeap, Day360}
 
-// TestDays: walking from day to day meets each date of the calendar once, in order, and days is the reverse of date.
+// TestDays checks that consecutive days give each date of the calendar once, in order, and that days is the reverse of date.
 func TestDays(t *testing.T) {
 	for _, c := range calendars {
 		for _, from := range []int64{-720000, -141600, -1000, 0, 10957, 500000} {
@@ -34,7 +34,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestKnownDays: dates that almanacs and the CF conventions give.
+// TestKnownDays checks dates from almanacs and the CF conventions.
 func TestKnownDays(t *testing.T) {
 	for _, x := range []struct {
 		units, calendar string
@@ -98,7 +98,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: a value agrees with its date, to the microsecond.
+// TestRoundTrip checks that Value reverses Date to the microsecond.
 func TestRoundTrip(t *testing.T) {
 	units := []string{"days", "hours", "minutes", "seconds"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +129,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestIsTime: units of times are recognized among units of lengths of time and other quantities.
+// TestIsTime checks that units of times are distinguished from durations and other quantities.
 func TestIsTime(t *testing.T) {
 	for units, want := range map[string]bool{"days since 2000-01-01": true, "Days Since start": true, "days since": true, "months since 2000-01-01": true, "day as %Y%m%d.%f": true, "days after 2000-01-01": true,
 		"s @ 2000-01-01": true, "julian days": true, "YYYYMMDD": true, "": false, "days": false, "hours": false, "kg m-2 s-1": false, "m from 0": false, "1": false, "degrees_north": false} {
@@ -139,7 +139,7 @@ func TestIsTime(t *testing.T) {
 	}
 }
 
-// TestLinear: the digits of dates are apart as days are.
+// TestLinear checks that dates written as digits become evenly spaced days.
 func TestLinear(t *testing.T) {
 	u, err := Parse("day as %Y%m%d.%f", "noleap")
 	if err != nil || u.Even() {

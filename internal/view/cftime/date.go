@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Date is a moment of a calendar.
+// Date is a date and time of day in a calendar.
 type Date struct {
 	Year, Month, Day int64
 	Micro            int64 // microseconds since midnight
 }
 
-// microseconds.
+// Durations in microseconds.
 const (
 	second = 1_000_000
 	minute = 60 * second
@@ -21,9 +21,8 @@ const (
 	day    = 24 * hour
 )
 
-// Text writes a date as ncdump -t does, with as much of the time as is not zero: 2000-01-31, 2000-01-31 06, 06:30, 06:30:15 or
-// 06:30:15.250000.
-// sep is between date and time, a space or T.
+// Text formats a date like ncdump -t, without trailing zero parts of the time: 2000-01-31, 2000-01-31 06, 06:30, 06:30:15 or
+// 06:30:15.250000. sep, a space or T, separates date and time.
 func (d Date) Text(sep string) string {
 	sign := ""
 	y := d.Year
@@ -50,8 +49,8 @@ func (d Date) Text(sep string) string {
 	return s
 }
 
-// ParseDate reads year-month-day, then after a space or T hours, or hours:minutes, or hours:minutes:seconds, then Z, UTC or an offset such
-// as +02:00. The day and the time may be left out.
+// ParseDate parses year-month-day. After a space or T it may have hours, hours:minutes, or hours:minutes:seconds, then Z, UTC or
+// an offset such as +02:00. The day may be left out too.
 func (c Calendar) ParseDate(s string) (Date, error) {
 	wrong := func() (Date, error) { return Date{}, fault.Usage("date %q, want the form 2000-01-31 06:30:00", s) }
 	text := strings.TrimSpace(s)
@@ -89,7 +88,7 @@ func (c Calendar) ParseDate(s string) (Date, error) {
 	return c.add(c.days(d.Year, d.Month, d.Day), micro), nil
 }
 
-// has says that the calendar has a day.
+// has reports whether the calendar has the day.
 func (c Calendar) has(d Date) bool {
 	if c == Standard && d.Year == 1582 && d.Month == 10 && d.Day > 4 && d.Day < 15 {
 		return false
@@ -97,7 +96,7 @@ func (c Calendar) has(d Date) bool {
 	return d.Month >= 1 && d.Month <= 12 && d.Day >= 1 && d.Day <= c.monthDays(d.Year, d.Month)
 }
 
-// digits reads a number without a sign.
+// digits parses a number without a sign.
 func digits(s string, most int) (int64, bool) {
 	if s == "" || len(s) > most || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -106,7 +105,7 @@ func digits(s string, most int) (int64, bool) {
 	return n, err == nil
 }
 
-// clockOf reads a time of day with its offset, in microseconds.
+// clockOf parses a time of day with its offset, in microseconds.
 func clockOf(s string) (micro int64, ok bool) {
 	if s == "" {
 		return 0, true
@@ -119,7 +118,7 @@ func clockOf(s string) (micro int64, ok bool) {
 	}
 	offset := int64(0)
 	if i := strings.LastIndexAny(s, "+-"); i >= 0 {
-		sign, zone := int64(-1), s[i+1:] // what is ahead of Greenwich was earlier there
+		sign, zone := int64(-1), s[i+1:] // a positive offset means an earlier time in Greenwich
 		if s[i] == '-' {
 			sign = 1
 		}
@@ -140,7 +139,7 @@ func clockOf(s string) (micro int64, ok bool) {
 	return micro + offset, true
 }
 
-// hms reads hours, minutes and seconds.
+// hms parses hours, minutes and seconds.
 func hms(s string) (int64, bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) > 3 {
@@ -176,7 +175,7 @@ func hms(s string) (int64, bool) {
 	return n, true
 }
 
-// add is the date of a day and some microseconds.
+// add returns the date of a day number plus microseconds.
 func (c Calendar) add(n, micro int64) Date {
 	n += floorDiv(micro, day)
 	micro -= floorDiv(micro, day) * day

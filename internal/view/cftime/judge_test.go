@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// TestJudgeCftime: python's cftime has the same dates.
+// TestJudgeCftime checks that Python's cftime gives the same dates.
 func TestJudgeCftime(t *testing.T) {
 	py := testfiles.JudgePython(t, "cftime")
 	rng := rand.New(rand.NewPCG(3, 4))

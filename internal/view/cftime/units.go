@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Units of times: a length since a date of a calendar, or the digits of dates.
+// Units are units of times: a duration since a date of a calendar, or dates as digits.
 type Units struct {
 	Calendar Calendar
-	step     float64 // of the unit, in microseconds
-	day      int64   // of the date
-	micro    int64   // of its time
-	digits   bool    // a time is year, month and day as one number, with a part of a day: 20000131.25
+	step     float64 // length of the unit, in microseconds
+	day      int64   // day number of the reference date
+	micro    int64   // microseconds of the reference time
+	digits   bool    // a time is year, month and day as one number, plus a fraction of a day: 20000131.25
 }
 
 var steps = map[string]float64{"nanosecond": 1e-3, "microsecond": 1, "us": 1, "millisecond": 1e3, "msec": 1e3, "ms": 1e3, "second": second, "sec": second, "s": second,
 	"minute": minute, "min": minute, "hour": hour, "hr": hour, "h": hour, "day": day, "d": day, "week": 7 * day}
 
-// most is how far from the date a time may be, in days: some 2.7 million years.
+// most is the maximum distance from the reference date in days, about 2.7 million years.
 const most = 1e9
 
-// IsTime reports whether units are units of times, known or not: something since something, as the digits of dates, or of Julian days.
+// IsTime reports whether units are units of times, known or not: "something since something", dates as digits, or Julian days.
 func IsTime(units string) bool {
 	low := strings.ToLower(units)
 	f := strings.Fields(low)
@@ -32,7 +32,7 @@ func IsTime(units string) bool {
 	return slices.ContainsFunc([]string{"%y", "yyyy", "julian day", "julian date"}, func(part string) bool { return strings.Contains(low, part) })
 }
 
-// stepOf is the length of a unit, singular or plural, in microseconds; 0: it is not known.
+// stepOf returns the length of a unit, singular or plural, in microseconds; 0: unknown.
 func stepOf(unit string) float64 {
 	unit = strings.ToLower(unit)
 	if step, ok := steps[unit]; ok {
@@ -41,7 +41,8 @@ func stepOf(unit string) float64 {
 	return steps[strings.TrimSuffix(unit, "s")]
 }
 
-// Parse reads the attributes units and calendar (which may be empty) of a variable. The error is the reason why its times are not known.
+// Parse parses the attributes units and calendar (which may be empty) of a variable. The error gives the reason why its times
+// cannot be interpreted.
 func Parse(units, calendar string) (*Units, error) {
 	c, err := ParseCalendar(calendar)
 	if err != nil {
@@ -72,7 +73,7 @@ func Parse(units, calendar string) (*Units, error) {
 	return u, nil
 }
 
-// stepOf is the length of a unit that has one in some calendars only.
+// stepOf returns the length of a unit whose length depends on the calendar.
 func (c Calendar) stepOf(unit string) (float64, error) {
 	yearDays := map[Calendar]float64{NoLeap: 365, AllLeap: 366, Day360: 360}[c]
 	switch strings.TrimSuffix(strings.ToLower(unit), "s") {
@@ -95,7 +96,8 @@ func (c Calendar) stepOf(unit string) (float64, error) {
 	return 0, fault.Usage("the unit %q is unknown, want days, hours, minutes, seconds or smaller units", unit)
 }
 
-// Linear returns units whose values are as far apart as the times are, and turns values into them. The digits of dates become days.
+// Linear returns units in which differences of values are proportional to time, and converts values to them. Dates as digits
+// become days.
 func (u *Units) Linear(values []float64) *Units {
 	if !u.digits {
 		return u
@@ -110,10 +112,10 @@ func (u *Units) Linear(values []float64) *Units {
 	return out
 }
 
-// Even says that values are as far apart as the times are.
+// Even reports whether differences of values are proportional to time.
 func (u *Units) Even() bool { return !u.digits }
 
-// Date returns the date of a value; ok is false for what is no number or too far away.
+// Date returns the date of a value; ok is false for NaN and values too far away.
 func (u *Units) Date(x float64) (d Date, ok bool) {
 	if math.IsNaN(x) || math.Abs(x)*(u.step/day) > most {
 		return d, false
@@ -121,7 +123,7 @@ func (u *Units) Date(x float64) (d Date, ok bool) {
 	if u.digits {
 		return u.ofDigits(x)
 	}
-	// Whole days first, so that microseconds are exact.
+	// convert whole days first, so that microseconds are exact
 	perDay := day / u.step
 	var days, rest float64
 	if perDay >= 1 {
@@ -134,7 +136,7 @@ func (u *Units) Date(x float64) (d Date, ok bool) {
 	return u.Calendar.add(u.day+int64(days), u.micro+int64(math.Round(rest))), true
 }
 
-// ofDigits is the date that the digits of a number are.
+// ofDigits returns the date written in the digits of a number.
 func (u *Units) ofDigits(x float64) (d Date, ok bool) {
 	whole, part := math.Modf(math.Abs(x))
 	n := int64(whole)
@@ -161,7 +163,7 @@ func (u *Units) Value(d Date) float64 {
 	return (float64(days)*day + float64(d.Micro-u.micro)) / u.step
 }
 
-// Parse returns the value of a date that is written as ParseDate reads it.
+// Parse returns the value of a date in the format of ParseDate.
 func (u *Units) Parse(date string) (float64, error) {
 	d, err := u.Calendar.ParseDate(date)
 	if err != nil {

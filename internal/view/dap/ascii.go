@@ -10,9 +10,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// WriteASCII writes the declarations and then the values as text, each variable under its name with a line for each row: the indices
-// within what is asked for, then the values along the last dimension. Numbers are as in the file, with as many digits as it takes
-// to tell them apart, so that integers of 64 bits are exact.
+// WriteASCII writes the declarations and then the values as text. Each variable has its name, then a line for each row: the
+// indices within the request, then the values along the last dimension. Numbers are those in the file, with enough digits to
+// distinguish them, so that 64-bit integers are exact.
 func (q *Request) WriteASCII(ctx context.Context, w io.Writer) error {
 	if _, _, err := q.Size(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (d *Dataset) print(ctx context.Context, w io.Writer, x *item, p *part, buf 
 	if p.v.Type != cdf5.Char {
 		size = int64(t.Size())
 	}
-	width := int64(1) // elements of a line
+	width := int64(1) // elements per line
 	if n := len(p.at); n > 0 {
 		width = p.at[n-1].count
 	}
@@ -86,7 +86,7 @@ func (d *Dataset) print(ctx context.Context, w io.Writer, x *item, p *part, buf 
 	return err
 }
 
-// appendIndex appends the indices of the row that begins with an element, all but the last one.
+// appendIndex appends the indices of the row that begins with an element, except the last one.
 func (p *part) appendIndex(b []byte, elem int64) []byte {
 	n := len(p.at) - 1
 	if n < 1 {

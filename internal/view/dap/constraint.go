@@ -7,13 +7,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// projection is one part of a constraint: a path of names, and a slice for each dimension or none at all.
+// projection is one part of a constraint: a path of names, and a slice for each dimension or none.
 type projection struct {
 	path string
 	at   []slice
 }
 
-// slice is a part of a dimension. In a projection stop is what was written, and count not known yet.
+// slice is a part of a dimension. In a projection, stop is as written, and count is not known yet.
 type slice struct{ start, stride, count int64 }
 
 // parseConstraint takes a constraint expression apart:
@@ -68,7 +68,7 @@ func parseProjection(s string) (projection, error) {
 	return p, nil
 }
 
-// parseSlice reads what stands in brackets: an index, start:stop or start:stride:stop, where stop is included.
+// parseSlice parses the text in brackets: an index, start:stop or start:stride:stop, where stop is inclusive.
 func parseSlice(s string) (slice, error) {
 	var n [3]int64
 	words := strings.Split(s, ":")
@@ -76,7 +76,7 @@ func parseSlice(s string) (slice, error) {
 		return slice{}, fault.Usage("constraint: [%s], want [start:stride:stop]", s)
 	}
 	for i, w := range words {
-		// Digits alone: no sign, no space.
+		// Only digits: no sign, no space.
 		x, err := strconv.ParseUint(w, 10, 62)
 		if err != nil {
 			return slice{}, fault.Usage("constraint: [%s], want integers >= 0", s)
@@ -98,10 +98,10 @@ func parseSlice(s string) (slice, error) {
 	return out, nil
 }
 
-// last is the index of the last element.
+// last returns the index of the last element.
 func (s slice) last() int64 { return s.start + (s.count-1)*s.stride }
 
-// dense is the number of elements from the first to the last.
+// dense returns the number of elements from the first to the last.
 func (s slice) dense() int64 {
 	if s.count == 0 {
 		return 0

@@ -16,8 +16,8 @@ func TestMalformed(t *testing.T) {
 	for constraint, want := range map[string]string{
 		"nothing":                        "no such variable",
 		"T.nothing":                      "no such variable",
-		"T.area":                         "no such variable", // is no map of it
-		"area.area":                      "no such variable", // is no Grid
+		"T.area":                         "no such variable", // not one of the Grid's maps
+		"area.area":                      "no such variable", // not a Grid
 		"T[0]":                           "1 slices, want 2",
 		"T[0][0][0]":                     "3 slices, want 2",
 		"T[3][0]":                        "index 3, want less than 3",
@@ -63,8 +63,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestEncodedNames: a name is found whether a client writes %XX within names only, as declarations have them, or over again for the URL, or
-// for every separator.
+// TestEncodedNames checks that names are found whether a client encodes (%XX) only names, as declarations do, or encodes them
+// again for the URL, or encodes every separator.
 func TestEncodedNames(t *testing.T) {
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 4}}}
 	for _, name := range []string{"x,y[0]", "a&b", "50%", "c.d", "plain"} {
@@ -93,7 +93,7 @@ func TestErrorObject(t *testing.T) {
 	}
 }
 
-// FuzzRequest: any text is an error or an answer of the length foretold, whose declarations can be read.
+// FuzzRequest checks that any text gives an error or an answer of the predicted length with valid declarations.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{"", "T[0][1:2:3],area", "T.T[2:2][0:3],T.lev", "a%20b[1]", "date", "&x>1", "T[0:9223372036854775807:1][0]", "f(1)", "%zz", "[", "T[1][0],T[0][0]"} {
 		f.Add(s)

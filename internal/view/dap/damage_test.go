@@ -12,7 +12,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestDamageBetween: elements that cannot be read are an error of what asks for one of them, and of nothing that has them between its elements.
+// TestDamageBetween checks that unreadable elements are an error only for requests that include one of them, not for requests
+// that skip over them.
 func TestDamageBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &cdf5.Header{Version: cdf5.CDF5}

@@ -9,18 +9,18 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// AppendDAS appends the attributes of the dataset, which no constraint changes.
+// AppendDAS appends the attributes of the dataset. No constraint applies to them.
 func (d *Dataset) AppendDAS(b []byte) []byte {
 	b = append(b, "Attributes {\n"...)
 	for _, v := range d.vars {
 		if n := len(v.name) - len("global"); d.client == NetCDFClient && n >= 0 && strings.EqualFold(v.name[n:], "global") {
-			continue // lost is better than taken for attributes of the dataset
+			continue // dropping it is better than confusing it with attributes of the dataset
 		}
 		b = append(append(append(b, "    "...), v.name...), " {\n"...)
 		b = d.appendAtts(b, v.Atts)
 		switch {
 		case v.kind == dapString:
-			// The netCDF library takes these names with a dot, not a set of attributes within another.
+			// The netCDF library expects these names with a dot, not nested attributes.
 			b = append(b, "        Int32 DODS.strlen "...)
 			b = append(strconv.AppendInt(b, v.row, 10), ";\n"...)
 			if v.last != "" {
@@ -30,8 +30,8 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 			b = append(b, "        String _Unsigned \"false\";\n"...)
 		case changed(v.Type):
 			b = append(append(append(b, `        String blobio_type "`...), v.Type.String()...), "\";\n"...)
-			// The client knows the fill value of the type that it sees, and elements that nobody wrote have the fill value of the type in the file. Of bytes
-			// netCDF takes none for fill.
+			// The client knows the default fill value of the type that it sees, but unwritten elements have that of the type in the file.
+			// For bytes netCDF has no fill value.
 			if v.Type.Size() > 1 && cdf5.FindAtt(v.Atts, "_FillValue") == nil {
 				b = append(append(append(b, "        "...), v.kind.String()...), " _FillValue "...)
 				b = append(appendRaw(b, v.Type, d.fill(v), binary.BigEndian), ";\n"...)
@@ -49,7 +49,7 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 	return append(b, "}\n"...)
 }
 
-// appendAtts appends the attributes of one variable or of the dataset. DAP2 has none without values, but for text.
+// appendAtts appends the attributes of one variable or of the dataset. In DAP2 an attribute without values can only be text.
 func (d *Dataset) appendAtts(b []byte, atts []cdf5.Att) []byte {
 	for i := range atts {
 		a := &atts[i]
@@ -69,13 +69,13 @@ func (d *Dataset) appendAtts(b []byte, atts []cdf5.Att) []byte {
 	return b
 }
 
-// appendNumbers appends the values of an attribute, numbers of 64 bits as the nearest double.
+// appendNumbers appends the values of an attribute. 64-bit integers become the nearest double.
 func appendNumbers(b []byte, t cdf5.Type, value any) []byte {
 	_, raw, _ := elem.Of(value)
 	return appendRaw(b, t, raw, elem.HostOrder())
 }
 
-// appendRaw appends numbers of a byte order.
+// appendRaw appends numbers in the given byte order.
 func appendRaw(b []byte, t cdf5.Type, raw []byte, order binary.ByteOrder) []byte {
 	for i := 0; i < len(raw); i += t.Size() {
 		if i > 0 {

@@ -8,11 +8,11 @@ import (
 	"blobio/cdf5"
 )
 
-// ReadFunc reads a hyperslab of a variable in canonical order, high byte first: count[i] elements from start[i] on along each
-// dimension, the record dimension included, into bytes of exactly that length.
+// ReadFunc reads a hyperslab of a variable in canonical order, big-endian: count[i] elements from start[i] along each dimension,
+// including the record dimension. The buffer has exactly the matching length.
 type ReadFunc func(ctx context.Context, name string, start, count []int64, dst []byte) error
 
-// A Dataset is what DAP2 has of one. It is immutable, and safe for concurrent use if its ReadFunc is.
+// A Dataset is the DAP2 view of a dataset. It is immutable, and safe for concurrent use if its ReadFunc is.
 type Dataset struct {
 	name   string
 	hdr    *cdf5.Header
@@ -21,36 +21,36 @@ type Dataset struct {
 	vars   []*variable
 	byName map[string]*variable
 
-	window, gap int64 // in bytes: what is read at once, and what is read without need
+	window, gap int64 // in bytes: maximum read, and maximum unneeded data read between elements
 }
 
-// variable is one as it is declared.
+// variable is a declared variable.
 type variable struct {
 	*cdf5.Var
 	id   int
-	name string // as it stands in a declaration
+	name string // name in declarations
 	kind kind
 	dims []dim
-	row  int64       // of a String: bytes, the length of the dimension that is not declared
+	row  int64       // for a String: length in bytes of the undeclared last dimension
 	last string      // name of the last dimension, "" if the variable has none
-	maps []*variable // of a Grid: the coordinates, by dimension
+	maps []*variable // for a Grid: the coordinates, by dimension
 }
 
-// dim is a dimension with the number of records if it is unlimited.
+// dim is a dimension; the length of an unlimited one is the number of records.
 type dim struct {
-	name string // as it stands in a declaration
+	name string // name in declarations
 	n    int64
 }
 
-// Client is what reads the answers.
+// Client is the kind of client software.
 type Client uint8
 
 const (
 	AnyClient    Client = iota
-	NetCDFClient        // the netCDF library: it takes backslashes in texts for escapes, and variables whose names end in "global" for global attributes
+	NetCDFClient        // the netCDF library: it interprets backslashes in texts as escapes, and variables with names ending in "global" as global attributes
 )
 
-// ClientOf is the client that names itself so in an HTTP header.
+// ClientOf returns the client for a User-Agent header.
 func ClientOf(userAgent string) Client {
 	for _, s := range []string{"oc", "netCDF"} {
 		if v, ok := strings.CutPrefix(userAgent, s); ok && v != "" && '0' <= v[0] && v[0] <= '9' {
@@ -60,7 +60,7 @@ func ClientOf(userAgent string) Client {
 	return AnyClient
 }
 
-// New returns the dataset that a header describes. The name stands in declarations only.
+// New returns the dataset described by a header. Only declarations use name.
 func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
 	d := &Dataset{name: name, hdr: hdr, read: read, client: client, window: defaultWindow, gap: defaultGap, byName: make(map[string]*variable, len(hdr.Vars))}
 	for i := range hdr.Vars {
@@ -94,14 +94,14 @@ func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
 	return d
 }
 
-// coordinates are the coordinate variables of all dimensions, or nil if one has none.
+// coordinates returns the coordinate variables of all dimensions, or nil if one has none.
 func (d *Dataset) coordinates(v *variable) (maps []*variable) {
 	if v.kind == dapString || len(v.Dims) == 0 {
 		return nil
 	}
 	for _, id := range v.Dims {
 		c := d.byName[d.hdr.Dims[id].Name]
-		if slices.Contains(maps, c) { // a Grid has each map once
+		if slices.Contains(maps, c) { // a Grid can have each map only once
 			return nil
 		}
 		if c == nil || c == v || c.kind == dapString || len(c.Dims) != 1 || c.Dims[0] != id {
@@ -112,7 +112,7 @@ func (d *Dataset) coordinates(v *variable) (maps []*variable) {
 	return maps
 }
 
-// fill is the fill value of a variable as it is in the file.
+// fill returns the fill value of a variable in the file's format.
 func (d *Dataset) fill(v *variable) []byte {
 	b := make([]byte, v.Type.Size())
 	cdf5.FillBytes(b, v.Type, nil, d.hdr.FillAtt(v.id))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// AppendDDS appends the declarations of what is asked for.
+// AppendDDS appends the declarations of the requested variables.
 func (q *Request) AppendDDS(b []byte) []byte {
 	b = append(b, "Dataset {\n"...)
 	for _, x := range q.items {

@@ -32,7 +32,7 @@ func TestDDS(t *testing.T) {
 	if diff := cmp.Diff(want, string(request(t, d, "").AppendDDS(nil))); diff != "" {
 		t.Error(diff)
 	}
-	// In the order of the dataset, whatever the order of the constraint.
+	// In the order of the dataset, regardless of the order in the constraint.
 	want = `Dataset {
     Grid {
       Array:
@@ -105,7 +105,8 @@ d";
 	}
 }
 
-// TestFillOfChanged: elements that nobody wrote are fill values to a client, also where it sees another type whose own fill value is another.
+// TestFillOfChanged checks that clients see unwritten elements as fill values, even if the client's type has another default fill
+// value.
 func TestFillOfChanged(t *testing.T) {
 	own := []cdf5.Att{{Name: "_FillValue", Type: cdf5.UInt, Value: []uint32{7}}}
 	m := small()
@@ -123,7 +124,7 @@ func TestFillOfChanged(t *testing.T) {
 	}
 }
 
-// TestNetCDFClient: names that the netCDF library refuses or mistakes are encoded in another way.
+// TestNetCDFClient checks that names which the netCDF library rejects or misinterprets get another encoding.
 func TestNetCDFClient(t *testing.T) {
 	for agent, want := range map[string]Client{"oc4.9.0": NetCDFClient, "netCDF4.9.2": NetCDFClient, "curl/8": AnyClient, "": AnyClient, "october": AnyClient} {
 		if c := ClientOf(agent); c != want {

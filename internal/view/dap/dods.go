@@ -10,11 +10,11 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// dataMark stands between declarations and values.
+// dataMark separates declarations and values.
 const dataMark = "\nData:\n"
 
-// Size returns the length of what WriteDODS writes. It is not known (ok is false) if there are texts, which may be shorter than their
-// dimension. It is an error if a variable has more elements than clients count.
+// Size returns the length of the output of WriteDODS. ok is false if the length is unknown because texts may be shorter than
+// their dimension. A variable with too many elements for clients is an error.
 func (q *Request) Size() (n int64, ok bool, err error) {
 	n, ok = int64(len(q.head())), true
 	for _, x := range q.items {
@@ -39,13 +39,13 @@ func (q *Request) Size() (n int64, ok bool, err error) {
 
 func pad4(n int64) int64 { return (n + 3) &^ 3 }
 
-// head is what comes before the values.
+// head returns the declarations and the mark before the values.
 func (q *Request) head() []byte {
 	b := q.AppendDDS(nil)
 	return append(b[:len(b)-1], dataMark...)
 }
 
-// WriteDODS writes the declarations and the values. It reads and writes pieces of bounded size.
+// WriteDODS writes the declarations and the values, in pieces of bounded size.
 func (q *Request) WriteDODS(ctx context.Context, w io.Writer) error {
 	if _, _, err := q.Size(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (q *Request) WriteDODS(ctx context.Context, w io.Writer) error {
 }
 
 // send writes the values of one variable. An array begins with the number of its elements, twice: once for the array and once for
-// the list of XDR; not so an array of texts, where each text has a length.
+// the XDR list. An array of texts has the number once, and each text has a length.
 func (d *Dataset) send(ctx context.Context, w io.Writer, p *part, buf, out *[]byte) error {
 	n, err := p.elems()
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *Dataset) send(ctx context.Context, w io.Writer, p *part, buf, out *[]by
 	fill, sent := d.fill(p.v), int64(0)
 	err = d.each(ctx, p, buf, func(src []byte) error {
 		b, bad := appendXDR((*out)[:0], p.v.Type, src, fill)
-		if p.v.kind == dapByte && len(p.at) == 0 { // one byte alone is a number of 32 bits
+		if p.v.kind == dapByte && len(p.at) == 0 { // a single byte is sent as a 32-bit number
 			b = append(make([]byte, 3), src...)
 		}
 		*out = b
@@ -105,14 +105,14 @@ func (d *Dataset) send(ctx context.Context, w io.Writer, p *part, buf, out *[]by
 	return err
 }
 
-// sendTexts writes texts, each with its length. NULs at the end are left out where a text is read at once.
+// sendTexts writes texts, each with its length. Trailing NULs are dropped if a text is read at once.
 func (d *Dataset) sendTexts(ctx context.Context, w io.Writer, p *part, n int64, buf, out *[]byte) error {
 	row := p.v.row
-	if row == 0 { // of no characters: there is nothing to read
+	if row == 0 { // empty texts: nothing to read
 		_, err := w.Write(make([]byte, 4*n))
 		return err
 	}
-	if row > d.window { // as it is
+	if row > d.window { // with trailing NULs
 		return d.sendLong(ctx, w, p, buf)
 	}
 	return d.each(ctx, p, buf, func(src []byte) error {
@@ -137,7 +137,7 @@ func (d *Dataset) sendLong(ctx context.Context, w io.Writer, p *part, buf *[]byt
 	if p.v.row > maxElems {
 		return fault.Class(fault.ErrTooLarge, "%s: strings of %d bytes, want at most %d", p.v.name, p.v.row, maxElems)
 	}
-	left := int64(0) // of the text
+	left := int64(0) // rest of the text
 	return d.each(ctx, p, buf, func(src []byte) error {
 		if left == 0 {
 			left = p.v.row

@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Codes of Error objects, as the OPeNDAP library numbers them.
+// Codes of Error objects, with the OPeNDAP library's numbers.
 const (
 	CodeUnknown      = 1001
 	CodeNoFile       = 1003
@@ -17,10 +17,10 @@ const (
 	CodeCannotRead   = 1007
 )
 
-// ErrNoVariable: a constraint names what the dataset does not have. It is with ErrUsage.
+// ErrNoVariable means that a constraint names a nonexistent variable. The error is also ErrUsage.
 var ErrNoVariable = errors.New("no such variable")
 
-// Code is the code of an error of this package, or of what the function that reads returned.
+// Code returns the code of an error of this package or of the ReadFunc.
 func Code(err error) int {
 	switch {
 	case errors.Is(err, ErrNoVariable):

@@ -12,14 +12,14 @@ import (
 	"blobio/cdf5"
 )
 
-// memory is a dataset whose values are in memory, high byte first, by variable.
+// memory is a dataset with values in memory, big-endian, by variable.
 type memory struct {
 	hdr  *cdf5.Header
 	data map[string][]byte
-	read int // bytes, so far
+	read int // bytes read so far
 }
 
-// shape is the shape of a variable with the record dimension.
+// shape returns the shape of a variable, including the record dimension.
 func (m *memory) shape(v int) []int64 {
 	var s []int64
 	for _, id := range m.hdr.Vars[v].Dims {
@@ -60,7 +60,7 @@ func (m *memory) ReadAt(_ context.Context, name string, start, count []int64, ds
 	return nil
 }
 
-// choose is the elements of an array that slices want, found one by one.
+// choose returns the elements of an array that slices select, found one by one.
 func choose(data []byte, shape []int64, at []slice, size int64) (out []byte) {
 	if len(shape) == 0 {
 		return data[:size]
@@ -76,7 +76,7 @@ func choose(data []byte, shape []int64, at []slice, size int64) (out []byte) {
 	return out
 }
 
-// fill gives every variable values: texts with NULs at the end, numbers small enough for a double.
+// fill sets the values of every variable: texts with trailing NULs, and numbers small enough for a double.
 func (m *memory) fill() {
 	m.data = map[string][]byte{}
 	for i := range m.hdr.Vars {
@@ -104,9 +104,9 @@ func (m *memory) fill() {
 	}
 }
 
-// declared is a variable of a DDS, found by its text.
+// declared is a variable parsed from a DDS.
 type declared struct {
-	typ, name string // of a member Grid.name
+	typ, name string // for a member: Grid.name
 	dims      []int64
 }
 
@@ -116,7 +116,7 @@ var (
 	ending      = regexp.MustCompile(`^\s*} (\S+);$`)
 )
 
-// parseDDS reads a DDS as a client does.
+// parseDDS parses a DDS like a client.
 func parseDDS(t interface{ Fatalf(string, ...any) }, dds string) (out []declared) {
 	depth, first := 0, 0
 	for line := range strings.Lines(dds) {
@@ -155,7 +155,7 @@ func parseDDS(t interface{ Fatalf(string, ...any) }, dds string) (out []declared
 	return out
 }
 
-// small is a dataset with a variable of each kind of declaration.
+// small makes a dataset with a variable of each kind of declaration.
 func small() *memory {
 	m := &memory{hdr: &cdf5.Header{Version: cdf5.CDF5, NumRecs: 3,
 		Dims: []cdf5.Dim{{Name: "time"}, {Name: "lev", Len: 4}, {Name: "ncol", Len: 5}, {Name: "chars", Len: 8}},

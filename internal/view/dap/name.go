@@ -2,7 +2,7 @@ package dap
 
 import "net/url"
 
-// encode is encodeName for the client of a dataset. The netCDF library keeps most of the %XX, and refuses names that begin so.
+// encode is encodeName for the client. The netCDF library keeps most %XX, and rejects names that begin with %XX.
 func (d *Dataset) encode(s string) string {
 	e := encodeName(s)
 	if d.client == NetCDFClient && e != "" && (e[0] == '%' || e[0] == '-') {
@@ -11,7 +11,7 @@ func (d *Dataset) encode(s string) string {
 	return e
 }
 
-// encodeName writes a name of a variable, a dimension or an attribute so that every grammar takes it as one word.
+// encodeName encodes the name of a variable, a dimension or an attribute so that every grammar reads it as one word.
 func encodeName(s string) string {
 	const hex = "0123456789ABCDEF"
 	b := make([]byte, 0, len(s))
@@ -26,7 +26,7 @@ func encodeName(s string) string {
 	return string(b)
 }
 
-// decodeName is the reverse; what has no meaning stays as it is.
+// decodeName is the reverse; invalid sequences stay unchanged.
 func decodeName(s string) string {
 	if out, err := url.PathUnescape(s); err == nil {
 		return out
@@ -34,7 +34,7 @@ func decodeName(s string) string {
 	return s
 }
 
-// appendQuoted appends a text in quotes. NUL, which ends a text for clients in C, is left out.
+// appendQuoted appends a quoted text. It drops NULs, which would end a text for clients in C.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {

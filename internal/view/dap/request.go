@@ -10,17 +10,17 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A Request is what a constraint asks of a dataset.
+// A Request is a constraint resolved for a dataset.
 type Request struct {
 	d     *Dataset
 	items []*item
 }
 
-// item is one declaration of an answer: a variable, a Grid, or a Structure of members of a Grid.
+// item is one declaration of an answer: a variable, a Grid, or a Structure with members of a Grid.
 type item struct {
 	of    *variable
 	form  form
-	parts []part // of a Grid the array and then the maps
+	parts []part // for a Grid: the array, then the maps
 }
 
 type form uint8
@@ -31,18 +31,19 @@ const (
 	structure
 )
 
-// part is a variable with the elements asked for, by declared dimension.
+// part is a variable with the selected elements, by declared dimension.
 type part struct {
 	v  *variable
 	at []slice
 }
 
-// maxElems is the largest number of elements that DAP2 can declare.
+// maxElems is the maximum number of elements that DAP2 can declare.
 const maxElems = math.MaxInt32
 
-// Request reads a constraint expression as it stands in a URL; "" asks for everything. A variable that it names twice is sent once if it is
-// the same; otherwise that is an error. Some clients write %XX for brackets and commas; others, as DAP2 has it, only within names, where
-// they are no separators: what makes no sense without the %XX is read with them.
+// Request parses a constraint expression from a URL; "" requests everything. A variable named twice is sent once if both
+// selections are equal; otherwise that is an error. By DAP2 clients write %XX only within names, where the characters are not
+// separators. Some clients write %XX for brackets and commas too. So Request decodes a constraint that is invalid with %XX, and
+// parses it again.
 func (d *Dataset) Request(query string) (*Request, error) {
 	constraint, err := url.PathUnescape(query)
 	if err != nil {
@@ -81,15 +82,15 @@ func (d *Dataset) request(constraint string) (*Request, error) {
 			return nil, err
 		}
 	}
-	// The netCDF library takes wrong values from an answer that has Grids in another order than the dataset.
+	// The netCDF library reads wrong values if the Grids of an answer are not in the dataset's order.
 	slices.SortFunc(q.items, func(a, b *item) int { return a.of.id - b.of.id })
 	return q, nil
 }
 
-// Several reports whether more than one variable is asked for.
+// Several reports whether the request has more than one variable.
 func (q *Request) Several() bool { return len(q.items) > 1 }
 
-// find returns what a path names: a variable, or a Grid and a member of it.
+// find returns the object with a path: a variable, or a Grid and its member.
 func (d *Dataset) find(path string) (v, member *variable, err error) {
 	if v := d.lookup(path); v != nil {
 		return v, nil, nil
@@ -115,10 +116,10 @@ func (d *Dataset) lookup(name string) *variable {
 			return v
 		}
 	}
-	return d.byName[cdf5.NormalName(decodeName(name))] // the form that names have, however it was typed
+	return d.byName[cdf5.NormalName(decodeName(name))] // names are in normal form, however they were typed
 }
 
-// project adds what one projection asks for to the declarations so far.
+// project adds one projection to the declarations so far.
 func (q *Request) project(at map[*variable]*item, v, member *variable, s []slice) error {
 	was := at[v]
 	if was == nil {
@@ -148,7 +149,7 @@ func (q *Request) project(at map[*variable]*item, v, member *variable, s []slice
 	return nil
 }
 
-// add declares a variable, or a member of a Grid.
+// add declares a variable or a member of a Grid.
 func (q *Request) add(v, member *variable, s []slice) error {
 	x := &item{of: v, form: alone}
 	target := v
@@ -172,7 +173,7 @@ func (q *Request) add(v, member *variable, s []slice) error {
 	return nil
 }
 
-// slices are what is asked for along each declared dimension.
+// slices returns the selection along each declared dimension.
 func (v *variable) slices(s []slice) ([]slice, error) {
 	out := make([]slice, len(v.dims))
 	for i, d := range v.dims {
@@ -193,7 +194,7 @@ func (v *variable) slices(s []slice) ([]slice, error) {
 	return out, nil
 }
 
-// elems is how many elements, of a String texts, a part has. It is an error if that is more than clients count.
+// elems returns the number of elements of a part; for a String, the number of texts. Too many elements for clients are an error.
 func (p *part) elems() (int64, error) {
 	n := int64(1)
 	for _, s := range p.at {
@@ -210,7 +211,7 @@ func (p *part) elems() (int64, error) {
 	return n, nil
 }
 
-// Memory is about what answering takes, in bytes.
+// Memory returns the approximate memory for an answer, in bytes.
 func (q *Request) Memory() int64 {
 	most := int64(0)
 	for _, x := range q.items {
@@ -224,5 +225,5 @@ func (q *Request) Memory() int64 {
 			most = max(most, min(n, q.d.window))
 		}
 	}
-	return 3*most + int64(len(q.items))<<10 // what is read and what is sent of it; declarations and attributes
+	return 3*most + int64(len(q.items))<<10 // the data read and sent, plus declarations and attributes
 }

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// kind is a type of DAP2.
+// kind is a DAP2 type.
 type kind uint8
 
 const (
@@ -24,7 +24,7 @@ var kindNames = [...]string{dapByte: "Byte", dapInt16: "Int16", dapInt32: "Int32
 
 func (k kind) String() string { return kindNames[k] }
 
-// wire is the length of a number in XDR, in bytes: numbers of 16 bits take 32. Bytes of an array are packed.
+// wire returns the size of a number in XDR, in bytes: 16-bit numbers take 4. Bytes in an array are packed.
 func (k kind) wire() int64 {
 	switch k {
 	case dapByte:
@@ -35,20 +35,20 @@ func (k kind) wire() int64 {
 	return 4
 }
 
-// kinds are the types of DAP2 for types of CDF, elems the types of their values in memory.
+// kinds maps CDF types to DAP2 types; elems maps them to the types of values in memory.
 var kinds = [...]kind{cdf5.Byte: dapByte, cdf5.Char: dapString, cdf5.Short: dapInt16, cdf5.Int: dapInt32, cdf5.Float: dapFloat32, cdf5.Double: dapFloat64,
 	cdf5.UByte: dapInt16, cdf5.UShort: dapInt32, cdf5.UInt: dapFloat64, cdf5.Int64: dapFloat64, cdf5.UInt64: dapFloat64}
 
 var elems = [...]elem.Type{cdf5.Byte: elem.Int8, cdf5.Char: elem.Uint8, cdf5.Short: elem.Int16, cdf5.Int: elem.Int32, cdf5.Float: elem.Float32, cdf5.Double: elem.Float64,
 	cdf5.UByte: elem.Uint8, cdf5.UShort: elem.Uint16, cdf5.UInt: elem.Uint32, cdf5.Int64: elem.Int64, cdf5.UInt64: elem.Uint64}
 
-// changed reports whether the values of a type become another one.
+// changed reports whether values of a type get another type.
 func changed(t cdf5.Type) bool {
 	return t == cdf5.UByte || t == cdf5.UShort || t == cdf5.UInt || t == cdf5.Int64 || t == cdf5.UInt64
 }
 
-// appendXDR appends numbers of type t, high byte first as they are in the file, as DAP2 sends them. bad is the index of one that
-// is no float64, else -1. fill is one that may be rounded, as it is in the file.
+// appendXDR appends big-endian numbers of type t from the file in DAP2's format. bad is the index of the first number that a
+// float64 cannot hold, or -1. fill is a number that may be rounded, in the file's format.
 func appendXDR(dst []byte, t cdf5.Type, src, fill []byte) (out []byte, bad int) {
 	be := binary.BigEndian
 	switch t {
@@ -82,8 +82,8 @@ func appendXDR(dst []byte, t cdf5.Type, src, fill []byte) (out []byte, bad int) 
 	return dst, -1
 }
 
-// double is the float64 nearest to an int64 or uint64 of these bits, and reports whether it is the same number: those from 2^53 on
-// are none, even where they are, since the client cannot know.
+// double returns the float64 nearest to an int64 or uint64 with these bits. exact is false for all magnitudes from 2^53, even for
+// exact ones, since the client cannot know.
 func double(t cdf5.Type, bits uint64) (x float64, exact bool) {
 	const most = 1 << 53
 	if t == cdf5.Int64 {

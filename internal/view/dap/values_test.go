@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// draw makes a dataset with dimensions, coordinates and variables of all types.
+// draw makes a random dataset with dimensions, coordinates and variables of all types.
 func draw(t *rapid.T) *memory {
 	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: rapid.Int64Range(0, 3).Draw(t, "records")}
 	for i := range rapid.IntRange(1, 4).Draw(t, "dims") {
@@ -45,8 +45,8 @@ func draw(t *rapid.T) *memory {
 	return m
 }
 
-// TestValues: of any dataset, any constraint gives the elements that it names, whatever the pieces in which they are read, and as
-// many bytes as foretold. The answer is taken apart by its own declarations.
+// TestValues checks that any constraint on any dataset gives the selected elements, for any piece size, with the predicted number
+// of bytes. It parses the answer by its own declarations.
 func TestValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := draw(t)
@@ -104,7 +104,7 @@ func TestValues(t *testing.T) {
 				name = group
 			}
 			at := want[group]
-			if id := m.hdr.VarIndex(group); at != nil && name != group { // the coordinate of a Grid
+			if id := m.hdr.VarIndex(group); at != nil && name != group { // a coordinate of a Grid
 				for i, c := range m.hdr.Vars[id].Dims {
 					if m.hdr.Dims[c].Name == name {
 						at = want[group][i : i+1]
@@ -127,7 +127,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// expect compares the values of one declaration with the dataset, and returns what follows them.
+// expect compares the values of one declaration with the dataset, and returns the rest of the bytes.
 func (m *memory) expect(t *rapid.T, x declared, name string, at []slice, body []byte, window int64) []byte {
 	be, id := binary.BigEndian, m.hdr.VarIndex(name)
 	v := &m.hdr.Vars[id]
@@ -200,7 +200,7 @@ func (m *memory) expect(t *rapid.T, x declared, name string, at []slice, body []
 	return body
 }
 
-// number is an element of the file.
+// number decodes an element of the file.
 func number(t cdf5.Type, b []byte) float64 {
 	dst := make([]float64, 1)
 	if err := cdf5.FromFile(dst, b[:t.Size()], true, t); err != nil {
@@ -209,7 +209,7 @@ func number(t cdf5.Type, b []byte) float64 {
 	return dst[0]
 }
 
-// TestInexact: an integer that no double holds is an error with its place, but for the fill value.
+// TestInexact checks that an integer which no double can hold is an error with its position, unless it is the fill value.
 func TestInexact(t *testing.T) {
 	m := small()
 	b := m.data["count"]
@@ -236,7 +236,7 @@ func TestInexact(t *testing.T) {
 	}
 }
 
-// TestEscapedTexts: for the netCDF library backslashes are doubled, for others not.
+// TestEscapedTexts checks that backslashes are doubled for the netCDF library only.
 func TestEscapedTexts(t *testing.T) {
 	m := small()
 	copy(m.data["date"], "a\\b\x00\x00\x00\x00\x00")
@@ -251,7 +251,7 @@ func TestEscapedTexts(t *testing.T) {
 	}
 }
 
-// TestWindow: much is read in few pieces of bounded size; with strides not much more than is asked for.
+// TestWindow checks that large requests use few reads of bounded size, and that strided requests read little extra.
 func TestWindow(t *testing.T) {
 	const rows, width = 1000, 3000
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "y", Len: rows}, {Name: "x", Len: width}}, Vars: []cdf5.Var{{Name: "v", Type: cdf5.Double, Dims: []int{0, 1}}}}

@@ -7,14 +7,14 @@ import (
 	"blobio/internal/base/chunks"
 )
 
-// Sizes of what is read at once, in bytes.
+// Sizes of reads, in bytes.
 const (
 	defaultWindow = 1 << 20
-	defaultGap    = 64 << 10 // between elements that are read with what lies between them
+	defaultGap    = 64 << 10 // maximum gap between elements that is read along with them
 )
 
-// each calls f with the elements of a part in order, as they are in the file, high byte first: whole elements, of about a window at
-// most. f must not keep them. buf is kept for the next part.
+// each calls f with the elements of a part in order, big-endian, in pieces of whole elements of about a window. f must not keep
+// them. buf is reused for the next part.
 func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byte) error) error {
 	at := p.at
 	if p.v.last != "" { // the dimension of the characters
@@ -26,7 +26,7 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 			return nil
 		}
 	}
-	// Dimensions from k on are read whole in one go, with what lies between the elements; k-1 in pieces of m.
+	// Dimensions from k are read at once, including gaps between the elements; dimension k-1 in pieces of m.
 	k, inner := len(at), size
 	for ; k > 0; k-- {
 		s := at[k-1]
@@ -48,7 +48,7 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 	for i := k; i < len(at); i++ {
 		start[i], count[i], part[i] = at[i].start, at[i].dense(), at[i]
 	}
-	idx := make([]int64, k) // of the elements that come next
+	idx := make([]int64, k) // of the next elements
 	for {
 		n, picked := inner, size
 		for i := range k {
@@ -73,7 +73,7 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 		case err == nil:
 		case picked == n || ctx.Err() != nil:
 			return err
-		default: // what is damaged may lie between the elements
+		default: // the damage may lie between the elements
 			if err := d.only(ctx, p.v, start, part, b[:picked]); err != nil {
 				return err
 			}
@@ -98,10 +98,10 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 	}
 }
 
-// only reads the elements of a block that are asked for, and nothing between them.
+// only reads exactly the selected elements of a block, and nothing between them.
 func (d *Dataset) only(ctx context.Context, v *variable, start []int64, part []slice, dst []byte) error {
 	at, count, n := slices.Clone(start), make([]int64, len(part)), int64(v.Type.Size())
-	k := len(part) // dimensions from k on are read at once
+	k := len(part) // dimensions from k are read at once
 	for ; k > 0 && (part[k-1].stride == 1 || part[k-1].count == 1); k-- {
 		count[k-1] = part[k-1].count
 		n *= count[k-1]
@@ -124,8 +124,8 @@ func (d *Dataset) only(ctx context.Context, v *variable, start []int64, part []s
 	}
 }
 
-// gather packs the elements that are asked for of a block of count elements by dimension, and returns what is behind them in dst.
-// dst may be src: what is written is never behind what is read.
+// gather packs the selected elements of a block with count elements per dimension into dst, and returns the rest of dst. dst may
+// be src: writes never pass reads.
 func gather(dst, src []byte, at []slice, count []int64, size int64) []byte {
 	if len(at) == 0 {
 		return dst[copy(dst, src[:size]):]

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Extended attributes of a dataset, as getfattr shows them.
+// Extended attributes of a dataset, shown by getfattr.
 const (
-	attState  = "user.blobio.state"  // in a word: blob.Status.State
-	attStatus = "user.blobio.status" // in a line, with who writes
+	attState  = "user.blobio.state"  // one word: blob.Status.State
+	attStatus = "user.blobio.status" // one line, with the writer
 )
 
 var _ interface {
@@ -21,7 +21,8 @@ var _ interface {
 	fs.NodeListxattrer
 } = (*dataset)(nil)
 
-// Getxattr returns whether the dataset is being written. If a first look cannot decide it, a later look of the same mount can.
+// Getxattr returns whether the dataset is being written. If the first look is uncertain, a later look of the same mount may be
+// certain.
 func (d *dataset) Getxattr(_ context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	if name != attState && name != attStatus {
 		return 0, unix.ENODATA
@@ -46,12 +47,12 @@ func (d *dataset) Getxattr(_ context.Context, name string, dest []byte) (uint32,
 	return fill(dest, text)
 }
 
-// Listxattr lists them.
+// Listxattr lists the attributes.
 func (d *dataset) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
 	return fill(dest, attState+"\x00"+attStatus+"\x00")
 }
 
-// fill puts a text where it is wanted, and returns its length: without room, only the length.
+// fill copies a text to dest and returns its length. If dest is empty, it only returns the length.
 func fill(dest []byte, text string) (uint32, syscall.Errno) {
 	if len(dest) > 0 && len(dest) < len(text) {
 		return uint32(len(text)), unix.ERANGE

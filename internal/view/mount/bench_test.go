@@ -12,8 +12,8 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// BenchmarkSequential reads a file from beginning to end through a handle, without FUSE: in parts so long that what may follow is proved, and in a little
-// shorter ones, for which nothing is.
+// BenchmarkSequential reads a whole file through a handle, without FUSE. It reads in parts long enough that the following data
+// are proved readable, and in slightly shorter parts without such proof.
 func BenchmarkSequential(b *testing.B) {
 	dir, name := b.TempDir(), "a.nc"
 	write(b, filepath.Join(dir, name), 1, 512, blob.Options{})

@@ -21,7 +21,7 @@ import (
 // span is a range of bytes of a file.
 type span struct{ from, to int64 }
 
-// ofSubfile says where in the canonical file a subfile's elements of a record of a variable are.
+// ofSubfile returns the positions, in the canonical file, of a subfile's elements of a record of a variable.
 func ofSubfile(t *testing.T, r *blob.Reader, c *blob.CanonicalFile, name string, rec int64, subfile int) (out []span) {
 	t.Helper()
 	v := slices.IndexFunc(c.Header().Vars, func(v cdf5.Var) bool { return v.Name == name })
@@ -43,7 +43,7 @@ func ofSubfile(t *testing.T, r *blob.Reader, c *blob.CanonicalFile, name string,
 	return out
 }
 
-// readsPages reads a file page by page: those that touch a span are EIO, all others are right.
+// readsPages reads a file page by page: pages that touch a bad span must be EIO, all others must be right.
 func readsPages(t *testing.T, path string, want []byte, bad []span) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -66,8 +66,8 @@ func readsPages(t *testing.T, path string, want []byte, bad []span) {
 	}
 }
 
-// TestDamage: a changed byte is EIO for the pages that have something of what is summed with it, with a line that says where and why; all else
-// can be read.
+// TestDamage checks that a changed byte is EIO for all pages with data under the same checksum, with a log line about place and
+// cause. All other pages can be read.
 func TestDamage(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestMissing: without one of its subfiles, or with one whose header is damaged, a dataset is opened by any program; only what was in that subfile
-// is EIO.
+// TestMissing checks that programs can open a dataset with a missing subfile, or a damaged subfile header. Only the data of that
+// subfile are EIO.
 func TestMissing(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		for gone, name := range []string{"a.nc.0000", "a.nc.0001"} {

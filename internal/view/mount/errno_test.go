@@ -16,7 +16,8 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// TestErrno: what this process has too little of is never an error of the data, wherever it stands in the chain.
+// TestErrno checks that a resource shortage of this process, anywhere in the error chain, is never reported as an error of the
+// data.
 func TestErrno(t *testing.T) {
 	m := &Mount{opt: Options{Log: diary.New(nil, nil)}}
 	full := &os.PathError{Op: "open", Path: "x", Err: unix.EMFILE}

@@ -19,10 +19,11 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// dataset is a file of one line of states: a dataset that is finished, which never changes, or one that grows while it is written.
+// dataset is a file of one line of states: a finished dataset, which never changes, or one that grows while it is written.
 //
-// The kernel must never know a size that is not there, nor miss one that a header has. So entry, the state it has, changes only here where it asks for
-// attributes or reads, and later reads are answered from that state. While the dataset grows the kernel keeps no attributes.
+// The kernel must never know a size ahead of the data, nor miss a size that a header has. So entry, the state known to the
+// kernel, changes only when the kernel asks for attributes or reads. Later reads are answered from that state. While the dataset
+// grows, the kernel caches no attributes.
 type dataset struct {
 	fs.Inode
 	m    *Mount
@@ -30,18 +31,18 @@ type dataset struct {
 	line string
 
 	mu    sync.Mutex
-	entry tree.Entry // as the kernel has it
-	held  *holding   // that state, while handles are open
-	opens int        // of them
+	entry tree.Entry // the state known to the kernel
+	held  *holding   // the held state, while handles are open
+	opens int        // open handles
 
 	looking sync.Mutex
-	watch   *blob.Watch // by looking: of who writes it; nil: nobody has asked
+	watch   *blob.Watch // finds the writer; nil: nobody has asked
 }
 
-// holding is a state that is held: by the node, and by each read that is under way.
+// holding is a state that the node and each read in progress hold.
 type holding struct {
 	set  *tree.Dataset
-	uses int // under dataset.mu
+	uses int // guarded by dataset.mu
 }
 
 var _ interface {
@@ -49,8 +50,8 @@ var _ interface {
 	fs.NodeOpener
 } = (*dataset)(nil)
 
-// update looks at the dataset, and returns the entry that the kernel gets: another state of the same line, or the one before with the
-// permissions that its files have now.
+// update looks at the dataset and returns the entry for the kernel: a newer state of the same line, or the previous one with the
+// present permissions.
 func (d *dataset) update() tree.Entry {
 	e, err := d.m.tree.Lookup(d.path)
 	d.mu.Lock()
@@ -73,7 +74,7 @@ func (d *dataset) update() tree.Entry {
 	return d.entry
 }
 
-// hold goes over to a state. mu is held.
+// hold switches to a state. The caller holds mu.
 func (d *dataset) hold(h *tree.Dataset, e tree.Entry) {
 	d.drop(d.held)
 	d.held = &holding{set: h, uses: 1}
@@ -81,7 +82,7 @@ func (d *dataset) hold(h *tree.Dataset, e tree.Entry) {
 	d.entry.ID, d.entry.Size, d.entry.ModTime, d.entry.Growing = h.ID(), h.Canonical().Size(), h.ModTime(), h.Growing()
 }
 
-// drop ends one use of a state. mu is held.
+// drop ends one use of a state. The caller holds mu.
 func (d *dataset) drop(x *holding) {
 	if x == nil {
 		return
@@ -99,10 +100,10 @@ func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut)
 	return 0
 }
 
-// Open holds the state. If there is one of another line by now, or none, ESTALE has the kernel look the name up again.
+// Open holds the state. If the state is gone or belongs to another line, ESTALE makes the kernel look up the name again.
 //
-// Reads go past the cache of the kernel, which would read page by page: of a program's block that touches damage it would return the pages before,
-// and programs such as netCDF-C take a short block for the last one and the rest of it for zeros.
+// Reads bypass the kernel's cache, which would read page by page. If a program's block touched damage, the cache would return the
+// pages before it. Programs such as netCDF-C take a short block for the last one and the rest for zeros.
 func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	h, err := d.m.tree.Dataset(context.Background(), d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -135,8 +136,8 @@ type opened struct {
 	d *dataset
 
 	mu       sync.Mutex
-	from, to int64  // can be read, as far as follow has looked
-	ring     []byte // the last of them, byte n at n % len(ring), where the dataset does not keep them; nil: none yet
+	from, to int64  // range that follow has proved readable
+	ring     []byte // the end of that range, with byte n at n % len(ring), if the dataset does not cache it; nil: not used yet
 }
 
 var _ interface {
@@ -144,11 +145,13 @@ var _ interface {
 	fs.FileReleaser
 } = (*opened)(nil)
 
-// Read answers whole or not at all: a short answer means the end of the file to the kernel and to many programs. A request is the read of a
-// program (see Open), or the next part of one, of maxRead bytes: where a later part fails, the kernel returns the parts before it. So a part is given
-// only if what may follow can be read, too (follow). Then a program whose read touches damage gets an error, and neither the bytes before the damage nor
-// zeros. For a file that is mapped the kernel asks for pages, some ahead, and again for single ones. Signals do not end a read, since programs do not
-// expect an interrupted read of a file; it ends by itself.
+// Read returns all requested bytes or an error, since the kernel and many programs take a short answer for the end of the file. A
+// request is a program's read (see Open), or a part of one, of maxRead bytes. If a later part fails, the kernel returns the parts
+// before it. So Read returns a part only if the data that may follow are readable too (follow). A program whose read touches
+// damage then gets an error, and neither the bytes before the damage nor zeros.
+//
+// For a mapped file the kernel requests pages, some ahead, and then single ones again. Signals do not interrupt a read, since
+// programs do not expect that of a file; the read ends by itself.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()
@@ -170,7 +173,7 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		return fuse.ReadResultData(nil), 0
 	}
 	bytes := x.set.Canonical()
-	if len(b) > maxRead-os.Getpagesize() { // parts of a buffer that does not begin with a page are shorter than maxRead
+	if len(b) > maxRead-os.Getpagesize() { // parts of an unaligned buffer are shorter than maxRead
 		if at, err := o.follow(bytes, off+int64(len(b)), size); err != nil {
 			done()
 			n, _ := short(err)
@@ -199,13 +202,14 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 	return fuse.ReadResultData(b), 0
 }
 
-// longest is how long a read of a program can be, at least, and never come back short.
+// longest is the length up to which a program's read never comes back short.
 const longest = 32 << 20
 
-// maxRings is how many handles of a mount have room, 34 MiB each beside Options.Memory, for all that follow reads: others read it twice.
+// maxRings is the maximum number of handles per mount that keep the data read by follow, 34 MiB each in addition to
+// Options.Memory. Other handles read the data twice.
 const maxRings = 4
 
-// follow reads what may follow a part that ends at off, and was not read by an earlier call. After an error it returns where that was.
+// follow reads the data that may follow a part ending at off, unless an earlier call has. On an error it returns the position.
 func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,7 +237,8 @@ func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
 	return 0, nil
 }
 
-// newRing returns memory for a part and, if there is room, for what follow reads behind it. As much as a part is for one that fails.
+// newRing returns memory for a part and, if there is enough, for the data that follow reads after it. There is room for a whole
+// part after a failed one.
 func (m *Mount) newRing() []byte {
 	if m.rings.Add(1) > maxRings {
 		m.rings.Add(-1)
@@ -242,7 +247,7 @@ func (m *Mount) newRing() []byte {
 	return make([]byte, longest+2*maxRead)
 }
 
-// kept copies bytes from off on that follow has read, if it has them.
+// kept copies bytes at off that follow has read, if they are still there.
 func (o *opened) kept(b []byte, off int64) bool {
 	if !o.mu.TryLock() {
 		return false
@@ -257,13 +262,13 @@ func (o *opened) kept(b []byte, off int64) bool {
 	return true
 }
 
-// lender is a blob.CanonicalFile.
+// lender is implemented by blob.CanonicalFile.
 type lender interface {
 	Prove(ctx context.Context, off, end int64) (n int64, err error)
 	Borrow(ctx context.Context, off int64, n int) (p []byte, back func())
 }
 
-// lent are bytes that are given back when the kernel has them.
+// lent holds borrowed bytes, returned when the kernel has copied them.
 type lent struct {
 	fuse.ReadResult
 	back func()
@@ -271,7 +276,7 @@ type lent struct {
 
 func (l *lent) Done() { l.back() }
 
-// Release gives the dataset back with the last handle.
+// Release releases the dataset with the last handle.
 func (o *opened) Release(context.Context) syscall.Errno {
 	d := o.d
 	if len(o.ring) > maxRead {
@@ -293,7 +298,7 @@ type plain struct {
 	path string
 
 	mu    sync.Mutex
-	entry tree.Entry // as it was seen last
+	entry tree.Entry // as last seen
 }
 
 var _ interface {
@@ -301,7 +306,7 @@ var _ interface {
 	fs.NodeOpener
 } = (*plain)(nil)
 
-// look returns the entry of the name, and whether it means this file yet.
+// look returns the entry of the name, and whether the name still refers to this file.
 func (p *plain) look() (tree.Entry, bool, error) {
 	e, err := p.m.tree.Lookup(p.path)
 	p.mu.Lock()
@@ -315,7 +320,7 @@ func (p *plain) look() (tree.Entry, bool, error) {
 	return e, true, err
 }
 
-// Getattr returns the attributes of the file now, or when it last had its name.
+// Getattr returns the present attributes of the file, or its last ones if it has lost its name.
 func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e, _, err := p.look()
 	if err != nil {
@@ -326,7 +331,7 @@ func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 	return 0
 }
 
-// Open opens the file, if it has its name yet.
+// Open opens the file if it still has its name.
 func (p *plain) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	_, same, err := p.look()
 	if err == nil && !same {
@@ -345,7 +350,7 @@ func (p *plain) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Er
 	return &passed{p: p, file: f}, 0, 0
 }
 
-// passed is an open file.
+// passed is an open plain file.
 type passed struct {
 	p    *plain
 	file vfs.File
@@ -356,7 +361,7 @@ var _ interface {
 	fs.FileReleaser
 } = (*passed)(nil)
 
-// Read reads what is there.
+// Read reads from the file.
 func (f *passed) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	n, err := f.file.ReadAt(b, off)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -365,7 +370,7 @@ func (f *passed) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 	return fuse.ReadResultData(b[:n]), 0
 }
 
-// Release closes it.
+// Release closes the file.
 func (f *passed) Release(context.Context) syscall.Errno {
 	if err := f.file.Close(); err != nil {
 		return f.p.m.errno("close", f.p.path, err)

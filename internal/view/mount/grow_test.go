@@ -21,7 +21,8 @@ import (
 	"blobio/comm"
 )
 
-// commits writes a dataset of one variable by one rank, with a commit for each record, between which f is called. Element i of record r is r*width + i.
+// commits writes a dataset of one variable by one rank, with a commit after each record, and calls f between commits. Element i
+// of record r is r*width + i.
 func commits(t testing.TB, name string, o blob.Options, records int64, f func(committed int64)) {
 	t.Helper()
 	o.Durability = blob.DurableNone
@@ -48,9 +49,9 @@ func commits(t testing.TB, name string, o blob.Options, records int64, f func(co
 	}))
 }
 
-const growing = 3000 // elements of a record: pages and records do not meet
+const growing = 3000 // elements per record: records do not align with pages
 
-// view reads a growing file as a netCDF library does: the header, then the last record. It returns how many there are.
+// view reads a growing file like a netCDF library: the header, then the last record. It returns the number of records.
 func view(f *os.File, head int64) (int64, error) {
 	var b [12]byte
 	if _, err := f.ReadAt(b[:], 0); err != nil {
@@ -73,8 +74,8 @@ func view(f *os.File, head int64) (int64, error) {
 	return n, nil
 }
 
-// TestGrows: an open file grows with the dataset, in place, and shows whole records at whatever moment it is read; when its writer has finished it
-// is the same file; when the dataset is replaced it stays what it was.
+// TestGrows checks that an open file grows in place with the dataset, and shows whole records at any time. After the writer has
+// finished, it is the same file. After the dataset is replaced, it stays unchanged.
 func TestGrows(t *testing.T) {
 	for _, o := range []blob.Options{{Layout: blob.VariableCentric}, {Layout: blob.ProcessCentric}} {
 		t.Run(o.Layout.String(), func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestGrows(t *testing.T) {
 				var st unix.Stat_t
 				ok(t, unix.Fstat(int(f.Fd()), &st))
 				inode, head = st.Ino, info.Size()-8*growing
-				go func() { // another program, that looks whenever it can
+				go func() { // another program that reads repeatedly
 					g, err := os.Open(path)
 					if err != nil {
 						beside <- err

@@ -26,12 +26,12 @@ import (
 const (
 	envGrow   = "BLOBIO_TEST_GROW" // directory and layout of a job
 	jobRanks  = 4
-	mostGrown = 200 // records of a job that is not killed
+	mostGrown = 200 // maximum records of a job
 )
 
-// TestFollowedUnderMPI: kill -9 of a rank of an MPI job that commits, at random instants, while one reader follows through the library and one
-// through the mount. Neither sees a torn record or one less than before, the death is reported, and both have then what is committed. 200 instants with
-// BLOBIO_LONG=1.
+// TestFollowedUnderMPI kills a rank of a committing MPI job at random instants, with kill -9. One reader follows through the
+// library, another through the mount. Neither may see a torn record or a decreasing number of records. The death is reported, and
+// afterwards both have the committed data. BLOBIO_LONG=1 uses 200 instants.
 func TestFollowedUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	root := t.TempDir()
@@ -74,7 +74,7 @@ func TestFollowedUnderMPI(t *testing.T) {
 	t.Logf("%v, %d records; the mount says %q", ends, total, log.String())
 }
 
-// killed waits for the first commit of the job, kills one of its ranks some time later, and follows until the death is reported.
+// killed waits for the first commit of the job, later kills one of its ranks, and follows until the death is reported.
 func killed(ctx context.Context, dir string, after int64) (records int64, err error) {
 	base := filepath.Join(dir, "d.nc")
 	var r *blob.Reader
@@ -99,7 +99,7 @@ func killed(ctx context.Context, dir string, after int64) (records int64, err er
 		return 0, err
 	}
 	kill := time.AfterFunc(time.Duration(after), func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	defer kill.Stop() // its number may be another's when the job has ended
+	defer kill.Stop() // another process may reuse the id after the job has ended
 	data := make([]float64, growing)
 	for rec, err := range r.NewRecords(ctx, 0) {
 		if died := new(blob.WriterDiedError); errors.As(err, &died) {
@@ -120,7 +120,7 @@ func killed(ctx context.Context, dir string, after int64) (records int64, err er
 	return records, nil
 }
 
-// viewed looks at the growing file of the mount, opened once, until stop and once more.
+// viewed reads the growing file of the mount, opened once, until stop and once more.
 func viewed(path string, stop chan struct{}, last *int64) error {
 	var f *os.File
 	for ended := false; ; {
@@ -150,7 +150,7 @@ func viewed(path string, stop chan struct{}, last *int64) error {
 	}
 }
 
-// headOf is where the records begin: behind a header whose length does not change.
+// headOf returns the offset of the records, after a header of constant length.
 func headOf(f *os.File) int64 {
 	info, err := f.Stat()
 	if err != nil {

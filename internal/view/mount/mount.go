@@ -27,10 +27,10 @@ import (
 const (
 	device   = "/dev/fuse"
 	fsType   = "blobio" // the kernel calls it fuse.blobio
-	maxRead  = 1 << 20  // bytes that the kernel asks for at a time
-	maxTasks = 64       // requests of the kernel's own read-ahead under way
+	maxRead  = 1 << 20  // maximum bytes of one kernel request
+	maxTasks = 64       // concurrent requests of the kernel's read-ahead
 
-	// fresh is how long the kernel takes a name for what it was. A file that was replaced meanwhile is found when it is opened.
+	// fresh is how long the kernel caches a name. Opening a file detects that it was replaced meanwhile.
 	fresh = time.Second
 )
 
@@ -40,12 +40,12 @@ type Mount struct {
 	opt  Options
 	at   string // absolute, without links
 	fuse *fuse.Server
-	done chan struct{} // closed when it is unmounted and nobody uses it
+	done chan struct{} // closed after the unmount, when no file is in use
 
-	rings atomic.Int32 // that handles have, see opened
+	rings atomic.Int32 // used by handles, see opened
 }
 
-// New mounts what lies below dir at the directory at. A mount of this package that was killed there is cleared first.
+// New mounts the contents of dir at the directory at. It first removes a stale mount of this package whose process was killed.
 func New(dir, at string, o *Options) (*Mount, error) {
 	m := &Mount{done: make(chan struct{})}
 	if o != nil {
@@ -78,7 +78,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 	return m, nil
 }
 
-// available says what is missing.
+// available returns an error that names a missing requirement.
 func available(device string, root bool, helper func() (string, error)) error {
 	f, err := os.OpenFile(device, os.O_RDWR, 0)
 	if err != nil {
@@ -93,7 +93,7 @@ func available(device string, root bool, helper func() (string, error)) error {
 	return nil
 }
 
-// othersAllowed reports whether users may let others in, by the settings of fusermount3.
+// othersAllowed reports whether the settings of fusermount3 let users give access to others.
 func othersAllowed(settings string) bool {
 	b, err := os.ReadFile(settings)
 	for line := range strings.Lines(string(b)) {
@@ -101,10 +101,10 @@ func othersAllowed(settings string) bool {
 			return true
 		}
 	}
-	return err != nil && !errors.Is(err, os.ErrNotExist) // not to be read: fusermount3 will say
+	return err != nil && !errors.Is(err, os.ErrNotExist) // unreadable: fusermount3 will report it
 }
 
-// helper is the program that mounts and unmounts for users.
+// helper returns the program that mounts and unmounts for users.
 func helper() (string, error) {
 	name, err := exec.LookPath("fusermount3")
 	if err != nil {
@@ -113,7 +113,7 @@ func helper() (string, error) {
 	return name, err
 }
 
-// resolve follows links to the directory to mount at, without looking at it: it may be the mount of a process that is dead.
+// resolve follows links to the mount point without accessing it: it may be the mount of a dead process.
 func resolve(at string) (string, error) {
 	for range maxLinks {
 		up, err := filepath.EvalSymlinks(filepath.Dir(at))
@@ -132,10 +132,10 @@ func resolve(at string) (string, error) {
 	return "", &os.PathError{Op: "mount", Path: at, Err: syscall.ELOOP}
 }
 
-// maxLinks is how many links lead on, as for the kernel.
+// maxLinks is the maximum number of links to follow, as in the kernel.
 const maxLinks = 40
 
-// place checks the directory to mount at, and clears what a killed mount left there.
+// place checks the mount point and removes the stale mount of a killed process.
 func place(dir, at string) (string, error) {
 	at, err := filepath.Abs(at)
 	if err != nil {
@@ -175,17 +175,18 @@ func (m *Mount) serve() (*fuse.Server, error) {
 	return mountAt(m.at, &folder{m: m}, options(m.tree.Root(), m.opt.AllowOther, func(v any) { m.say("internal error", "internal error: %v", v) }))
 }
 
-// options of every mount here. The kernel names source as what is mounted; panicked takes what a call that does not return said.
+// options returns the options of every mount. The kernel shows source as the mounted device. panicked receives the value of a
+// panic in a call.
 func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 	quiet := log.New(io.Discard, "", 0)
-	short, none := fresh, time.Duration(0) // of attributes none: whoever answers says how long they hold
+	short, none := fresh, time.Duration(0) // none for attributes: each handler sets their lifetime
 	o := &fs.Options{
 		EntryTimeout: &short, AttrTimeout: &none, NegativeTimeout: &none, NullPermissions: true, Logger: quiet,
 		MountOptions: fuse.MountOptions{
 			AllowOther: allowOther, FsName: source, Name: fsType, Options: []string{"default_permissions"},
 			MaxWrite: maxRead, MaxReadAhead: maxRead, MaxBackground: maxTasks,
 			DisableReadDirPlus: true, DisableSplice: true, DisabledCapabilities: fuse.CAP_PASSTHROUGH,
-			ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP, // shared mappings, of Linux 6.6 on
+			ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP, // shared mappings, from Linux 6.6
 			Logger:            quiet,
 			PanicHandler: func(v any) fuse.Status {
 				panicked(v)
@@ -207,17 +208,17 @@ func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, err
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case err != nil: // of fusermount3, with line feeds, after it has said the reason itself
+	case err != nil: // multi-line text of fusermount3, which has already printed the reason
 		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, err
 }
 
-// Wait returns when it is unmounted, by whomever, and no file of it is open any more.
+// Wait waits until the mount is unmounted, by anyone, and no file of it is open.
 func (m *Mount) Wait() { <-m.done }
 
-// Unmount ends it. While programs have files open, it is only taken off its place, so that nobody else can enter; it ends when they are
-// closed, or ctx does.
+// Unmount unmounts the directory. While programs have files open, the mount is only detached, so that no one else can enter. It
+// ends when the files are closed or ctx is done.
 func (m *Mount) Unmount(ctx context.Context) error {
 	select {
 	case <-m.done:
@@ -229,7 +230,7 @@ func (m *Mount) Unmount(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-m.done: // somebody was faster
+	case <-m.done: // already unmounted
 		return nil
 	default:
 	}
@@ -245,7 +246,7 @@ func (m *Mount) Unmount(ctx context.Context) error {
 	}
 }
 
-// detach takes a mount off its place, whether it is in use or not.
+// detach detaches a mount, even if it is in use.
 func detach(at string) error {
 	if os.Geteuid() == 0 {
 		return unix.Unmount(at, unix.MNT_DETACH)
@@ -261,7 +262,7 @@ func detach(at string) error {
 	return nil
 }
 
-// say notes what happened, of some kind.
+// say logs an event of a kind.
 func (m *Mount) say(what, format string, args ...any) {
 	m.opt.Log.Say(fault.Printable(what), fault.Printable(fmt.Sprintf(format, args...)))
 }

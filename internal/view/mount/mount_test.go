@@ -32,7 +32,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// lines is a log.
+// lines is a log that tests can read.
 type lines struct {
 	d  *diary.Diary
 	mu sync.Mutex
@@ -57,7 +57,7 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// mountedAt mounts a directory, until the test ends.
+// mountedAt mounts a directory until the test ends.
 func mountedAt(t testing.TB, dir string, o *Options) (at string, m *Mount, log *lines) {
 	t.Helper()
 	log = &lines{}
@@ -84,10 +84,10 @@ func mountedAt(t testing.TB, dir string, o *Options) (at string, m *Mount, log *
 
 const (
 	ranks = 4
-	width = 1 << 16 // elements of a record, of 8 bytes each
+	width = 1 << 16 // elements per record, of 8 bytes each
 )
 
-// write makes a dataset: element i of record r of T is seed + r + i*width, of a fixed variable the index.
+// write makes a dataset: element i of record r of T is seed + r + i*width; elements of a fixed variable are their indices.
 func write(t testing.TB, name string, seed int, records int64, o blob.Options) {
 	t.Helper()
 	o.Durability = blob.DurableNone
@@ -124,7 +124,7 @@ func write(t testing.TB, name string, seed int, records int64, o blob.Options) {
 	}))
 }
 
-// converted is what Convert makes of a dataset.
+// converted returns Convert's output for a dataset.
 func converted(t testing.TB, name string, version cdf5.Version) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)
@@ -150,7 +150,8 @@ func names(t testing.TB, dir string) string {
 	return strings.Join(out, ", ")
 }
 
-// TestMount: datasets are files with the bytes of Convert, in their folders; other files are passed through; nothing can be written.
+// TestMount checks that datasets are files with the bytes of Convert, in their folders. Other files are passed through, and
+// nothing can be written.
 func TestMount(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, os.MkdirAll(filepath.Join(dir, "run/h0"), 0o755))
@@ -211,7 +212,7 @@ func TestMount(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestOptions: only datasets; a version for old readers; what cannot be mounted.
+// TestOptions checks OnlyDatasets, a version for old readers, and invalid mounts.
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.nc"), 1, 1, blob.Options{})
@@ -247,7 +248,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestUnavailable: what is missing is said in one line.
+// TestUnavailable checks that a missing requirement is reported in one line.
 func TestUnavailable(t *testing.T) {
 	none := func() (string, error) { return "", os.ErrNotExist }
 	some := func() (string, error) { return "/bin/fusermount3", nil }
@@ -266,7 +267,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestOthersAllowed: as fusermount3 reads its settings.
+// TestOthersAllowed checks that settings are read as fusermount3 reads them.
 func TestOthersAllowed(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fuse.conf")
 	if othersAllowed(name) {
@@ -280,7 +281,7 @@ func TestOthersAllowed(t *testing.T) {
 	}
 }
 
-// eventually says of what a mount shows that it must be so soon: the kernel takes what it knows for true for a second.
+// eventually waits until a condition on the mount holds. The kernel caches for a second.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
@@ -290,8 +291,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestChangesWhileMounted: datasets that are committed, replaced and removed appear, change and go; a file that is open stays what it was, or is an
-// error.
+// TestChangesWhileMounted checks that committed, replaced and removed datasets appear, change and disappear. An open file stays
+// unchanged or becomes an error.
 func TestChangesWhileMounted(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -304,7 +305,7 @@ func TestChangesWhileMounted(t *testing.T) {
 			}
 			write(t, src, 1, 2, blob.Options{Layout: layout})
 			first := converted(t, src, 0)
-			got, err := os.ReadFile(name) // at once: that it was not there is not kept
+			got, err := os.ReadFile(name) // at once: absent names are not cached
 			if err != nil || !bytes.Equal(got, first) {
 				t.Fatalf("committed: %d bytes, %v", len(got), err)
 			}
@@ -313,7 +314,7 @@ func TestChangesWhileMounted(t *testing.T) {
 			defer f.Close()
 			write(t, src, 1000, 3, blob.Options{Layout: layout, Force: true})
 			next := converted(t, src, 0)
-			if got, err = os.ReadFile(name); err != nil || !bytes.Equal(got, next) { // at once, since opening looks
+			if got, err = os.ReadFile(name); err != nil || !bytes.Equal(got, next) { // at once, since Open checks
 				t.Fatalf("replaced: %d bytes, want %d; %v", len(got), len(next), err)
 			}
 			b := make([]byte, 4096)
@@ -348,7 +349,7 @@ func TestChangesWhileMounted(t *testing.T) {
 	}
 }
 
-// TestBroken: a dataset that cannot be opened is seen, and opening it is EIO with a line.
+// TestBroken checks that an unopenable dataset is listed, and opening it is EIO with a log line.
 func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "a.nc")
@@ -356,7 +357,7 @@ func TestBroken(t *testing.T) {
 	b, err := os.ReadFile(src + ".manifest")
 	ok(t, err)
 	good := bytes.Clone(b)
-	b[len(b)/4] ^= 1 // of both copies
+	b[len(b)/4] ^= 1 // in both copies
 	b[3*len(b)/4] ^= 1
 	ok(t, os.WriteFile(src+".manifest", b, 0o666))
 	at, _, log := mountedAt(t, dir, nil)
@@ -377,7 +378,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: many programs read different places of several datasets.
+// TestManyAtOnce checks that many programs can read different parts of several datasets.
 func TestManyAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var want [3][]byte
@@ -410,7 +411,7 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnmountInUse: a mount that is in use goes from its place at once; what is open can be read until it is closed.
+// TestUnmountInUse checks that a mount in use is detached at once. Open files can be read until closed.
 func TestUnmountInUse(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.nc"), 1, 1, blob.Options{})

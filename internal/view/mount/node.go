@@ -23,7 +23,7 @@ import (
 type folder struct {
 	fs.Inode
 	m    *Mount
-	path string // in the tree
+	path string // path in the tree
 }
 
 var _ interface {
@@ -33,23 +33,23 @@ var _ interface {
 	fs.NodeStatfser
 } = (*folder)(nil)
 
-// number makes an inode number of the text that identifies a node. 0 and 1 have a meaning of their own.
+// number makes an inode number from the text that identifies a node. Numbers 0 and 1 are reserved.
 func number(parts ...string) uint64 {
 	h := sha256.New()
 	for _, s := range parts {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}
-	return binary.LittleEndian.Uint64(h.Sum(nil))>>1 | 2 // programs may take it for a signed one
+	return binary.LittleEndian.Uint64(h.Sum(nil))>>1 | 2 // programs may treat it as signed
 }
 
-// hidden says of an entry that it is not shown.
+// hidden reports whether an entry is hidden.
 func (m *Mount) hidden(e *tree.Entry) bool {
 	return m.opt.OnlyDatasets && (e.Kind == tree.KindPlain || e.Parts)
 }
 
-// Lookup finds an entry. A dataset that was replaced is another node, so that who has the one open, and what the kernel keeps of it, does
-// not mix with the other. One that grows stays the same.
+// Lookup finds an entry. A replaced dataset is a new node, so that open files and the kernel's cache do not mix the two. A
+// growing dataset stays the same node.
 func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	p := path.Join(f.path, name)
 	e, err := f.m.tree.Lookup(p)
@@ -70,7 +70,7 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		at.Ino, node = number(p, "file", e.File), &plain{m: f.m, path: p, entry: e}
 	}
 	n := f.NewInode(ctx, node, at)
-	if d, ok := n.Operations().(*dataset); ok && d != node { // the kernel knows this node already: open files stay with it
+	if d, ok := n.Operations().(*dataset); ok && d != node { // the kernel already knows this node, and open files keep it
 		e = d.update()
 	}
 	attributes(&e, &out.Attr)
@@ -79,7 +79,7 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	return n, 0
 }
 
-// Readdir lists what is here, without looking at it.
+// Readdir lists the directory without opening entries.
 func (f *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	list, err := f.m.tree.Names(f.path)
 	if err != nil {
@@ -99,7 +99,7 @@ func (f *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	return fs.NewListDirStream(out), 0
 }
 
-// Getattr returns the attributes of the directory now.
+// Getattr returns the present attributes of the directory.
 func (f *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e, err := f.m.tree.Lookup(f.path)
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) 
 	return 0
 }
 
-// Statfs describes the file system that the directory is in.
+// Statfs describes the file system that contains the directory.
 func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	var st unix.Statfs_t
 	if err := unix.Statfs(f.m.tree.Root(), &st); err != nil {
@@ -121,7 +121,7 @@ func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return 0
 }
 
-// valid is how long the kernel takes attributes for what they were: not at all for a dataset that grows, so that it asks before each read.
+// valid returns how long the kernel may cache attributes: not at all for a growing dataset, so that it asks before each read.
 func valid(e *tree.Entry) time.Duration {
 	if e.Growing {
 		return 0
@@ -129,7 +129,7 @@ func valid(e *tree.Entry) time.Duration {
 	return fresh
 }
 
-// attributes are what stat shows of an entry. Nobody may write.
+// attributes sets the attributes that stat shows. Nobody may write.
 func attributes(e *tree.Entry, out *fuse.Attr) {
 	out.Mode, out.Nlink = fuse.S_IFREG|uint32(e.Mode)&0o444, 1
 	if e.Kind == tree.KindDir {
@@ -140,7 +140,7 @@ func attributes(e *tree.Entry, out *fuse.Attr) {
 	out.SetTimes(&e.ModTime, &e.ModTime, &e.ModTime)
 }
 
-// short is the number of an error of what this process, or the system, has too little of, wherever that stands in the chain; else it is EIO.
+// short finds a resource shortage of this process or system in the error chain. Otherwise the number is EIO.
 func short(err error) (n syscall.Errno, is bool) {
 	for _, n := range []syscall.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM} {
 		if errors.Is(err, n) {
@@ -150,7 +150,7 @@ func short(err error) (n syscall.Errno, is bool) {
 	return unix.EIO, false
 }
 
-// errno is the error that a program gets. The log has the text.
+// errno returns the error number for a program. The log gets the text.
 func (m *Mount) errno(what, p string, err error) syscall.Errno {
 	n, exhausted := short(err)
 	switch {

@@ -11,7 +11,7 @@ import (
 // A Mount is a mounted directory.
 type Mount struct{}
 
-// New mounts nothing on this system: ErrUnavailable.
+// New returns ErrUnavailable: this system cannot mount.
 func New(dir, at string, o *Options) (*Mount, error) {
 	return nil, fmt.Errorf("%s/%s, want 64-bit Linux with FUSE: %w", runtime.GOOS, runtime.GOARCH, ErrUnavailable)
 }

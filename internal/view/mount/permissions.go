@@ -14,8 +14,9 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// allow refuses another user who may not read one of the subfiles. The kernel compares with what stat shows, which is of the manifest; that the subfiles
-// have other permissions would cost a look at each of them whenever a directory is listed.
+// allow returns an error if another user may not read one of the subfiles. The kernel checks only stat's permissions, which are
+// those of the manifest. A check of the subfiles' permissions in stat would cost a look at each subfile whenever a directory is
+// listed.
 func (m *Mount) allow(ctx context.Context, h *tree.Dataset) error {
 	caller, ok := fuse.FromContext(ctx)
 	if !m.opt.AllowOther || !ok || caller.Uid == 0 || caller.Uid == uint32(os.Geteuid()) {
@@ -27,7 +28,7 @@ func (m *Mount) allow(ctx context.Context, h *tree.Dataset) error {
 	return nil
 }
 
-// groupsOf are the further groups of a process, none if it cannot be seen.
+// groupsOf returns the supplementary groups of a process, none if they cannot be read.
 func groupsOf(pid uint32) (list []uint32) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

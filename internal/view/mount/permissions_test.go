@@ -17,7 +17,7 @@ import (
 	"blobio/blob"
 )
 
-// TestPermissionsNow: permissions that change while a dataset is mounted change in the mount, also for a file that is open.
+// TestPermissionsNow checks that permission changes of a mounted dataset show in the mount, also for an open file.
 func TestPermissionsNow(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.nc"), 1, 1, blob.Options{})
@@ -34,13 +34,13 @@ func TestPermissionsNow(t *testing.T) {
 	})
 }
 
-// TestOtherUsers: whom --allow-other lets in reads what he could read without the mount: with a manifest that he may read, not the data of subfiles
-// that he may not.
+// TestOtherUsers checks that users with access by --allow-other can read only files that they could read without the mount. A
+// readable manifest gives no access to data of unreadable subfiles.
 func TestOtherUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}
-	top, err := os.MkdirTemp("", "blobio") // others can look into it, unlike into t.TempDir
+	top, err := os.MkdirTemp("", "blobio") // unlike t.TempDir, others can search it
 	ok(t, err)
 	defer os.RemoveAll(top)
 	ok(t, os.Chmod(top, 0o755))

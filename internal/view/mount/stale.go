@@ -14,19 +14,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// clear takes off a mount of this package whose process is dead: whoever looks at it gets ENOTCONN. A mount whose process lives stays, and is an error.
+// clear detaches a mount of this package whose process is dead: access to it gives ENOTCONN. A mount with a live process stays,
+// and is an error.
 func clear(at string) error {
 	for {
 		kind, err := mounted(at)
 		if err != nil || kind == "" {
 			return err
 		}
-		var st unix.Statfs_t // which the kernel never answers by itself
+		var st unix.Statfs_t // the kernel never answers this itself
 		if err := unix.Statfs(at, &st); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
 			if kind == "fuse."+fsType {
 				return fmt.Errorf("%s: already mounted: %w", at, fault.ErrInUse)
 			}
-			return nil // a file system, on which another one may be mounted
+			return nil // a live file system; another one may be mounted on it
 		}
 		if kind != "fuse."+fsType {
 			return fmt.Errorf("%s: found a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
@@ -37,8 +38,8 @@ func clear(at string) error {
 	}
 }
 
-// mounted is the type of the file system that is mounted at a path, the uppermost; "" if none is. It asks the kernel's list, as looking at the path
-// would ask who serves it.
+// mounted returns the type of the topmost file system mounted at a path, or "". It reads the kernel's list, since a look at the
+// path would call the serving process.
 func mounted(at string) (kind string, err error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"blobio/blob"
 )
 
-// mapped maps a file of a mount and returns its bytes, and where pages cannot be read, which are zeros then. Another process does that: a page fault of this
-// one, which is to answer it, would hold up its scheduler or its memory for ever. Before Linux 6.6 it cannot: files of direct I/O have no shared mappings.
+// mapped maps a file of a mount and returns its bytes and the unreadable pages, which are zeros. Another process does the
+// mapping: a page fault in this process, which serves the mount, could block its scheduler or memory for ever. can is false
+// before Linux 6.6, where direct I/O files have no shared mappings.
 func mapped(t *testing.T, path string) (b []byte, bad []int64, can bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestMapsForAnother$")
@@ -43,7 +44,7 @@ func mapped(t *testing.T, path string) (b []byte, bad []int64, can bool) {
 
 const mapsFor = "BLOBIO_TEST_MAPS"
 
-// TestMapsForAnother is the process of mapped.
+// TestMapsForAnother is the child process of mapped.
 func TestMapsForAnother(t *testing.T) {
 	path := os.Getenv(mapsFor)
 	if path == "" {
@@ -66,12 +67,13 @@ func TestMapsForAnother(t *testing.T) {
 		}
 		ok(t, second(os.Stdout.Write(said)))
 	}
-	os.Exit(0) // without what the test would print
+	os.Exit(0) // suppresses the test's output
 }
 
-// TestWhole: a read of any length, from any byte on, that touches damage is an input/output error: it is never shorter, though what is before the damage
-// was read earlier and is mapped by another process, and though the kernel cuts it into parts of 1 MiB. All others are right, but that those so long that
-// they may be such a part are an error near before damage. Of a mapped file all that is not damaged can be read.
+// TestWhole checks that a read of any length and offset that touches damage is an input/output error. The read is never short,
+// even if data before the damage were read earlier or are mapped, and although the kernel splits reads into parts of 1 MiB. All
+// other reads are right. An exception are reads near damage that may be such a part: they are errors. All undamaged data of a
+// mapped file can be read.
 func TestWhole(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "a.nc")

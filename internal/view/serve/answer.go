@@ -12,21 +12,21 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// answer is the ResponseWriter of parts. The status goes out with the first byte, not before, so that an error can still have a status; and
-// each piece of bytes has its own time to go out.
+// answer is the ResponseWriter of parts. It sends the status with the first byte, so that an earlier error can still set one.
+// Each piece of bytes has its own write deadline.
 type answer struct {
 	http.ResponseWriter
 	ctl    *http.ResponseController
 	stall  time.Duration
-	head   bool // only headers are wanted
+	head   bool // send only headers
 	status int  // 0: not set
-	sent   bool // the status is out
+	sent   bool // the status has been sent
 	bytes  int64
-	told   error // the client got it in the form of a protocol
-	failed error // of the client: what Write returned
+	told   error // error that the client got in the form of a protocol
+	failed error // error of Write to the client
 }
 
-// piece is how much must go out within Options.Stall, in bytes.
+// piece is the number of bytes that must go out within Options.Stall.
 const piece = 64 << 10
 
 // WriteHeader keeps the status for the first byte. Only the first call counts.
@@ -47,7 +47,7 @@ func (a *answer) commit() {
 	a.ResponseWriter.WriteHeader(a.status)
 }
 
-// deadline gives the client time for the next piece. Where there are none (tests with a recorder) it does without.
+// deadline sets the client's deadline for the next piece. A recorder in tests has none.
 func (a *answer) deadline() { _ = a.ctl.SetWriteDeadline(time.Now().Add(a.stall)) }
 
 func (a *answer) Write(p []byte) (n int, err error) {
@@ -65,7 +65,8 @@ func (a *answer) Write(p []byte) (n int, err error) {
 	return n, a.failed
 }
 
-// ReadFrom implements io.ReaderFrom for io.Copy: what of a virtual file is in memory goes out from there, not by a small buffer.
+// ReadFrom implements io.ReaderFrom for io.Copy. It writes a virtual file directly from the file's memory, without a small
+// buffer.
 func (a *answer) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
 		if f, ok := l.R.(*virtual); ok {
@@ -79,10 +80,10 @@ func (a *answer) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{a}, r)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the ResponseWriter for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// reset forgets what a part has set, for an error instead. The status is not out yet.
+// reset discards the headers of a part, to send an error instead. The status has not been sent yet.
 func (a *answer) reset() {
 	a.status = 0
 	h := a.Header()
@@ -92,7 +93,7 @@ func (a *answer) reset() {
 	}
 }
 
-// statusError is an error with a status of HTTP, and a text for the client.
+// statusError is an error with an HTTP status and a text for the client.
 type statusError struct {
 	status int
 	text   string
@@ -100,13 +101,13 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.text }
 
-// statusOf is the status of an error of a part.
+// statusOf returns the HTTP status for an error of a part.
 func statusOf(err error) int {
 	var s *statusError
 	switch {
 	case errors.As(err, &s):
 		return s.status
-	case errors.Is(err, errBusy), errors.Is(err, tree.ErrTooMany), fault.Exhausted(err): // whatever else it is said to be
+	case errors.Is(err, errBusy), errors.Is(err, tree.ErrTooMany), fault.Exhausted(err): // takes precedence over other classes
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
@@ -123,10 +124,10 @@ func statusOf(err error) int {
 // refuse sends an error as a line of text.
 func (a *answer) refuse(err error, text string) {
 	a.setError(statusOf(err))
-	_ = sendText(a, "text/plain; charset=utf-8", []byte(text+"\n")) // that the client has gone is noted there
+	_ = sendText(a, "text/plain; charset=utf-8", []byte(text+"\n")) // sendText records that the client is gone
 }
 
-// setError begins the answer with an error instead of what a part has set. A client that comes too early learns when to come again.
+// setError begins the answer with an error instead of the part's headers. A client that should retry gets Retry-After.
 func (a *answer) setError(status int) {
 	a.reset()
 	if status == http.StatusServiceUnavailable {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// errBusy: too many wait, or one has waited too long.
+// errBusy means that too many requests wait, or one has waited too long.
 var errBusy = errors.New("the server is busy")
 
-// budget is a fixed amount of something: bytes, or slots. Requests are served in order.
+// budget is a fixed amount of a resource: bytes or slots. Requests are served in order.
 type budget struct {
 	mu    sync.Mutex
 	all   int64
 	free  int64
 	queue []*waiter
-	most  int           // that wait
-	wait  time.Duration // 0: as long as it takes
+	most  int           // maximum number of waiting requests
+	wait  time.Duration // maximum wait; 0: no limit
 }
 
 type waiter struct {
@@ -30,7 +30,7 @@ func newBudget(all int64, most int, wait time.Duration) *budget {
 	return &budget{all: all, free: all, most: most, wait: wait}
 }
 
-// take waits for n of it, or for all if n is more, and returns what gives it back.
+// take waits for n units, or for all if n is more, and returns a function that gives them back.
 func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 	n = min(n, b.all)
 	b.mu.Lock()
@@ -65,16 +65,16 @@ func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 	i := slices.Index(b.queue, w)
 	if i >= 0 {
 		b.queue = slices.Delete(b.queue, i, i+1)
-		b.serve() // one behind it may want less
+		b.serve() // the next request may need less
 	}
 	b.mu.Unlock()
-	if i < 0 { // it came at the same moment
+	if i < 0 { // granted at the same moment
 		b.give(n)
 	}
 	return nil, err
 }
 
-// share is take of what is given back bit by bit.
+// share is take for an amount that is given back in steps.
 func (b *budget) share(ctx context.Context, n int64) (*share, error) {
 	_, err := b.take(ctx, n)
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *budget) share(ctx context.Context, n int64) (*share, error) {
 	return &share{b, min(n, b.all)}, nil
 }
 
-// A share is what somebody holds of a budget.
+// A share is a held part of a budget.
 type share struct {
 	b *budget
 	n int64
@@ -103,7 +103,7 @@ func (b *budget) give(n int64) {
 	b.mu.Unlock()
 }
 
-// serve lets those at the head of the queue have what is free. b.mu is held.
+// serve grants the free amount to the head of the queue. The caller holds b.mu.
 func (b *budget) serve() {
 	for len(b.queue) > 0 && b.free >= b.queue[0].n {
 		w := b.queue[0]

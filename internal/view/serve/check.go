@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	checkTime  = 3 * time.Second // that a page waits for a quick check
-	checkMost  = 20              // findings that a page shows
-	checkRanks = 4096            // that wrote a dataset, for a page to read all of its maps
-	checkKept  = 256             // datasets whose findings are kept
-	checkAge   = time.Minute     // for how long: a writer may come and go beside files that stay as they are
+	checkTime  = 3 * time.Second // how long a page waits for a quick check
+	checkMost  = 20              // maximum number of findings on a page
+	checkRanks = 4096            // maximum ranks of a dataset for a check of all maps
+	checkKept  = 256             // maximum number of cached results
+	checkAge   = time.Minute     // lifetime of a result: a writer may come and go while the files stay the same
 )
 
-// checks are quick checks of datasets, which pages show. One is made at a time.
+// checks are quick checks of datasets for their pages. Only one runs at a time.
 type checks struct {
 	mu   sync.Mutex
 	turn chan struct{}
 	done map[string]checked // by path
 }
 
-// checked is what was found in files of one stamp.
+// checked is the result for files with one stamp.
 type checked struct {
 	stamp string
 	at    time.Time
@@ -37,7 +37,7 @@ type checked struct {
 
 func newChecks() *checks { return &checks{turn: make(chan struct{}, 1), done: map[string]checked{}} }
 
-// of says what a quick check of a dataset finds, and in words how it went.
+// of returns the findings of a quick check of a dataset, and a description of its outcome.
 func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Dataset) ([]blob.Finding, string) {
 	if _, ranks := set.Reader().Subfiles(); ranks > checkRanks {
 		return nil, fmt.Sprintf("Not checked: %s ranks are too many for a page. Run blobio check.", chart.Count(int64(ranks)))
@@ -64,7 +64,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	x = checked{stamp: stamp, at: time.Now()}
 	n := 0
 	for f := range seq {
-		if fault.Exhausted(f.Err) { // the last one
+		if fault.Exhausted(f.Err) { // always the last finding
 			return x.list, "The check is incomplete: the server has too many open files. Run blobio check."
 		}
 		if f.Severity == blob.Note || ctx.Err() != nil {

@@ -17,8 +17,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestDamage: one changed byte is an error of exactly the reads that touch it, in each way of access; an answer that has begun
-// breaks off and is never filled up.
+// TestDamage checks that one changed byte is an error of exactly the reads that touch it, in each protocol. An answer in progress
+// breaks off and is never padded.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -48,7 +48,7 @@ func TestDamage(t *testing.T) {
 		x.get(t, status, fmt.Sprintf("/dap/x.nc.ascii?T[%d][2][0:9]", r))
 	}
 	x.get(t, http.StatusOK, "/dap/x.nc.dods?lev")
-	for _, good := range []string{"T[1][0][20:39]", "T[1][0:2][20:39]", "T[1][0:2:2][21:2:39]", "T[1][2:2][39]"} { // of the other subfile
+	for _, good := range []string{"T[1][0][20:39]", "T[1][0:2][20:39]", "T[1][0:2:2][21:2:39]", "T[1][2:2][39]"} { // in the other subfile
 		x.get(t, http.StatusOK, "/dap/x.nc.dods?"+good)
 	}
 	x.get(t, http.StatusInternalServerError, "/dap/x.nc.dods?T[1][0:2][19:39]")
@@ -78,11 +78,11 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestBreaksOff: an error after the first bytes ends the connection before the announced length.
+// TestBreaksOff checks that an error after the first bytes closes the connection before the announced length.
 func TestBreaksOff(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
-	const n = 8 << 20 // elements: more than connections hold
+	const n = 8 << 20 // elements: more than connections can buffer
 	x := start(t, dir, nil)
 	for _, path := range []string{"/files/x.nc", "/dap/x.nc.dods?x", "/dap/x.nc.ascii?x"} {
 		large(t, name, n)
@@ -95,13 +95,14 @@ func TestBreaksOff(t *testing.T) {
 			t.Errorf("%s: %d bytes, then %v, want an end in the middle", path, got, err)
 		}
 	}
-	x.Close() // so that all is in the log
+	x.Close() // flushes the log
 	if n := strings.Count(x.log.String(), " 200* "); n != 3 {
 		t.Errorf("%d answers are told to have broken off, want 3:\n%s", n, x.log)
 	}
 }
 
-// TestNetCDFClientIsTold: the netCDF library takes what came of an answer that breaks off for the whole, so it gets an error instead of an answer.
+// TestNetCDFClientIsTold checks that the netCDF library gets an error instead of a partial answer, which it would take for
+// complete.
 func TestNetCDFClientIsTold(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -112,7 +113,7 @@ func TestNetCDFClientIsTold(t *testing.T) {
 	info, err := f.Stat()
 	ok(t, err)
 	ok(t, os.Truncate(name, info.Size()-8))
-	_, err = f.Write(binary.BigEndian.AppendUint64(nil, 1<<53+1)) // the last element is no double
+	_, err = f.Write(binary.BigEndian.AppendUint64(nil, 1<<53+1)) // a double cannot hold the last element
 	ok(t, err)
 	x := start(t, dir, nil)
 	body := string(x.get(t, http.StatusInternalServerError, "/dap/x.nc.dods?x", "User-Agent: oc4.9.0"))
@@ -125,8 +126,8 @@ func TestNetCDFClientIsTold(t *testing.T) {
 	}
 }
 
-// TestPrefetch: the netCDF library asks for many variables at once, and takes zeros for what an answer lacks. One of them that is damaged is an error
-// that says how to read the others, and alone they are read.
+// TestPrefetch checks damage in a prefetch. The netCDF library requests many variables at once and takes zeros for missing parts.
+// If one variable is damaged, the error says how to read the others, and alone they can be read.
 func TestPrefetch(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -154,7 +155,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// variables are the names of the variables of a dataset.
+// variables returns the names of the variables of a dataset.
 func variables(t *testing.T, name string) (names []string) {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)
@@ -166,8 +167,8 @@ func variables(t *testing.T, name string) (names []string) {
 	return names
 }
 
-// TestAllowMissing: what a missing subfile holds is an error, or with the option the fill value or zero, as a file and by DAP2; and the subfile itself when it
-// is there again.
+// TestAllowMissing checks that data in a missing subfile are an error or, with the option, the fill value or zero, as a file and
+// by DAP2. When the subfile is back, its data are read.
 func TestAllowMissing(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -208,7 +209,7 @@ func TestAllowMissing(t *testing.T) {
 	}
 }
 
-// errOr is nil where there is nothing to remove.
+// errOr ignores the error if there is nothing to remove.
 func errOr(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

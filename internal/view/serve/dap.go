@@ -14,10 +14,10 @@ import (
 	"blobio/internal/view/dap"
 )
 
-// dapForms are the suffixes of DAP2, and how their answers describe themselves.
+// dapForms maps the suffixes of DAP2 to the content descriptions of their answers.
 var dapForms = map[string]string{"dds": "dods_dds", "das": "dods_das", "dods": "dods_data", "ascii": "dods_ascii", "asc": "dods_ascii", "info": "dods_info", "ver": "dods_version"}
 
-// dap answers DAP2 for one dataset. Errors are objects of DAP2.
+// dap answers DAP2 requests for one dataset. Errors become DAP2 Error objects.
 func (s *Server) dap(a *answer, r *http.Request, path string) error {
 	err := s.dap2(a, r, path)
 	if err == nil || a.sent {
@@ -45,7 +45,7 @@ func dapHeaders(h http.Header, what string) {
 	}
 }
 
-// dap2 is dap, whose errors are no objects of DAP2 yet.
+// dap2 is dap before the conversion of errors.
 func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	ctx := r.Context()
 	form := strings.TrimPrefix(path.Ext(where), ".")
@@ -99,7 +99,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		write = func(ctx context.Context, w io.Writer) error {
 			err := q.WriteDODS(ctx, w)
 			if err != nil && client == dap.NetCDFClient && q.Several() && statusOf(err) == http.StatusInternalServerError {
-				// It asks for all small variables at once before it reads any, and takes zeros for one that an answer leaves out or declares with no elements.
+				// The client requests all small variables at once, and takes zeros for a variable that the answer lacks or declares empty.
 				err = fmt.Errorf("%w; the request also covers other variables: [noprefetch] before the URL reads them separately", err)
 			}
 			return err
@@ -112,7 +112,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		return nil
 	}
 	if client == dap.NetCDFClient && form == "dods" && (n > held || !known) {
-		// It takes what came of an answer that breaks off, and zeros for the rest, without an error. So everything is read before anything is sent.
+		// The client takes a partial answer for complete, with zeros for the rest. So read everything before sending anything.
 		if err := write(ctx, io.Discard); err != nil {
 			return err
 		}
@@ -124,10 +124,10 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	return w.Flush()
 }
 
-// held is how much of an answer is made before any of it is sent, in bytes: an error within can still have a status.
+// held is the number of bytes of an answer buffered before sending: an error within can still set a status.
 const held = 256 << 10
 
-// dapText sends a text that is there as a whole.
+// dapText sends a complete text.
 func dapText(a *answer, what string, text []byte) error {
 	dapHeaders(a.Header(), what)
 	return sendText(a, a.Header().Get("Content-Type"), text)

@@ -15,30 +15,31 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// streams are the answers of /events under way.
+// streams are the /events answers in progress.
 type streams struct {
 	open   atomic.Int64
-	ending chan struct{} // closed when the server is to end
+	ending chan struct{} // closed when the server shuts down
 	end    sync.Once
 }
 
 // stop ends the streams.
 func (s *streams) stop() { s.end.Do(func() { close(s.ending) }) }
 
-// event is a state of a dataset, as /events sends it.
+// event is a state of a dataset as sent by /events.
 type event struct {
-	ID   string `json:"id"`   // of its content: another one says that the rest of the server has changed, too
+	ID   string `json:"id"`   // of the content: a change means that other answers have changed too
 	Text string `json:"text"` // the status in a line
 	*blob.Status
 }
 
 const (
-	maxStreams = 256              // of events, that are open at once
-	tick       = 15 * time.Second // a line that says nothing, so that what lies between finds the connection in use
+	maxStreams = 256              // maximum number of open streams
+	tick       = 15 * time.Second // period of empty lines that keep the connection alive
 )
 
-// watch sends whether a dataset is being written, is finished, or was left by a writer that died: as server-sent events "state", at once and
-// whenever it changes, until it is finished or dead, or to a client that wants JSON, as it is now.
+// watch sends the status of a dataset: being written, finished, or abandoned by a dead writer. It sends server-sent events
+// "state", at once and after each change, until the dataset is finished or its writer dead. A client that accepts JSON gets only
+// the present status.
 func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	w, err := s.tree.Watch(name)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	}
 	defer s.events.open.Add(-1)
 	a.Header().Set("Content-Type", "text/event-stream")
-	_ = a.ctl.SetReadDeadline(time.Time{}) // the deadline of the request, after which its context would end
+	_ = a.ctl.SetReadDeadline(time.Time{}) // otherwise the request's context would end at its deadline
 	told, said := "", time.Time{}
 	for {
 		b, err := json.Marshal(now)
@@ -84,7 +85,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 			return err
 		}
 		if err := s.events.pause(r.Context(), w.Next()); err != nil {
-			return nil // the client has gone, or the server ends
+			return nil // the client is gone, or the server shuts down
 		}
 		if now, err = s.event(name, w); err != nil {
 			return err
@@ -92,7 +93,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	}
 }
 
-// pause waits, unless the client goes or the server ends.
+// pause waits for d, unless the client leaves or the server shuts down.
 func (s *streams) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -121,7 +122,7 @@ func (s *Server) event(name string, w *blob.Watch) (*event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.Writer != nil { // a beat is no event
+	if st.Writer != nil { // a heartbeat is not a change
 		st.Writer.Sign = time.Time{}
 	}
 	return &event{ID: e.ID, Text: st.String(), Status: st}, nil

@@ -18,8 +18,8 @@ import (
 	"blobio/comm"
 )
 
-// TestEvents: a client that waits gets each change until the writer has finished, the page says who writes and asks for the events, and a client
-// with the Zarr metadata of one state reads chunks of a later one.
+// TestEvents checks that a waiting client gets each change until the writer has finished. The page shows the writer and requests
+// the events. A client with Zarr metadata of one state can read chunks of a later one.
 func TestEvents(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(dir, nil)
@@ -76,7 +76,7 @@ func TestEvents(t *testing.T) {
 				}
 			}
 			var e heard
-			for e = range states { // until this one has come
+			for e = range states { // until this event arrives
 				if e.Records == rec+1 && e.State == "writing" {
 					break
 				}
@@ -111,13 +111,13 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// heard is an event as a client reads it.
+// heard is an event parsed by a client.
 type heard struct {
 	ID, Text, State string
 	Records         int64
 }
 
-// listen sends the events it gets, and closes the channel at the end.
+// listen sends the received events to a channel, and closes the channel at the end.
 func listen(t *testing.T, url string, to chan<- heard) {
 	defer close(to)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

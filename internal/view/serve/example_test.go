@@ -13,7 +13,7 @@ import (
 	"blobio/internal/view/serve"
 )
 
-// Datasets below a directory are read over HTTP: here one variable, as text, by DAP2.
+// Serve the datasets below a directory over HTTP, and read one variable as text by DAP2.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// starve lets the process open no more files until the end of what it returns.
+// starve prevents the process from opening files until end is called.
 func starve(t *testing.T) (end func()) {
 	t.Helper()
 	var was syscall.Rlimit
@@ -23,8 +23,8 @@ func starve(t *testing.T) (end func()) {
 	return func() { ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)) }
 }
 
-// TestExhausted: where the process can open no more files, whatever is asked for is 503, to come again, and nothing that was looked for in vain is
-// remembered.
+// TestExhausted checks that every request is 503 with Retry-After while the process cannot open files, and that failed lookups
+// are not cached.
 func TestExhausted(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.nc"))
@@ -35,7 +35,7 @@ func TestExhausted(t *testing.T) {
 	ok(t, os.Symlink("plain.nc", filepath.Join(dir, "link.nc")))
 	for _, path := range []string{"/", "/files/", "/files/store/", "/files/a.nc", "/files/bare.nc", "/files/plain.nc", "/files/link.nc", "/files/Check-10.nc", "/files/store/rho.nc", "/dap/a.nc.dds", "/dap/a.nc.dods?lev", "/dap/bare.nc.das",
 		"/zarr/a.nc/.zmetadata", "/zarr/a.nc/lev/0", "/zarr3/a.nc/zarr.json", "/zarr/plain.nc/.zgroup", "/plot/a.nc?var=T&width=240", "/value/a.nc?var=T&px=1&py=1", "/view/a.nc", "/view/bare.nc", "/events/a.nc", "/events/bare.nc"} {
-		for _, warm := range []bool{false, true} { // it was read before, and what was open was closed
+		for _, warm := range []bool{false, true} { // warm: read before, with all files closed again
 			s := newServer(t, dir, nil)
 			ask := func() *httptest.ResponseRecorder {
 				w := httptest.NewRecorder()

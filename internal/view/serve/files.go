@@ -13,13 +13,13 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// maxRanges is how many ranges one request may ask for.
+// maxRanges is the maximum number of ranges in one request.
 const maxRanges = 64
 
 // netcdfType is the media type of a netCDF file.
 const netcdfType = "application/x-netcdf"
 
-// files answers with a dataset as one netCDF file, with an ordinary one as it is, or with the list of a directory.
+// files sends a dataset as one netCDF file, an ordinary netCDF file unchanged, or the list of a directory.
 func (s *Server) files(a *answer, r *http.Request, path string) error {
 	if path == "" || strings.HasSuffix(path, "/") {
 		return s.list(a, r, strings.TrimSuffix(path, "/"))
@@ -55,7 +55,7 @@ func (s *Server) files(a *answer, r *http.Request, path string) error {
 	return f.close()
 }
 
-// orList sends who asks for a dataset by the path of a directory to its list. err is why there is no dataset.
+// orList redirects to the list if the path is a directory. err says why the path is not a dataset.
 func (s *Server) orList(a *answer, path string, err error) error {
 	if e, lerr := s.tree.Lookup(path); lerr != nil || e.Kind != tree.KindDir {
 		return err
@@ -65,16 +65,16 @@ func (s *Server) orList(a *answer, path string, err error) error {
 	return nil
 }
 
-// plainFile is an ordinary netCDF file, which is sent as it is.
+// plainFile is an ordinary netCDF file, sent unchanged.
 type plainFile struct{ io.ReaderAt }
 
-// ReadAtContext reads what is there, whatever becomes of ctx.
+// ReadAtContext ignores ctx.
 func (f plainFile) ReadAtContext(_ context.Context, p []byte, off int64) (int, error) {
 	return f.ReadAt(p, off)
 }
 
-// tidyRange takes what net/http would follow, and must not, out of the headers of a request: a range in another unit than bytes, which counts as none;
-// and one under the condition that a date is still right (If-Range), since two states may be of the same second.
+// tidyRange removes request headers that net/http must not follow. A range in units other than bytes counts as none. If-Range
+// with a date is removed, since two states may have the same second.
 func tidyRange(r *http.Request) error {
 	asked, only := r.Header.Get("Range"), r.Header.Get("If-Range")
 	if !strings.HasPrefix(asked, "bytes=") || only != "" && !strings.HasPrefix(only, `"`) {
@@ -87,33 +87,33 @@ func tidyRange(r *http.Request) error {
 	return nil
 }
 
-// etag is an ID as the header has it.
+// etag formats an ID for the header.
 func etag(id string) string { return `"` + url.PathEscape(id) + `"` }
 
-// readAhead is how much of a file is read at once, in bytes.
+// readAhead is the number of bytes of a file read at once.
 const readAhead = 512 << 10
 
-// contextReaderAt is what of a blob.CanonicalFile is used.
+// contextReaderAt is the part of blob.CanonicalFile in use.
 type contextReaderAt interface {
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
 }
 
-// virtual is a file that is computed when it is read, for one goroutine at a time. It reads in large pieces, each with a slot.
+// virtual is a file computed on reading, for one goroutine at a time. It reads in large pieces, each with a slot.
 type virtual struct {
 	ctx   context.Context
 	s     *Server
 	file  contextReaderAt
-	whole func(ctx context.Context) ([]byte, error) // instead of file: all of it, called once
+	whole func(ctx context.Context) ([]byte, error) // alternative to file: returns the whole content, called once
 	size  int64
 	pos   int64
-	buf   []byte // what was read at from
+	buf   []byte // data read at from
 	from  int64
-	err   error // that ended it: net/http does not tell
+	err   error // error that ended the file; net/http does not report it
 
-	mu sync.Mutex // net/http reads in a goroutine of its own, which may go on for a moment
+	mu sync.Mutex // net/http reads in its own goroutine, which may continue for a moment
 }
 
-// close returns the error that ended the file, and waits for a read that is under way. The file cannot be read any more.
+// close waits for a read in progress and returns the error that ended the file. The file can no longer be read.
 func (f *virtual) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +137,7 @@ func (f *virtual) Seek(off int64, whence int) (int64, error) {
 	return off, nil
 }
 
-// Read implements io.Reader. At the end of the file it returns io.EOF, and after an error always that.
+// Read implements io.Reader. At the end of the file it returns io.EOF. After an error it always returns that error.
 func (f *virtual) Read(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,7 +145,7 @@ func (f *virtual) Read(p []byte) (int, error) {
 	return copy(p, b), err
 }
 
-// next returns what lies at pos, at most want bytes of it, and steps over it. The bytes are good until the next call.
+// next returns at most want bytes at pos and advances. The bytes are valid until the next call.
 func (f *virtual) next(want int) ([]byte, error) {
 	if f.err != nil {
 		return nil, f.err
@@ -164,7 +164,7 @@ func (f *virtual) next(want int) ([]byte, error) {
 	return b, nil
 }
 
-// sendTo writes n bytes from pos on, without copying them.
+// sendTo writes n bytes from pos without copying them.
 func (f *virtual) sendTo(w io.Writer, n int64) (sent int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,7 +182,7 @@ func (f *virtual) sendTo(w io.Writer, n int64) (sent int64, err error) {
 	return sent, nil
 }
 
-// load reads what lies at pos: as much as is asked for if that is the first read there, more if the file is read in sequence.
+// load reads at pos. The first read there has the requested size; sequential reads are larger.
 func (f *virtual) load(want int) error {
 	if f.whole != nil {
 		return f.loadWhole()

@@ -17,7 +17,7 @@ import (
 	"blobio/cdf5"
 )
 
-// TestFiles: the bytes of the file that Convert writes, whole and in ranges.
+// TestFiles checks that the bytes equal Convert's output, as a whole and in ranges.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(dir, "a b"), 0o777))
@@ -74,7 +74,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestReplaced: a dataset that is replaced has another ETag; one that is removed is gone.
+// TestReplaced checks that a replaced dataset has another ETag, and a removed one is gone.
 func TestReplaced(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -119,10 +119,10 @@ func TestList(t *testing.T) {
 	for _, path := range []string{"/files/nothing/", "/files/nothing", "/files/x.nc/", "/nothing", "/static/", "/static/nothing.css", "/static/../server.go"} {
 		x.get(t, http.StatusNotFound, path)
 	}
-	x.get(t, http.StatusInternalServerError, "/files/secret.txt") // no netCDF: what it holds is not shown
+	x.get(t, http.StatusInternalServerError, "/files/secret.txt") // not netCDF: its content is not served
 }
 
-// TestManyEntries: a directory of any size comes in parts that follow each other.
+// TestManyEntries checks that a directory of any size is served in consecutive pages.
 func TestManyEntries(t *testing.T) {
 	dir := t.TempDir()
 	const n = 2*pageLength + 7
@@ -151,7 +151,7 @@ func TestManyEntries(t *testing.T) {
 	}
 }
 
-// TestPlainFile: an ordinary netCDF file is sent as it is, in its own format; what is no netCDF file is not.
+// TestPlainFile checks that an ordinary netCDF file is sent unchanged, and other files are not.
 func TestPlainFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))

@@ -21,8 +21,8 @@ import (
 	"blobio/versioned"
 )
 
-// forms makes a directory with a checkpoint of Cello and a store with an array "rho" of 3 versions, whose elements are their numbers. It returns the bytes
-// that the conversions write.
+// forms makes a directory with a Cello checkpoint and a store with an array "rho" of 3 versions, whose elements are the version
+// numbers. It returns the bytes that the conversions write.
 func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	t.Helper()
 	cases, err := gen.Cases(1)
@@ -68,7 +68,8 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	return mesh, rho
 }
 
-// TestForms: a checkpoint of Cello and an array with versions are datasets in each way of access; the directories of their files are not listed.
+// TestForms checks that a Cello checkpoint and an array with versions are datasets in each protocol. Their directories are not
+// listed.
 func TestForms(t *testing.T) {
 	dir := t.TempDir()
 	mesh, rho := forms(t, dir)

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// guard decides who may ask.
+// guard decides which requests are allowed.
 type guard struct {
 	token [sha256.Size]byte
 	asks  bool
-	any   bool     // names of the host
-	hosts []string // lower case
+	any   bool     // accept any host name
+	hosts []string // in lower case
 }
 
 func newGuard(o *Options) guard {
@@ -26,8 +26,8 @@ func newGuard(o *Options) guard {
 	return g
 }
 
-// check refuses a request that has no right. A name in the Host header that is not of this machine is one that somebody has made to
-// lead here, for a page in a browser of this machine.
+// check rejects unauthorized requests. A Host header with another machine's name indicates DNS rebinding: a page in a local
+// browser that resolves its name to this machine.
 func (g *guard) check(r *http.Request) error {
 	if !g.any && !g.names(r.Host) {
 		return &statusError{http.StatusMisdirectedRequest, "the server does not accept this host name"}
@@ -41,7 +41,7 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-// knows reports whether the token is there. It takes the same time for any wrong one.
+// knows reports whether the request has the token. It takes the same time for any wrong token.
 func (g *guard) knows(r *http.Request) bool {
 	got, ok := "", false
 	auth := r.Header.Get("Authorization")
@@ -54,7 +54,7 @@ func (g *guard) knows(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 && ok
 }
 
-// names reports whether a Host header is a name of this machine, or one that was given.
+// names reports whether a Host header is a name of this machine or a configured name.
 func (g *guard) names(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -63,7 +63,7 @@ func (g *guard) names(host string) bool {
 	return host == "localhost" || isLoopback(host) || slices.Contains(g.hosts, host)
 }
 
-// isLoopback reports whether an address is of this machine alone.
+// isLoopback reports whether an address can be reached only from this machine.
 func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.Unmap().IsLoopback()

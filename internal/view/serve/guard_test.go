@@ -41,7 +41,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestHost: a page of another host cannot make a browser read under that host's name.
+// TestHost checks that a page of another host cannot read through a browser under that host's name.
 func TestHost(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -76,7 +76,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestAddress: nothing but this machine without a token or a word.
+// TestAddress checks that only loopback addresses are allowed without a token or Public.
 func TestAddress(t *testing.T) {
 	dir := t.TempDir()
 	s := newServer(t, dir, nil)

@@ -35,7 +35,7 @@ const (
 	records = 2
 )
 
-// value is an element of T.
+// value returns an element of T.
 func value(rec, lev, col int) float64 { return 1e6 + float64(10000*rec+100*lev+col) }
 
 // write makes a dataset of two subfiles: T(time, lev, ncol), and lev(lev).
@@ -75,10 +75,10 @@ func write(t testing.TB, name string) {
 	}))
 }
 
-// large makes an ordinary netCDF file with one variable of n doubles, all zeros, that takes no space.
+// large makes an ordinary netCDF file with one variable of n zero doubles, as a sparse file.
 func large(t testing.TB, name string, n int64) { zeros(t, name, n, cdf5.Double) }
 
-// zeros is large with numbers of 8 bytes of another type.
+// zeros is large for another type with 8-byte numbers.
 func zeros(t testing.TB, name string, n int64, typ cdf5.Type) {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: n}}, Vars: []cdf5.Var{{Name: "x", Type: typ, Dims: []int{0}}}}
@@ -89,7 +89,7 @@ func zeros(t testing.TB, name string, n int64, typ cdf5.Type) {
 	ok(t, os.Truncate(name, h.FileSize(0)))
 }
 
-// converted is what Convert makes of a dataset.
+// converted returns Convert's output for a dataset.
 func converted(t testing.TB, name string) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)
@@ -102,9 +102,9 @@ func converted(t testing.TB, name string) []byte {
 	return b
 }
 
-// lines is a log that tests look at.
+// lines is a log that tests can read.
 type lines struct {
-	of *diary.Diary // nil: it takes what it is given at once
+	of *diary.Diary // nil: accepts lines at once
 	mu sync.Mutex
 	b  bytes.Buffer
 }
@@ -124,14 +124,14 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// site is a server of a directory, and how it is asked.
+// site is a server for a directory, with a client.
 type site struct {
 	*httptest.Server
 	s   *Server
 	log *lines
 }
 
-// newServer makes a Server of a directory.
+// newServer makes a Server for a directory.
 func newServer(t testing.TB, dir string, o *Options) *Server {
 	t.Helper()
 	if o == nil {
@@ -161,7 +161,7 @@ func start(t testing.TB, dir string, o *Options) *site {
 	return &site{h, s, log}
 }
 
-// ask sends a request with headers, "name: value" each.
+// ask sends a request with headers, each "name: value".
 func (x *site) ask(t testing.TB, method, path string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, x.URL+path, nil)
@@ -181,7 +181,7 @@ func (x *site) ask(t testing.TB, method, path string, headers ...string) *http.R
 	return resp
 }
 
-// get asks, and wants a status. It returns the body.
+// get sends a request, checks the status and returns the body.
 func (x *site) get(t testing.TB, status int, path string, headers ...string) []byte {
 	t.Helper()
 	resp := x.ask(t, http.MethodGet, path, headers...)

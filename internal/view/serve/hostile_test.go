@@ -16,10 +16,10 @@ import (
 	"blobio/internal/base/crashtest"
 )
 
-// secret lies beside the directory that is served.
+// secret is the content of a file beside the served directory.
 const secret = "a secret that lies outside"
 
-// guarded makes a directory with a dataset, beside a secret to which links lead.
+// guarded makes a directory with a dataset, and a secret beside it that links point to.
 func guarded(t testing.TB) (dir string) {
 	t.Helper()
 	top := t.TempDir()
@@ -34,19 +34,19 @@ func guarded(t testing.TB) (dir string) {
 	return dir
 }
 
-// ask sends one request to a server as a line of bytes, as it would come over the wire, and returns the answer.
+// ask sends one raw request line to a server and returns the answer.
 func ask(t testing.TB, s *Server, target string) *http.Response {
 	t.Helper()
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n")))
 	if err != nil {
-		return nil // net/http answers 400 by itself
+		return nil // net/http itself answers 400
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r.WithContext(t.Context()))
 	return w.Result()
 }
 
-// inspect says what is wrong with an answer to a hostile request.
+// inspect checks the answer to a hostile request.
 func inspect(t testing.TB, dir, target string, resp *http.Response) {
 	t.Helper()
 	if resp == nil {
@@ -79,12 +79,12 @@ func inspect(t testing.TB, dir, target string, resp *http.Response) {
 	}
 }
 
-// words of hostile paths and queries.
+// words are pieces of hostile paths and queries.
 var words = []string{"/", "//", "..", ".", "%2e%2e", "%2F", "%5c", "\\", "%00", "%", "%zz", "%ff", "x.nc", "x.nc.0000", "x.nc.manifest", "link.nc", "up", "abs.nc", "o.nc", "secret.nc", "outside.nc",
 	"files", "dap", "zarr", "zarr3", ".zarray", "zarr.json", "0.0", "c.0", "c", "static", "view.css", "etc/passwd", ".dods", ".dds", ".das", ".ascii", ".info", ".ver", "?", "T", "lev", "T.T", "[0]", "[0:1]", "[0:2:2]", "[-1]", "[9999999999999999999]", "[", "]", ",", "&", "=", ";",
 	"<script>alert(1)</script>", "%3Cscript%3E", "\"'>", "geogrid(1)", "from=", "%0d%0aX:y", "\x01", "é", "%C3%A9", "http://evil.example.org", "@", ":", "#", "*", "~", strings.Repeat("a", 300), strings.Repeat("/..", 40)}
 
-// TestHostileURLs: 10,000 requests put together of what breaks servers: each is answered, with an error or with what is inside.
+// TestHostileURLs checks 10,000 requests made of hostile pieces: each answer is an error or content of the directory.
 func TestHostileURLs(t *testing.T) {
 	dir := guarded(t)
 	s := newServer(t, dir, nil)
@@ -117,7 +117,7 @@ func TestHostileURLs(t *testing.T) {
 	}
 }
 
-// FuzzURL: any path and query are answered, with an error or with what is inside.
+// FuzzURL checks that the answer to any path and query is an error or content of the directory.
 func FuzzURL(f *testing.F) {
 	for _, w := range words {
 		f.Add("/files/"+w, w)

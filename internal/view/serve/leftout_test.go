@@ -9,7 +9,8 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// TestLeftOut: what a netCDF-4 file has that is not served, the list and the page of the dataset tell, and the log once.
+// TestLeftOut checks that the list and the page show the items of a netCDF-4 file that are not served, and that the log names
+// them once.
 func TestLeftOut(t *testing.T) {
 	b := h5.NewBuilder()
 	d := b.Dataset("d", h5.Float32, []int64{3}, nil)

@@ -24,28 +24,28 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// pageLength is how many entries of a directory are shown at once.
+// pageLength is the maximum number of entries shown at once.
 const pageLength = 500
 
 // listing is a directory, or the part of it that begins with a name.
 type listing struct {
 	Path    string  `json:"path"`
 	Entries []entry `json:"entries"`
-	Next    string  `json:"next,omitempty"` // ?from= of the part that follows
+	Next    string  `json:"next,omitempty"` // ?from= for the next part
 	Python  []fact  `json:"-"`              // how to open the first dataset
 }
 
-// entry is what a listing says of a name.
+// entry is a name in a listing.
 type entry struct {
 	Name     string       `json:"name"`
 	Kind     string       `json:"kind"`
-	Size     int64        `json:"size"` // of the netCDF file, in bytes
+	Size     int64        `json:"size"` // size of the netCDF file, in bytes
 	Records  *int64       `json:"records,omitempty"`
 	Modified *time.Time   `json:"modified,omitempty"`
 	ID       string       `json:"id,omitempty"`
-	Status   *blob.Status `json:"status,omitempty"`   // of a dataset whose writer goes on, or died
-	Missing  int          `json:"missing,omitempty"`  // subfiles
-	LeftOut  int          `json:"left_out,omitempty"` // members of a netCDF-4 file that have no place in CDF-5
+	Status   *blob.Status `json:"status,omitempty"`   // of a dataset whose writer is active or dead
+	Missing  int          `json:"missing,omitempty"`  // number of missing subfiles
+	LeftOut  int          `json:"left_out,omitempty"` // number of items of a netCDF-4 file that CDF-5 cannot hold
 	Error    string       `json:"error,omitempty"`
 	URL      string       `json:"url,omitempty"` // of the netCDF file, or of the directory's list
 	Page     string       `json:"page,omitempty"`
@@ -53,7 +53,7 @@ type entry struct {
 	Zarr     string       `json:"zarr,omitempty"` // version 2
 }
 
-// State is what a list says of an entry.
+// State describes the state of an entry for a list.
 func (e entry) State() string {
 	switch {
 	case e.Error != "":
@@ -72,8 +72,8 @@ func (e entry) State() string {
 	return ""
 }
 
-// list answers with the entries of a directory. Files that are no datasets are not shown, but for those that are netCDF by their name; nor are directories of files
-// that are shown as a dataset.
+// list sends the entries of a directory. It hides files that are not datasets, except those named like netCDF files. It also
+// hides directories shown as a dataset.
 func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	give, err := s.memory.take(r.Context(), 1<<20)
 	if err != nil {
@@ -114,7 +114,8 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	return sendPage(a, "list.html", l)
 }
 
-// entries looks at names; one that has gone meanwhile is empty. A shortage of this process is an error of the whole list, and not of a name.
+// entries describes names; a name that has disappeared becomes an empty entry. A resource shortage of this process is an error of
+// the whole list, not of one name.
 func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([]entry, error) {
 	out, errs := make([]entry, len(names)), make([]error, len(names))
 	par.Do(int(s.work.all), len(names), func(i int) {
@@ -150,7 +151,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([
 			x.Records, x.Missing = &e.Records, e.Missing
 			if e.Growing {
 				if w, err := s.tree.Watch(p); err == nil {
-					x.Status, _ = w.Look() // opening the dataset has the error
+					x.Status, _ = w.Look() // opening the dataset reports the error
 				}
 			}
 		}
@@ -162,7 +163,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([
 	return out, errors.Join(errs...)
 }
 
-// python are lines that open a dataset, one for each way.
+// python returns lines of code that open a dataset, one for each protocol.
 func python(r *http.Request, p string, set *tree.Dataset) (out []fact) {
 	line := func(open, name string) string { return "xarray." + open + "(" + strconv.Quote(name) + ")" }
 	if set.Form() == "" {
@@ -172,7 +173,7 @@ func python(r *http.Request, p string, set *tree.Dataset) (out []fact) {
 		fact{"DAP2", line("open_dataset", "http://"+r.Host+link("dap", p))}, fact{"Zarr", line("open_zarr", "http://"+r.Host+link("zarr", p))})
 }
 
-// unreadable opens an ordinary file, for its records. A file that cannot be opened is no dataset.
+// unreadable opens an ordinary file to count its records. It reports whether that fails: the file is then not a dataset.
 func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 	set, err := s.dataset(ctx, p)
 	switch {
@@ -187,18 +188,18 @@ func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 	return false
 }
 
-// pageWord begins the URL of the page of a dataset, if there is such a part.
+// pageWord begins the URL of a dataset's page, if that part exists.
 const pageWord = "view"
 
-// isNetCDF reports whether a plain file is called as netCDF files are.
+// isNetCDF reports whether a plain file has a netCDF file name.
 func isNetCDF(name string) bool {
 	return slices.Contains([]string{".nc", ".nc4", ".cdf"}, strings.ToLower(path.Ext(name)))
 }
 
-// link is the URL of a path in a part.
+// link returns the URL of a path in a part.
 func link(word, p string) string { return (&url.URL{Path: "/" + word + "/" + p}).EscapedPath() }
 
-// wantsJSON reports whether a client accepts JSON, and rather than HTML.
+// wantsJSON reports whether a client accepts JSON and prefers it to HTML.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	j, h := strings.Index(accept, "application/json"), strings.Index(accept, "text/html")
@@ -213,7 +214,7 @@ func sendJSON(a *answer, v any) error {
 	return sendText(a, "application/json", append(b, '\n'))
 }
 
-// sendText sends a body that is there as a whole.
+// sendText sends a complete body.
 func sendText(a *answer, mediaType string, body []byte) error {
 	a.Header().Set("Content-Type", mediaType)
 	a.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -221,7 +222,7 @@ func sendText(a *answer, mediaType string, body []byte) error {
 	return err
 }
 
-// pages are the lists of directories and the pages of datasets.
+// pages are the templates of directory lists and dataset pages.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"bytes": cli.HumanBytes, "printable": fault.Printable,
 	"up": func(p string) string { return link("files", strings.TrimPrefix(path.Dir(p), "/")+"/") },
@@ -231,7 +232,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(staticFiles, "static/*.html"))
 
-// sendPage sends one of them.
+// sendPage sends a page from a template.
 func sendPage(a *answer, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
@@ -243,7 +244,7 @@ func sendPage(a *answer, name string, data any) error {
 //go:embed static
 var staticFiles embed.FS
 
-// static answers with a file of the pages themselves.
+// static sends a file that the pages use.
 func static(_ *Server, a *answer, _ *http.Request, name string) error {
 	name = path.Join("static", name)
 	if !fs.ValidPath(name) {

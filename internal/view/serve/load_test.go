@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// many runs f so often at once.
+// many runs f n times concurrently.
 func many(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -27,7 +27,7 @@ func many(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// TestManyClients: 200 at once all get what they ask for, with few reads at once and little memory.
+// TestManyClients checks that 200 concurrent clients all get their answers, with few concurrent reads and little memory.
 func TestManyClients(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -51,7 +51,7 @@ func TestManyClients(t *testing.T) {
 	})
 }
 
-// nowhere takes an answer and keeps nothing of it.
+// nowhere is a ResponseWriter that discards the answer.
 type nowhere struct {
 	head http.Header
 	n    int64
@@ -64,7 +64,8 @@ func (w *nowhere) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestMemory: an answer of 16 MiB allocates a small part of the least budget; and however many want much, all get it.
+// TestMemory checks that an answer of 16 MiB allocates a small part of the minimum budget, and that any number of large requests
+// succeeds.
 func TestMemory(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 2<<20)
@@ -78,7 +79,7 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		x.s.ServeHTTP(w, r)
 		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; w.n < least || n > minMemory/3 { // all that was ever allocated meanwhile
+		if n := after.TotalAlloc - before.TotalAlloc; w.n < least || n > minMemory/3 { // total allocation in between
 			t.Errorf("%s: %d bytes, for which %d are allocated", path, w.n, n)
 		}
 	}
@@ -95,12 +96,12 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestBusy: a request that finds the queue full, or waits too long, gets 503 and Retry-After.
+// TestBusy checks that a request gets 503 with Retry-After if the queue is full or the wait too long.
 func TestBusy(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
 	x := start(t, dir, &Options{Wait: time.Millisecond})
-	give, err := x.s.memory.take(t.Context(), 1<<40) // all there is
+	give, err := x.s.memory.take(t.Context(), 1<<40) // the whole budget
 	ok(t, err)
 	for _, path := range []string{"/files/x.nc", "/dap/x.nc.dds", "/"} {
 		resp := x.ask(t, http.MethodGet, path)
@@ -112,7 +113,8 @@ func TestBusy(t *testing.T) {
 	x.get(t, http.StatusOK, "/files/x.nc")
 }
 
-// TestBudget: first come, first served; who goes away leaves its place to those behind; nothing gets lost.
+// TestBudget checks that requests are served in order, that a cancelled request makes way for those behind it, and that nothing
+// gets lost.
 func TestBudget(t *testing.T) { synctest.Test(t, testBudget) }
 
 func testBudget(t *testing.T) {
@@ -122,7 +124,7 @@ func testBudget(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, got := make(chan error), make(chan func())
 	go func() { _, err := b.take(ctx, 9); gone <- err }()
-	synctest.Wait() // it waits
+	synctest.Wait() // until it waits
 	go func() {
 		give, err := b.take(t.Context(), 2)
 		if err != nil {
@@ -150,7 +152,7 @@ func testBudget(t *testing.T) {
 	}
 }
 
-// piped is a listener of connections in memory, for bubbles of testing/synctest: who takes nothing is cut off in no real time.
+// piped is a listener of in-memory connections, for testing/synctest bubbles, where timeouts take no real time.
 type piped struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -189,7 +191,7 @@ func (p *piped) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: p.dial, DisableKeepAlives: true}}
 }
 
-// serving runs a server in memory. end ends it, and waits.
+// serving runs a server in memory. end stops it and waits.
 func serving(t *testing.T, dir string, o *Options) (s *Server, l *piped, end func()) {
 	t.Helper()
 	s, l = newServer(t, dir, o), newPiped()
@@ -202,7 +204,7 @@ func serving(t *testing.T, dir string, o *Options) (s *Server, l *piped, end fun
 	}
 }
 
-// TestSlowClients: those who take nothing are cut off, and meanwhile hold no slot of those who read.
+// TestSlowClients checks that clients that read nothing are cut off, and do not block readers' slots meanwhile.
 func TestSlowClients(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 8<<20)
@@ -218,11 +220,11 @@ func TestSlowClients(t *testing.T) {
 			_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", []string{"/files/x.nc", "/dap/x.nc.dods?x"}[i%2])
 			ok(t, err)
 		}
-		synctest.Wait() // they take nothing
+		synctest.Wait() // until the clients stall
 		if s.work.free != 1 {
 			t.Error("they hold the slot")
 		}
-		resp, err := l.client().Get("http://localhost/files/y.nc") // may wait for memory that they hold
+		resp, err := l.client().Get("http://localhost/files/y.nc") // may wait for memory that the clients hold
 		ok(t, err)
 		if b, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d bytes, %v", resp.Status, len(b), err)
@@ -240,7 +242,7 @@ func TestSlowClients(t *testing.T) {
 	})
 }
 
-// watched is a client that looks at the server while it takes an answer.
+// watched is a client that inspects the server while it receives an answer.
 type watched struct {
 	*httptest.ResponseRecorder
 	see func(piece int)
@@ -251,13 +253,14 @@ func (w watched) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// TestSentWithoutSlot: while a picture, a value or a page goes out, it holds no slot of those who read, and no more memory than its bytes.
+// TestSentWithoutSlot checks that a picture, a value or a page holds no read slot while it is sent, and only the memory of its
+// bytes.
 func TestSentWithoutSlot(t *testing.T) {
 	dir := t.TempDir()
 	writePlaces(t, filepath.Join(dir, "x.nc"))
 	s := newServer(t, dir, &Options{Work: 3})
 	for _, path := range []string{"/plot/x.nc?var=T&width=300", "/plot/x.nc?var=T&format=svg&width=300", "/value/x.nc?var=T&px=100&py=100", "/view/x.nc?var=T"} {
-		seen, page := 0, strings.HasPrefix(path, "/view") // which as JSON is a picture, too
+		seen, page := 0, strings.HasPrefix(path, "/view") // which as JSON is a picture too
 		for _, accept := range []string{"text/html", "application/json"} {
 			w := watched{httptest.NewRecorder(), func(n int) {
 				seen++
@@ -284,7 +287,7 @@ func TestSentWithoutSlot(t *testing.T) {
 	}
 }
 
-// TestEnd: when the server ends, what is under way comes to its end or breaks off; nobody waits for ever.
+// TestEnd checks that at server shutdown answers complete or break off, and that nobody waits for ever.
 func TestEnd(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 8<<20)

@@ -14,29 +14,29 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// A requestLog is the log of a server: a line for each request, and one for each member of a dataset that is not served.
+// A requestLog is the log of a server: a line for each request, and one for each item of a dataset that is not served.
 type requestLog struct {
 	diary *diary.Diary
-	root  string // the served directory, which no text names
+	root  string // the served directory, removed from texts
 
 	sync.Mutex
-	told map[string]bool // datasets whose members left out are in the log, by path and identity
+	told map[string]bool // datasets whose left-out items have been logged, by path and identity
 }
 
 func newRequestLog(w io.Writer, root string) *requestLog {
 	return &requestLog{diary: diary.New(w, nil), root: root, told: map[string]bool{}}
 }
 
-// maxTold bounds the files whose members left out are remembered as noted.
+// maxTold is the maximum number of files remembered as logged.
 const maxTold = 4096
 
-// request writes a line: time, host, method, URI, status (with a * if the answer broke off), bytes, seconds, error.
+// request logs a line: time, host, method, URI, status (with * if the answer broke off), bytes, seconds, error.
 func (l *requestLog) request(r *http.Request, a *answer, took time.Duration, err error) {
 	host, _, serr := net.SplitHostPort(r.RemoteAddr)
 	if serr != nil {
 		host = r.RemoteAddr
 	}
-	broken := "" // the answer
+	broken := "" // the answer broke off
 	if a.sent && (err != nil || a.failed != nil) && a.status < 400 {
 		broken = "*"
 	}
@@ -54,7 +54,7 @@ func (l *requestLog) request(r *http.Request, a *answer, took time.Duration, err
 	fmt.Fprintln(l.diary, line)
 }
 
-// shorten keeps a line of the log readable.
+// shorten keeps a log line readable.
 func shorten(s string) string {
 	const most = 500
 	if len(s) > most {
@@ -63,8 +63,8 @@ func shorten(s string) string {
 	return s
 }
 
-// leftOut names the members of a netCDF-4 file that are not served, once for each of its states: for clients of DAP and Zarr
-// they do not exist.
+// leftOut logs the items of a netCDF-4 file that are not served, once for each state of the file. DAP and Zarr clients cannot see
+// these items.
 func (l *requestLog) leftOut(name string, d *tree.Dataset) {
 	left := d.Reader().LeftOut()
 	if len(left) == 0 {
@@ -87,7 +87,7 @@ func (l *requestLog) leftOut(name string, d *tree.Dataset) {
 	}
 }
 
-// relative takes the name of the directory out of a text.
+// relative removes the name of the directory from a text.
 func (l *requestLog) relative(text string) string {
 	if l.root == "/" {
 		return text
@@ -95,7 +95,7 @@ func (l *requestLog) relative(text string) string {
 	return strings.ReplaceAll(text, strings.TrimSuffix(l.root, "/")+"/", "")
 }
 
-// textOf is the text of an error for a client: it names the file, but not the path of the directory.
+// textOf returns the text of an error for a client: with the name of the file, but not the path of the directory.
 func (l *requestLog) textOf(err error) string {
 	if statusOf(err) == http.StatusNotFound {
 		return "no such dataset or file"

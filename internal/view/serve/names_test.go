@@ -15,7 +15,7 @@ import (
 	"blobio/comm"
 )
 
-// TestNormalNames: names of variables are found in whichever Unicode form a client sends them.
+// TestNormalNames checks that variables are found by names in any Unicode form.
 func TestNormalNames(t *testing.T) {
 	dir := t.TempDir()
 	const nfc, nfd = "caf\u00e9", "cafe\u0301"
@@ -43,7 +43,8 @@ func TestNormalNames(t *testing.T) {
 	}
 }
 
-// TestZarrUnsupported: a dataset that Zarr cannot hold is no fault of the server, and not "not found" either, which would be fill values.
+// TestZarrUnsupported checks the status for a dataset that Zarr cannot hold. It is not a server error, and not "not found", which
+// would mean fill values.
 func TestZarrUnsupported(t *testing.T) {
 	dir := t.TempDir()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 2}}, Vars: []cdf5.Var{{Name: "zarr.json", Type: cdf5.Int, Dims: []int{0}}}}

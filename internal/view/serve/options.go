@@ -13,28 +13,28 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// Options of New. The zero value, or nil, means the defaults.
+// Options are the options of New. The zero value, or nil, means the defaults.
 type Options struct {
-	Token  string    // what clients must send, as a bearer token or as the password of any user; "": none
+	Token  string    // required of clients, as a bearer token or as the password of any user; "": none
 	Public bool      // anyone who reaches the address may read, under any host name
-	Hosts  []string  // host names to answer to, beside the names of this machine; with Token or Public, all
-	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any origin, without credentials
-	Log    io.Writer // a line for each request; nil: none. No request waits for it: lines that it does not take in time are counted
+	Hosts  []string  // accepted host names, in addition to the names of this machine; with Token or Public, all
+	CORS   string    // pages of this origin may read, such as https://example.org; "*": any origin, without credentials
+	Log    io.Writer // gets a line for each request; nil: none. Requests do not wait for it: lines that it is too slow for are only counted
 
-	Version cdf5.Version      // of the netCDF files; default CDF5
-	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
+	Version cdf5.Version      // version of the netCDF files; default CDF5
+	Verify  blob.Verification // which checksums reads compare; default VerifyOnce
 
-	AllowMissing bool // what is missing reads as fill values; without it, reading it fails
+	AllowMissing bool // missing data read as fill values; otherwise reading them fails
 	ZeroFill     bool // elements that no blob covers are zeros instead of fill values
 
-	ZarrChunk int64 // most bytes of a Zarr chunk, 4 KiB to 64 MiB; default 8 MiB. Never more than a twelfth of Memory
+	ZarrChunk int64 // maximum bytes of a Zarr chunk, 4 KiB to 64 MiB; default 8 MiB; at most a twelfth of Memory
 
-	Memory int64         // cap of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for responses in progress
+	Memory int64         // limit of buffers and caches, in bytes, at least 24 MiB; default 384 MiB. A third is for responses in progress
 	Work   int           // concurrent reads; default twice GOMAXPROCS
-	Queue  int           // requests that may wait; default 1024
-	Wait   time.Duration // for how long; default 30 s
-	Stall  time.Duration // a client that takes less than 64 KiB in this time is cut off; default 30 s
-	Grace  time.Duration // for responses in progress when the server ends; default 5 s
+	Queue  int           // maximum number of waiting requests; default 1024
+	Wait   time.Duration // maximum wait; default 30 s
+	Stall  time.Duration // a client that receives less than 64 KiB in this time is cut off; default 30 s
+	Grace  time.Duration // time for responses in progress at shutdown; default 5 s
 }
 
 const (
@@ -44,7 +44,7 @@ const (
 	defaultZarrChunk = 8 << 20
 )
 
-// Validate says what is wrong with the options.
+// Validate returns an error for invalid options.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:
@@ -67,7 +67,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// minToken keeps a token from being guessed.
+// minToken is the minimum length of a token, against guessing.
 const minToken = 16
 
 func (o *Options) withDefaults() Options {
@@ -81,7 +81,7 @@ func (o *Options) withDefaults() Options {
 	if v.ZarrChunk == 0 {
 		v.ZarrChunk = defaultZarrChunk
 	}
-	v.ZarrChunk = min(v.ZarrChunk, v.Memory/12) // several answers at once
+	v.ZarrChunk = min(v.ZarrChunk, v.Memory/12) // allows several concurrent answers
 	if v.Work == 0 {
 		v.Work = 2 * runtime.GOMAXPROCS(0)
 	}
@@ -99,10 +99,10 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// policy lets a page use what this server has, and nothing of another one.
+// policy allows a page to use resources of this server only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// secure sets the headers that every answer has.
+// secure sets the headers of every answer.
 func (o *Options) secure(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

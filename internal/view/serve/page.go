@@ -17,7 +17,7 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// sight is what /view answers as JSON: what can be seen of a variable.
+// sight is the JSON answer of /view: how a variable can be shown.
 type sight struct {
 	*fieldplot.Sight
 	Width  float64     `json:"width"` // of the picture, in points
@@ -27,8 +27,8 @@ type sight struct {
 	Range  *[2]float64 `json:"range,omitempty"` // of the colours
 }
 
-// view answers with the page of a dataset: what it holds, what a quick check found, and a picture of one variable. With the parameters
-// of plot it shows that picture, so that a link keeps it. As JSON it lists what can be chosen for the variable.
+// view sends the page of a dataset: its content, the findings of a quick check, and a picture of one variable. The parameters of
+// plot select the picture, so that a link preserves it. As JSON, view lists the choices for the variable.
 func (s *Server) view(a *answer, r *http.Request, name string) error {
 	q := r.URL.Query()
 	if wantsJSON(r) {
@@ -53,7 +53,7 @@ func (s *Server) view(a *answer, r *http.Request, name string) error {
 	return sendPage(a, "view.html", p)
 }
 
-// sight draws the picture, so that it is there when the page asks for it, and describes it.
+// sight draws the picture in advance of the page's request, and describes it.
 func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) error {
 	d, err := s.open(r.Context(), name, q, drawMemory)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) er
 		return err
 	}
 	o := *d.o
-	o.Kind = pic.Kind // coordinates may have been no places
+	o.Kind = pic.Kind // the coordinates may have been invalid positions
 	see, err := fieldplot.See(r.Context(), d.data, &o)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) er
 	return d.json(a, out)
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Path, Name, Up    string
 	Title             string
@@ -87,7 +87,7 @@ type page struct {
 	Vars              []varRow
 	Atts              []attRow
 	Findings          []findingRow
-	Checked           string // how the quick check went
+	Checked           string // outcome of the quick check
 	Drawable          []string
 	Var               string
 	Kinds, Kind       any
@@ -101,7 +101,7 @@ type page struct {
 	Log               bool
 	Events            string // URL of the events; "": nothing changes
 	ID                string
-	State             string // with Events: who writes
+	State             string // if Events is set: the writer
 }
 
 type fact struct{ Name, Text string }
@@ -124,7 +124,7 @@ type findingRow struct{ Severity, Text string }
 // source is a picture for some screens.
 type source struct{ Media, URL string }
 
-// page collects what the page shows.
+// page collects the data of the page.
 func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url.Values) (*page, error) {
 	r := set.Reader()
 	sch := r.Schema()
@@ -171,14 +171,14 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 	p.Checked = how
 	for _, f := range list {
 		severity := f.Severity.String()
-		text := strings.TrimPrefix(f.String(), severity+": ") // it has a place of its own on the page
+		text := strings.TrimPrefix(f.String(), severity+": ") // the page shows the severity separately
 		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.log.relative(text))})
 	}
 	return p, s.picture(ctx, p, name, set, q)
 }
 
-// picture says which picture the page begins with: the one of the URL, or a map of a variable. Why there is none is part of the page, but for what
-// this process has too few of.
+// picture selects the page's first picture: from the URL, or a map of a variable. The page shows the reason if there is none, but
+// a resource shortage is an error.
 func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Dataset, q url.Values) error {
 	data := &fieldplot.Data{Reader: set.Reader(), ID: name + "\x00" + set.ID()}
 	if q.Get("var") == "" {
@@ -230,7 +230,7 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 	return nil
 }
 
-// facts are what is known of a dataset as a whole.
+// facts describes a dataset as a whole.
 func facts(set *tree.Dataset) (out []fact) {
 	r := set.Reader()
 	add := func(name, text string) { out = append(out, fact{name, text}) }
@@ -270,7 +270,7 @@ func plural(n int64, noun string) string {
 	return chart.Count(n) + " " + noun + "s"
 }
 
-// dimNames are the dimensions of a variable as CDL has them.
+// dimNames formats the dimensions of a variable as in CDL.
 func dimNames(s *blob.Schema, v *blob.Variable) string {
 	var names []string
 	for _, id := range v.Dims {
@@ -279,7 +279,7 @@ func dimNames(s *blob.Schema, v *blob.Variable) string {
 	return strings.Join(names, ", ")
 }
 
-// text is an attribute of text.
+// text returns a text attribute.
 func text(atts []cdf5.Att, name string) string {
 	if a := cdf5.FindAtt(atts, name); a != nil {
 		if t, ok := a.Value.(string); ok {
@@ -289,7 +289,7 @@ func text(atts []cdf5.Att, name string) string {
 	return ""
 }
 
-// attText makes an attribute fit for a page.
+// attText makes an attribute safe for a page.
 func attText(s string) string {
 	const most = 2000
 	s = strings.TrimRight(s, "\x00")

@@ -23,11 +23,11 @@ import (
 	"blobio/decomp"
 )
 
-// places is how many columns the dataset of writePlaces has.
+// places is the number of columns in the dataset of writePlaces.
 const places = 200
 
-// writePlaces makes a dataset with coordinates: T(time, lev, ncol), whose value is value(rec, lev, col), and names and attributes
-// that a page must not take for HTML.
+// writePlaces makes a dataset with coordinates: T(time, lev, ncol), whose values are value(rec, lev, col). Names and attributes
+// look like HTML, which the page must escape.
 func writePlaces(t testing.TB, name string) {
 	t.Helper()
 	ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -72,7 +72,7 @@ func writePlaces(t testing.TB, name string) {
 	}))
 }
 
-// TestPage: the page of a dataset lists its contents, and nothing of a dataset becomes HTML.
+// TestPage checks that the page lists the contents of a dataset, and escapes all HTML.
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(dir, "a b"), 0o777))
@@ -106,7 +106,7 @@ func TestPage(t *testing.T) {
 	if body := string(x.get(t, http.StatusOK, "/view/a%20b/x.nc?var=nosuch")); !strings.Contains(body, `role="alert">`) || !strings.Contains(body, "no variable") {
 		t.Error("a variable that is not there is not told")
 	}
-	// what is wrong is found
+	// damage must be found
 	manifest := filepath.Join(dir, "a b", "x.nc.manifest")
 	b, err := os.ReadFile(filepath.Join(dir, "a b", "x.nc.0000"))
 	ok(t, err)
@@ -123,7 +123,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestFindingsFollow: what a page says of a dataset changes when a subfile does, although its manifest stays. A check that is of no use is not kept for long.
+// TestFindingsFollow checks that the page's findings change with a subfile, even if the manifest stays the same. Useless results
+// of a check are not cached for long.
 func TestFindingsFollow(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -161,7 +162,7 @@ func TestFindingsFollow(t *testing.T) {
 	says("after its time", good)
 }
 
-// TestPlot: a request gets the picture it asks for, and the value of the element under the point.
+// TestPlot checks the requested picture, and the value of the element at a point.
 func TestPlot(t *testing.T) {
 	dir := t.TempDir()
 	writePlaces(t, filepath.Join(dir, "x.nc"))
@@ -214,7 +215,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// TestPlotDamage: a picture of damaged data is an error, pictures of other data are not.
+// TestPlotDamage checks that a picture of damaged data is an error, and pictures of other data are not.
 func TestPlotDamage(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -241,7 +242,7 @@ func TestPlotDamage(t *testing.T) {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// TestListStates: the list says of each name what it is, and how Python opens a dataset in each way.
+// TestListStates checks the state of each name in the list, and the Python lines for each protocol.
 func TestListStates(t *testing.T) {
 	dir := t.TempDir()
 	writePlaces(t, filepath.Join(dir, "a.nc"))

@@ -16,13 +16,13 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// atlasMemory is what is kept of grids and pictures, in bytes, beside Options.Memory.
+// atlasMemory is the memory for cached grids and pictures, in bytes, in addition to Options.Memory.
 const atlasMemory = 48 << 20
 
-// drawMemory is what drawing a picture takes, in bytes.
+// drawMemory is the memory needed to draw a picture, in bytes.
 const drawMemory = 64 << 20
 
-// drawing is what a request for a picture holds while it is answered.
+// drawing holds the resources of a request for a picture.
 type drawing struct {
 	set    *tree.Dataset
 	data   *fieldplot.Data
@@ -31,7 +31,7 @@ type drawing struct {
 	memory *share
 }
 
-// open opens the dataset of a path and reads what the URL asks for.
+// open opens the dataset of a path and parses the query.
 func (s *Server) open(ctx context.Context, path string, q url.Values, memory int64) (*drawing, error) {
 	d := &drawing{}
 	var err error
@@ -59,7 +59,7 @@ func (s *Server) open(ctx context.Context, path string, q url.Values, memory int
 
 func (d *drawing) close() { d.made(0) }
 
-// made gives back all but the bytes of the finished answer, since a client may take its time.
+// made gives back all memory but the bytes of the finished answer, since a client may be slow.
 func (d *drawing) made(bytes int) {
 	for i := len(d.give) - 1; i >= 0; i-- {
 		d.give[i]()
@@ -68,7 +68,7 @@ func (d *drawing) made(bytes int) {
 	d.memory.shrink(int64(bytes))
 }
 
-// plot answers with a picture of a variable, as PNG, or SVG with format=svg.
+// plot sends a picture of a variable as PNG, or as SVG with format=svg.
 func (s *Server) plot(a *answer, r *http.Request, path string) error {
 	q := r.URL.Query()
 	d, err := s.open(r.Context(), path, q, drawMemory)
@@ -105,19 +105,19 @@ func (s *Server) plot(a *answer, r *http.Request, path string) error {
 	return sendText(a, kind, b.Bytes())
 }
 
-// pointed is what /value answers.
+// pointed is the answer of /value.
 type pointed struct {
-	Inside bool              `json:"inside"`            // the point is in the area of the data
-	State  fieldplot.State   `json:"state,omitempty"`   // value, fill, NaN, or none: no element is there
-	Value  json.Number       `json:"value,omitempty"`   // of state value, if it is finite
+	Inside bool              `json:"inside"`            // the point is in the data area
+	State  fieldplot.State   `json:"state,omitempty"`   // value, fill, NaN, or none (no element)
+	Value  json.Number       `json:"value,omitempty"`   // for state value, if finite
 	Text   string            `json:"text,omitempty"`    // with the unit
 	Where  string            `json:"where,omitempty"`   // in words
 	Index  []fieldplot.Index `json:"element,omitempty"` // by the dimensions of the variable
-	Notes  []string          `json:"notes,omitempty"`   // what one has to know before believing it
+	Notes  []string          `json:"notes,omitempty"`   // remarks about the value
 }
 
-// value answers with the value at the point px, py of the picture that plot makes of the other parameters: points from the upper
-// left corner; a PNG has two pixels for each point, in both directions.
+// value sends the value at the point px, py of the picture that plot draws for the other parameters. The coordinates are points
+// from the upper left corner; a PNG has two pixels per point in both directions.
 func (s *Server) value(a *answer, r *http.Request, path string) error {
 	q := r.URL.Query()
 	var at [2]float64

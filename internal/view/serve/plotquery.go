@@ -10,17 +10,18 @@ import (
 	"blobio/internal/draw/fieldplot"
 )
 
-// maxPlotWidth bounds the pictures that the server draws, in points: of this width one takes 60 MiB.
+// maxPlotWidth is the maximum width of pictures, in points: one of this width needs 60 MiB.
 const maxPlotWidth = 1200
 
-// plotOptions reads what a URL asks for: var; rec and lev, or d=dim,index for any dimension (repeatable; a number with a point is a
-// value of the coordinate); kind, x, y, width, colors, log, min and max, plate, dark. Of the width without one 720.
+// plotOptions parses the parameters of a URL. var is the variable. rec and lev select a record and a level. d=dim,index selects
+// in any dimension (repeatable; a number with a point is a coordinate value). Others are kind, x, y, width (default 720), colors,
+// log, min and max, plate, dark.
 func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fieldplot.Options, error) {
 	o := &fieldplot.Options{Width: 720}
 	var chosen []string
 	for key, list := range q {
 		v := list[0]
-		if v == "" { // of a form that was not filled in
+		if v == "" { // an empty form field
 			continue
 		}
 		if key != "d" && len(list) > 1 {
@@ -94,5 +95,5 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 	return o, err
 }
 
-// flag is 1 or true, 0 or false.
+// flag parses 1 or true, 0 or false.
 func flag(s string) (bool, error) { return strconv.ParseBool(s) }

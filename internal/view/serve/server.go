@@ -16,7 +16,7 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// Limits of a request. A constraint of DAP2 may name each variable twice.
+// Limits of a request. A DAP2 constraint may name each variable twice.
 const (
 	maxHeader   = 256 << 10
 	headTime    = 10 * time.Second
@@ -24,14 +24,14 @@ const (
 	idleTime    = 2 * time.Minute
 )
 
-// A Server is an http.Handler that offers the datasets below a directory. It is safe for concurrent use.
+// A Server is an http.Handler that serves the datasets below a directory. It is safe for concurrent use.
 type Server struct {
 	tree   *tree.Tree
 	opt    Options
 	guard  guard
 	parts  map[string]part
-	memory *budget // of answers under way
-	work   *budget // reads
+	memory *budget // memory of answers in progress
+	work   *budget // slots of reads
 	atlas  *fieldplot.Atlas
 	checks *checks
 	groups *zarrGroups
@@ -39,7 +39,7 @@ type Server struct {
 	events streams
 }
 
-// New returns a server of the datasets below a directory. Close must be called.
+// New returns a server for the datasets below a directory. The caller must call Close.
 func New(dir string, o *Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -51,16 +51,16 @@ func New(dir string, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
+	// Reads wait without limit: each belongs to an answer in progress, whose connection would break.
 	return &Server{tree: t, opt: opt, guard: newGuard(&opt), log: newRequestLog(opt.Log, t.Root()), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
 		groups: newZarrGroups(opt.ZarrChunk), events: streams{ending: make(chan struct{})},
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
-// heldMemory is what a dataset may take that an answer holds, its header and maps included, in bytes.
+// heldMemory is the maximum memory of a dataset held by an answer, including header and maps, in bytes.
 const heldMemory = 2 << 20
 
-// Close closes the files. No request may be under way, or come.
+// Close closes the files. There must be no request in progress or later.
 func (s *Server) Close() error {
 	s.events.stop()
 	err := s.tree.Close()
@@ -72,16 +72,16 @@ func (s *Server) Close() error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	a := &answer{ResponseWriter: w, ctl: http.NewResponseController(w), stall: s.opt.Stall, head: r.Method == http.MethodHead}
-	err := errors.New("panic") // unless it comes to its end
+	err := errors.New("panic") // reset at a normal end
 	defer func() { s.log.request(r, a, time.Since(begun), err) }()
 	s.opt.secure(w.Header())
 	err = s.serve(a, r)
 	switch {
 	case err == nil && a.failed == nil:
 		a.commit()
-		a.deadline() // for what net/http still holds
+		a.deadline() // for data that net/http still buffers
 	case a.sent:
-		panic(http.ErrAbortHandler) // what is out must not look whole
+		panic(http.ErrAbortHandler) // a partial answer must not look complete
 	default:
 		a.refuse(err, s.log.textOf(err))
 		a.deadline()
@@ -110,7 +110,7 @@ func (s *Server) serve(a *answer, r *http.Request) error {
 	return p(s, a, r, path)
 }
 
-// dataset opens a dataset, and notes its members that are not served.
+// dataset opens a dataset, and logs its items that are not served.
 func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error) {
 	d, err := s.tree.Dataset(ctx, name)
 	if err != nil {
@@ -120,11 +120,11 @@ func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error
 	return d, nil
 }
 
-// part answers for the path behind its word, which begins without a slash and has no %XX left. The context of the request ends when
-// the client goes. The client gets an error if nothing is out yet; otherwise the connection breaks.
+// part answers requests below its first word. path has no leading slash and is decoded. The context ends when the client leaves.
+// The client gets an error if no byte has been sent; otherwise the connection breaks.
 type part func(s *Server, a *answer, r *http.Request, path string) error
 
-// parts are all words that a path may begin with.
+// parts maps the first words of paths to parts.
 var parts = map[string]part{
 	"files":  (*Server).files,
 	"dap":    (*Server).dap,
@@ -137,9 +137,9 @@ var parts = map[string]part{
 	pageWord: (*Server).view,
 }
 
-// route finds the part that answers for a path: "/" is the list of the directory.
+// route finds the part for a path: "/" is the list of the directory.
 func (s *Server) route(path string) (part, string) {
-	if path == "/" || path == "" { // but not "//files/x.nc": a list is no answer to that
+	if path == "/" || path == "" { // but not "//files/x.nc": a list would be the wrong answer
 		return (*Server).files, ""
 	}
 	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -154,7 +154,7 @@ func nothing(*Server, *answer, *http.Request, string) error {
 }
 
 // Serve answers connections to l until ctx ends. Then it accepts no more, gives responses in progress Options.Grace to end, and
-// returns nil. A listener that other machines reach is refused without Options.Token or Public. l is closed.
+// returns nil. A listener reachable from other machines requires Options.Token or Public. Serve closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.CheckAddr(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
@@ -168,7 +168,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer cancel()
 		err := h.Shutdown(left)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = h.Close() // of answers that take longer the connection breaks
+			err = h.Close() // longer answers break off
 		}
 		ended <- err
 	})
@@ -179,7 +179,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return errors.Join(err, h.Close())
 }
 
-// CheckAddr refuses an address that other machines reach, unless everybody may read or must have the token.
+// CheckAddr rejects an address reachable from other machines without Options.Token or Public.
 func (s *Server) CheckAddr(a net.Addr) error {
 	if s.opt.Token != "" || s.opt.Public {
 		return nil

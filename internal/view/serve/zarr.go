@@ -17,14 +17,13 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// zarrPart answers with the value of a key of a dataset's Zarr group: PATH/KEY.
+// zarrPart returns a part that sends the value of a key in a dataset's Zarr group: PATH/KEY.
 func zarrPart(version zarr.Version) part {
 	return func(s *Server, a *answer, r *http.Request, where string) error { return s.zarr(a, r, where, version) }
 }
 
-// zarr answers with one value. Readers of Zarr take a chunk that is "not found" for one of fill values, and ask only for those that the
-// metadata promise. So no chunk is 404: what could not be read is 500, what Zarr cannot hold 501, and what is there no more, since the dataset was replaced or
-// removed, is 410.
+// zarr sends one value. Zarr readers treat a "not found" chunk as fill values, and request only chunks that the metadata promise.
+// So no chunk is 404. A read error is 500, a dataset that Zarr cannot hold is 501, and a replaced or removed dataset is 410.
 func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Version) error {
 	err := s.zarrStatus(where, version, s.zarrValue(a, r, where, version))
 	_, name := path.Split(where)
@@ -36,9 +35,9 @@ func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Ver
 	return sendText(a, "application/octet-stream", nil)
 }
 
-// hidesErrors reports whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
-// fsspec, which asks through aiohttp: FSStore.getitems leaves out whatever failed. Such a client gets nothing with status 200. No
-// chunk is that short, so the read fails.
+// hidesErrors reports whether a client treats failed chunks as fill values, whatever the status. Python's zarr up to version 2
+// does so over fsspec, which uses aiohttp: FSStore.getitems drops failed keys. Such a client gets an empty answer with status
+// 200. No chunk is that short, so the read fails.
 func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
 
 // zarrStatus gives an error its status.
@@ -56,13 +55,13 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 	if statusOf(err)/100 == 5 {
 		return err
 	}
-	if errors.Is(err, fault.ErrUnsupported) { // no fault of the server or of the data, and not "not found" either
+	if errors.Is(err, fault.ErrUnsupported) { // not an error of the server or data, and not "not found" either
 		return &statusError{http.StatusNotImplemented, s.log.relative(fault.Printable(err.Error()))}
 	}
 	return &statusError{http.StatusInternalServerError, s.log.relative(fault.Printable(err.Error()))}
 }
 
-// errNoKey: the path leads to no dataset, or to no key of one.
+// errNoKey means that the path leads to no dataset or no key.
 var errNoKey = errors.New("no such dataset, or no such key in the dataset")
 
 func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zarr.Version) error {
@@ -76,7 +75,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		return err
 	}
 	size, ok := store.Size(key)
-	if !ok { // the form that names have, however it was typed
+	if !ok { // try the normal form of the names
 		key = cdf5.NormalName(key)
 		size, ok = store.Size(key)
 	}
@@ -89,7 +88,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 	h := a.Header()
 	h.Set("ETag", etag(fmt.Sprintf("%s.%d.%d", d.ID(), version, s.opt.ZarrChunk)))
 	h.Set("Content-Type", "application/json")
-	need := int64(readAhead) // of a value that is in memory
+	need := int64(readAhead) // for a value in memory
 	if store.IsChunk(key) {
 		h.Set("Content-Type", "application/octet-stream")
 		need += size
@@ -105,14 +104,14 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 	f := &virtual{ctx: r.Context(), s: s, size: size, whole: func(ctx context.Context) ([]byte, error) { return store.GetIn(ctx, key, *buf) }}
 	http.ServeContent(a, r, "", d.ModTime(), f)
 	err = f.close()
-	if len(f.buf) >= longChunk && store.IsChunk(key) { // nobody reads it any more
+	if len(f.buf) >= longChunk && store.IsChunk(key) { // no longer read
 		*buf = f.buf
 		s.groups.memory.Put(buf)
 	}
 	return err
 }
 
-// zarrDataset finds where the dataset's path ends and the key begins: the key is a name, or a variable and a name.
+// zarrDataset splits the path into dataset and key. A key is a name, or a variable and a name.
 func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, string, error) {
 	dir, name := path.Split(where)
 	one := strings.TrimSuffix(dir, "/")
@@ -134,24 +133,24 @@ func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, 
 	return nil, "", err
 }
 
-// isNone reports whether a path leads to nothing or to a directory: a dataset without one of its files is there.
+// isNone reports whether a path leads to nothing or to a directory. A dataset that lacks one of its files still exists.
 func isNone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrUsage)
 }
 
 // zarrGroups are the Zarr groups of datasets, and memory for their chunks.
 type zarrGroups struct {
-	most   int64                             // bytes of a chunk
+	most   int64                             // maximum bytes of a chunk
 	stores *cache.Cache[string, *zarr.Store] // computed from headers
-	memory sync.Pool                         // of *[]byte: chunks that were sent
+	memory sync.Pool                         // *[]byte from sent chunks
 }
 
 func newZarrGroups(most int64) *zarrGroups {
 	return &zarrGroups{most: most, stores: cache.New[string](maxStores, (*zarr.Store).MetaBytes)}
 }
 
-// chunk returns memory for a value of size bytes, if possible memory of an earlier value: the first touch of fresh memory costs more than
-// computing the value.
+// chunk returns memory for a value of size bytes, reused from an earlier value if possible. The first touch of fresh memory costs
+// more than computing the value.
 func (g *zarrGroups) chunk(size int64) *[]byte {
 	if size >= longChunk {
 		if b, ok := g.memory.Get().(*[]byte); ok && int64(cap(*b)) <= 2*size {
@@ -161,16 +160,16 @@ func (g *zarrGroups) chunk(size int64) *[]byte {
 	return new([]byte)
 }
 
-// longChunk is the size in bytes from which the memory of chunks is kept.
+// longChunk is the size in bytes from which chunk memory is reused.
 const longChunk = 1 << 20
 
-// maxStores bounds the bytes of metadata that are kept.
+// maxStores is the maximum size of cached metadata, in bytes.
 const maxStores = 16 << 20
 
-// errLong keeps metadata out of the cache.
+// errLong excludes metadata from the cache.
 var errLong = errors.New("the metadata are too long")
 
-// of returns the group of a dataset, which reads from it. The group is made once for many clients that begin together.
+// of returns the group of a dataset, which reads from it. Concurrent clients share the construction of the group.
 func (g *zarrGroups) of(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
 	var own *zarr.Store
 	kept, err := g.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {

@@ -15,7 +15,7 @@ import (
 	"blobio/decomp"
 )
 
-// deep makes a dataset of many ranks, each with columns that are not neighbours, of 64 levels: chunks of 2 MiB that are half of a record.
+// deep makes a dataset of many ranks, each with scattered columns of 64 levels. Chunks are 2 MiB, half of a record.
 func deep(t testing.TB, name string, layout blob.Layout) {
 	t.Helper()
 	const ranks, cols, lev = 256, 16384, 64
@@ -46,7 +46,7 @@ func deep(t testing.TB, name string, layout blob.Layout) {
 	}))
 }
 
-// BenchmarkZarrChunk gets chunks, one after the other. B/op is what server and client allocate for each.
+// BenchmarkZarrChunk gets chunks sequentially. B/op is the allocation of server and client per chunk.
 func BenchmarkZarrChunk(b *testing.B) {
 	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		b.Run(l.String(), func(b *testing.B) {
@@ -67,7 +67,7 @@ func BenchmarkZarrChunk(b *testing.B) {
 	}
 }
 
-// TestZarrChunksShareMemory: what chunks are computed in is used again.
+// TestZarrChunksShareMemory checks that chunk memory is reused.
 func TestZarrChunksShareMemory(t *testing.T) {
 	dir := t.TempDir()
 	deep(t, filepath.Join(dir, "x.nc"), blob.ProcessCentric)
@@ -83,7 +83,7 @@ func TestZarrChunksShareMemory(t *testing.T) {
 		runtime.ReadMemStats(&is)
 		least = min(least, is.TotalAlloc-was.TotalAlloc)
 	}
-	if least > 1<<20 { // a collection of garbage may have taken it away now and then
+	if least > 1<<20 { // a garbage collection may occasionally have freed it
 		t.Errorf("each chunk of 2 MiB takes %d bytes of new memory at least, want the old one", least)
 	}
 }

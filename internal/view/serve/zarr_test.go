@@ -20,7 +20,7 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// zarrColumns is the number of columns in these tests: each record of T fills a chunk of the least size.
+// zarrColumns is the number of columns in these tests: each record of T fills a chunk of the minimum size.
 const zarrColumns = 1024
 
 // writeZarr writes two subfiles with T(time, ncol), element i of a record is seed + 1e4*record + i, and a scalar.
@@ -97,7 +97,7 @@ func ask(t *testing.T, method, url string, header ...string) (*http.Response, st
 	return a, string(b)
 }
 
-// TestZarr: every key of both versions has the value that the store computes, by GET, HEAD, ranges and conditions.
+// TestZarr checks that every key of both versions has the value of the store, by GET, HEAD, ranges and conditions.
 func TestZarr(t *testing.T) {
 	dir := t.TempDir()
 	writeZarr(t, filepath.Join(dir, "deep", "er", "d.nc"), 1, 3)
@@ -142,7 +142,7 @@ func TestZarr(t *testing.T) {
 	}
 }
 
-// TestZarrAbsent: 404 is for metadata that are not there. A reader would take a chunk of that status for fill values.
+// TestZarrAbsent checks that 404 means missing metadata only. A reader would take a 404 chunk for fill values.
 func TestZarrAbsent(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "d.nc")
@@ -171,7 +171,7 @@ func TestZarrAbsent(t *testing.T) {
 	if _, got := ask(t, "GET", h.URL+"/zarr/d.nc/T/.zarray"); !strings.Contains(got, `"shape"`) {
 		t.Error(got)
 	}
-	// Replaced by one that is shorter, with other values: no chunk of the old one is served for it.
+	// After replacement by a shorter dataset with other values, no old chunk may be served.
 	old, was := ask(t, "GET", h.URL+"/zarr/d.nc/T/0.0")
 	writeZarr(t, name, 2, 2)
 	now, is := ask(t, "GET", h.URL+"/zarr/d.nc/T/0.0")
@@ -194,7 +194,8 @@ func TestZarrAbsent(t *testing.T) {
 	}
 }
 
-// TestZarrDamaged: a damaged byte and a missing subfile are errors of the chunks that they touch, never fill values and never 404.
+// TestZarrDamaged checks that a damaged byte and a missing subfile are errors of the affected chunks, never fill values and never
+// 404.
 func TestZarrDamaged(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "d.nc")
@@ -203,7 +204,7 @@ func TestZarrDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b[len(b)-5] ^= 4 // of the last record
+	b[len(b)-5] ^= 4 // in the last record
 	if err := os.WriteFile(name+".0001", b, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestZarrDamaged(t *testing.T) {
 	if err := os.Remove(name + ".0001"); err != nil {
 		t.Fatal(err)
 	}
-	h = zarrServer(t, dir) // the other one has the file open
+	h = zarrServer(t, dir) // the other server has the file open
 	for _, path := range []string{"/zarr/d.nc/T/0.0", "/zarr3/d.nc/T/c.0.0", "/zarr/d.nc/T/2.0"} {
 		if a, got := ask(t, "GET", h.URL+path); a.StatusCode != 500 {
 			t.Errorf("%s without a subfile: %s, %d bytes", path, a.Status, len(got))

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// BenchmarkOf sums up a MiB of numbers that are smooth, with the fill value of their type.
+// BenchmarkOf summarizes 1 MiB of smooth numbers, with the fill value of their type.
 func BenchmarkOf(b *testing.B) {
 	for _, t := range []cdf5.Type{cdf5.Float, cdf5.Double, cdf5.Int, cdf5.Short} {
 		x := cdf5.NewSlice(t, 1<<20/t.Size())

@@ -12,25 +12,25 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// Options of Of. The zero value, or nil, means the defaults.
+// Options are the options of Of. The zero value, or nil, means the defaults.
 type Options struct {
-	Workers  int                     // windows at once; default: number of CPUs
-	Memory   int64                   // cap of windows in bytes; default 256 MiB
-	Progress func(done, total int64) // bytes
+	Workers  int                     // concurrent windows; default: number of CPUs
+	Memory   int64                   // memory limit of windows in bytes; default 256 MiB
+	Progress func(done, total int64) // in bytes
 }
 
-// A Row sums up one record of a variable, or all of it.
+// A Row summarizes one record of a variable, or the whole variable.
 type Row struct {
-	Var    int   // in the schema
+	Var    int   // index in the schema
 	Record int64 // -1: all
 	Summary
 }
 
-// most and least are the bytes of a window: one that has a whole record reads each blob once.
+// most and least bound the bytes of a window. A window with a whole record reads each blob once.
 const most, least = 64 << 20, 1 << 20
 
-// Of yields the records of each variable that has numbers, and then the whole of it. A variable without records has only that. Values are
-// what the stored numbers mean (cf.Meaning). The mean does not depend on the number of workers.
+// Of yields a row for each record of each numeric variable, then a row for the whole variable. A fixed variable has only the
+// latter. Values are the meanings of stored numbers (cf.Meaning). The mean does not depend on the number of workers.
 func Of(ctx context.Context, w *blob.View, o *Options) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var opt Options
@@ -61,7 +61,7 @@ type job struct {
 	done, total int64
 }
 
-// records is how many records a variable has; 1 if it has none.
+// records returns the number of records of a variable, or 1 for a fixed variable.
 func (j *job) records(v int) int64 {
 	if j.w.Schema().Vars()[v].Record {
 		return j.w.Records()
@@ -77,22 +77,22 @@ func (j *job) bytes(v int) int64 {
 	return j.w.Schema().Elems(blob.VarID(v)) * int64(sv.Type.Size()) * j.records(v)
 }
 
-// maxItems is how many windows are numbered at a time.
+// maxItems is the maximum number of windows numbered at a time.
 const maxItems = 1 << 24
 
-// window is a part of a record, or of a variable that has one element in each record some records.
+// window is a part of a record, or several records of a variable with one element per record.
 type window struct {
 	rec, lo, n int64
-	sums       []Summary // one, or one for each record
+	sums       []Summary // one summary, or one for each record
 	err        error
 }
 
-// variable yields the rows of one variable; false to stop.
+// variable yields the rows of one variable; it returns false to stop.
 func (j *job) variable(ctx context.Context, v int, yield func(Row, error) bool) bool {
 	sv := &j.w.Schema().Vars()[v]
 	elems, recs := j.w.Schema().Elems(blob.VarID(v)), j.records(v)
 	single := sv.Record && len(sv.Dims) == 1
-	per := elems // elements that are numbered by windows: of a record, or all records
+	per := elems // elements divided into windows: those of a record, or all records
 	if single {
 		per, recs = recs, 1
 	}
@@ -141,7 +141,7 @@ func (j *job) variable(ctx context.Context, v int, yield func(Row, error) bool) 
 	return yield(all, nil)
 }
 
-// read reads a window and sums it up.
+// read reads and summarizes a window.
 func (x *window) read(ctx context.Context, w *blob.View, sv *blob.Variable, single bool, mean *cf.Meaning) {
 	data := cdf5.NewSlice(sv.Type, int(x.n))
 	if !single {

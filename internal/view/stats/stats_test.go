@@ -13,7 +13,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// meaning is the meaning of a variable with a fill value, a slice of one, or none.
+// meaning returns the meaning of a variable with a fill value (a slice of one), or without.
 func meaning(t cdf5.Type, fill any) *cf.Meaning {
 	v := &blob.Variable{Name: "v", Type: t}
 	if fill != nil {
@@ -22,7 +22,7 @@ func meaning(t cdf5.Type, fill any) *cf.Meaning {
 	return cf.MeaningOf(v)
 }
 
-// TestScan: against sums without rounding.
+// TestScan compares with sums without rounding errors.
 func TestScan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, block, block + 1, 100000} {
@@ -106,7 +106,7 @@ func TestScanTypes(t *testing.T) {
 	}
 }
 
-// TestJoinInfinities: the mean of infinite values is infinite, and of both signs NaN, also of parts that are joined.
+// TestJoinInfinities checks that the mean of infinite values is infinite, and NaN for both signs, also after Join.
 func TestJoinInfinities(t *testing.T) {
 	inf := math.Inf(1)
 	for _, x := range []struct {

@@ -8,25 +8,25 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// Summary is what is known of some elements.
+// Summary holds statistics of some elements.
 type Summary struct {
-	Values   int64 // that are neither fill values nor NaN
-	Fill     int64 // that stand for no value
-	NaN      int64 // others
-	Min, Max any   // of the values, of their type in memory; nil without values
+	Values   int64 // number of elements except fill values and NaN
+	Fill     int64 // number of elements that stand for no value
+	NaN      int64 // number of other NaN
+	Min, Max any   // of the values, in their type in memory; nil without values
 
-	sum, great sum // of the values; great has those whose sum as it is could overflow, in units of unit
+	sum, great sum // sums of the values; great has values whose plain sum could overflow, in units of unit
 }
 
 const (
 	unit  = 0x1p64
-	large = 0x1p960 // of the sums of blocks, more than can be are below the greatest number
+	large = 0x1p960 // the sums of any possible number of smaller blocks stay finite
 )
 
-// sum is a sum with what rounding has left out of it.
+// sum is a sum with its accumulated rounding error.
 type sum struct{ sum, rest float64 }
 
-// add adds to the sum what is lost by rounding, too (Neumaier).
+// add adds a number, and tracks the rounding error (Neumaier).
 func (s *sum) add(x float64) {
 	t := s.sum + x
 	if math.Abs(s.sum) >= math.Abs(x) {
@@ -39,7 +39,7 @@ func (s *sum) add(x float64) {
 
 func (s *sum) join(o sum) {
 	s.add(o.sum)
-	if o.rest == o.rest { // of infinities nothing is left out
+	if o.rest == o.rest { // no rounding error for infinities
 		s.add(o.rest)
 	}
 }
@@ -48,23 +48,23 @@ func (s *sum) total() float64 {
 	if t := s.sum + s.rest; !math.IsNaN(t) {
 		return t
 	}
-	return s.sum // of infinities nothing is left out
+	return s.sum // no rounding error for infinities
 }
 
-// Mean returns the mean of the values, NaN without any.
+// Mean returns the mean of the values, or NaN without values.
 func (s *Summary) Mean() float64 {
 	if s.Values == 0 {
 		return math.NaN()
 	}
 	n := float64(s.Values)
 	mean := s.sum.total()/n + s.great.total()/n*unit
-	if math.IsInf(mean, 0) && !math.IsInf(s.great.total(), 0) { // rounded beyond the greatest number
+	if math.IsInf(mean, 0) && !math.IsInf(s.great.total(), 0) { // rounding caused an overflow
 		return math.Copysign(math.MaxFloat64, mean)
 	}
 	return mean
 }
 
-// Join adds what is known of other elements of the same type.
+// Join adds the statistics of other elements of the same type.
 func (s *Summary) Join(o *Summary) {
 	s.Fill += o.Fill
 	s.NaN += o.NaN
@@ -93,7 +93,7 @@ func less(a, b any) bool {
 	return a.(float64) < b.(float64)
 }
 
-// wide is a value as int64, uint64 or float64.
+// wide converts a value to int64, uint64 or float64.
 func wide[T elem.Number](x T) any {
 	switch y := any(x).(type) {
 	case float32:
@@ -106,7 +106,7 @@ func wide[T elem.Number](x T) any {
 	return int64(x)
 }
 
-// of sums up stored numbers, which it may overwrite.
+// of summarizes stored numbers, which it may overwrite.
 func of(data any, m *cf.Meaning) (s Summary) {
 	const some = 64 * block
 	n, _, _ := cdf5.SliceLen(data)
@@ -139,11 +139,12 @@ func of(data any, m *cf.Meaning) (s Summary) {
 	return s
 }
 
-// block is how many values are summed at a time before what rounding leaves out is looked at: the error of one block is below the error of
-// the mean's last digit.
+// block is the number of values summed before the rounding error is tracked. The error within one block is below the error of the
+// mean's last digit.
 const block = 128
 
-// together returns the least, the greatest and the sum of some values, which is NaN if one of them is. Four sums at once do not wait for each other.
+// together returns the minimum, maximum and sum of some values; the sum is NaN if any value is. It uses four independent partial
+// sums for speed.
 func together[T elem.Number](x []T) (lo, hi T, sum float64) {
 	lo, hi = x[0], x[0]
 	var a, b, c, d float64
@@ -195,7 +196,7 @@ func scan[T elem.Number](s *Summary, data []T) {
 			}
 			n += int64(len(some))
 			lo, hi = min(lo, least), max(hi, most)
-		} else { // of some NaN, or of infinities
+		} else { // contains NaN or infinities
 			sum = 0
 			for _, x := range some {
 				if x != x {

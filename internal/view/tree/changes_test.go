@@ -17,7 +17,7 @@ import (
 	"blobio/decomp"
 )
 
-// appendTo adds a record to a dataset of write.
+// appendTo adds a record to a dataset from write.
 func appendTo(t testing.TB, name string) {
 	t.Helper()
 	ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -36,8 +36,8 @@ func appendTo(t testing.TB, name string) {
 	}))
 }
 
-// TestChanges: what is committed appears, what is replaced or grows has another identity, what is removed goes; who holds a state keeps it, or
-// gets an error.
+// TestChanges checks that committed datasets appear, replaced or growing ones get another identity, and removed ones disappear.
+// The holder of a state keeps it or gets an error.
 func TestChanges(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -93,7 +93,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestCommits: each commit of a writer that goes on is another state, the same ones that a conversion finds, though the manifest stays as it is.
+// TestCommits checks that each commit of an active writer is a new state, equal to the state that a conversion finds, although
+// the manifest stays the same.
 func TestCommits(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// TestReplacedAllTheTime: readers meet whole states only, while a writer replaces the dataset.
+// TestReplacedAllTheTime checks that readers see only whole states while a writer replaces the dataset.
 func TestReplacedAllTheTime(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "a.nc")
@@ -191,7 +192,7 @@ func TestReplacedAllTheTime(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUnfinished: what is being written, or was never committed, is not shown, and neither are its files.
+// TestUnfinished checks that datasets never committed are hidden, with their files.
 func TestUnfinished(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "a.nc")
@@ -215,7 +216,7 @@ func TestUnfinished(t *testing.T) {
 	}))
 }
 
-// TestDamage: a dataset that cannot be opened is there with the reason; it is as before when it is mended.
+// TestDamage checks that an unopenable dataset is listed with the reason, and returns after repair.
 func TestDamage(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "a.nc")
@@ -228,7 +229,7 @@ func TestDamage(t *testing.T) {
 	}{
 		{".manifest", func(b []byte) []byte { b[len(b)/4] ^= 1; b[3*len(b)/4] ^= 1; return b }, blob.ErrChecksum}, // both copies,
 		{".manifest", func(b []byte) []byte { b[0], b[3*len(b)/4] = 'x', 'x'; return b }, nil},
-		{".000?", func(b []byte) []byte { b[100] ^= 1; return b }, nil}, // one header would be enough
+		{".000?", func(b []byte) []byte { b[100] ^= 1; return b }, nil}, // one sound header would be enough
 	} {
 		files, err := filepath.Glob(name + c.file)
 		ok(t, err)
@@ -257,7 +258,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestMissing: where a subfile is missing, exactly what it held is an error.
+// TestMissing checks that only data of a missing subfile are errors.
 func TestMissing(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		for gone := range 2 {
@@ -272,7 +273,7 @@ func TestMissing(t *testing.T) {
 			begin, n := d.Canonical().Header().Extent(0, 0)
 			b := []byte{0}
 			for off := range int64(len(want)) {
-				lost := off >= begin && (off-begin)%n/(n/2) == int64(gone) // each record is half in the one, half in the other
+				lost := off >= begin && (off-begin)%n/(n/2) == int64(gone) // half of each record is in each subfile
 				k, err := d.Canonical().ReadAt(b, off)
 				if lost != errors.Is(err, blob.ErrMissing) || !lost && (k != 1 || b[0] != want[off]) {
 					t.Fatalf("%v without subfile %d: byte %d: %d, %v", layout, gone, off, k, err)
@@ -285,7 +286,7 @@ func TestMissing(t *testing.T) {
 
 func blobSubfile(name string, i int) string { return fmt.Sprintf("%s.%04d", name, i) }
 
-// TestLimits: how many datasets are held, kept and for how long.
+// TestLimits checks how many datasets are held and cached, and for how long.
 func TestLimits(t *testing.T) {
 	root := t.TempDir()
 	const n = 6
@@ -337,7 +338,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestIdle: a reader that nobody uses is closed by itself.
+// TestIdle checks that an unused reader is closed automatically.
 func TestIdle(t *testing.T) { synctest.Test(t, testIdle) }
 
 func testIdle(t *testing.T) {
@@ -357,7 +358,7 @@ func testIdle(t *testing.T) {
 	d.Release()
 }
 
-// TestClosed: a closed tree opens nothing; what is held can be read to its end.
+// TestClosed checks that a closed tree opens nothing, and that held datasets stay readable.
 func TestClosed(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})
@@ -377,7 +378,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCancelled: who gives up waiting gets an error at once, and the others what they wait for.
+// TestCancelled checks that a cancelled waiter gets an error at once, and the others get the dataset.
 func TestCancelled(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})

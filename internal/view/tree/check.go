@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Check is blob.Check of the dataset of a path, with no file outside of the root. It finds nothing in what has a netCDF form: what keeps that
-// from being read as a whole shows when it is opened.
+// Check is blob.Check for the dataset of a path, with no file outside the root. It finds nothing in a netCDF form: opening the
+// form reports errors that prevent reading it.
 func (t *Tree) Check(ctx context.Context, path string, o blob.CheckOptions) (iter.Seq[blob.Finding], error) {
 	name, _, st, err := t.look("check", path)
 	if err != nil {
@@ -26,11 +26,11 @@ func (t *Tree) Check(ctx context.Context, path string, o blob.CheckOptions) (ite
 	return blob.Check(ctx, name, &o), nil
 }
 
-// Stamp is a text that changes with each file of the dataset: one that is written to, replaced, removed or put back. ID follows the manifest
-// alone. Stamp costs a stat of each file, and reads nothing.
+// Stamp returns a text that changes when any file of the dataset is written, replaced, removed or restored. In contrast, ID
+// depends only on the manifest. Stamp calls stat on each file, and reads nothing.
 func (d *Dataset) Stamp() string {
 	ids := []string{d.s.key}
-	infos, _ := d.infos() // what cannot be looked at is like what is not there
+	infos, _ := d.infos() // an inaccessible file counts as missing
 	for _, info := range infos {
 		if info == nil {
 			ids = append(ids, "")
@@ -41,7 +41,8 @@ func (d *Dataset) Stamp() string {
 	return hash(ids...)
 }
 
-// Denied names a subfile that a user may not read by its permissions, or whose permissions cannot be seen; "" if there is none. The user is none with the rights of root, and is in groups.
+// Denied returns a subfile that a user may not read by its permissions, or whose permissions are unreadable; "" if there is none.
+// The user, without root's rights, is in groups.
 func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	infos, bad := d.infos()
 	if bad != "" {
@@ -64,7 +65,8 @@ func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	return ""
 }
 
-// infos looks at the files of a dataset of blobs. Of one that is not there it is nil, and of one that cannot be looked at, which bad names.
+// infos calls stat on the files of a blob dataset. The info is nil for a missing file and for an inaccessible one, which bad
+// names.
 func (d *Dataset) infos() (infos []fs.FileInfo, bad string) {
 	if d.s.form != nil {
 		return nil, ""

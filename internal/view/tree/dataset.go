@@ -17,17 +17,17 @@ import (
 	"blobio/internal/subfile"
 )
 
-// ErrTooMany is in the chain of the error of Dataset when Options.MaxOpen are held, and still are after Options.Wait.
+// ErrTooMany is in the chain of Dataset's error if Options.MaxOpen datasets are held, even after Options.Wait.
 var ErrTooMany = errors.New("too many datasets are open")
 
-// A Dataset is one state of a dataset, held for reading. It is safe for concurrent use. Release must be called.
+// A Dataset is one state of a dataset, held for reading. It is safe for concurrent use. The caller must call Release.
 type Dataset struct {
 	t       *Tree
 	s       *shared
 	release sync.Once
 }
 
-// Reader returns the reader, which is shared and must not be closed.
+// Reader returns the reader, which is shared. The caller must not close it.
 func (d *Dataset) Reader() *blob.Reader { return d.s.r }
 
 // Bytes are the bytes of a netCDF file, safe for concurrent use.
@@ -35,13 +35,13 @@ type Bytes interface {
 	io.ReaderAt
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
 	Size() int64
-	Header() *cdf5.Header // with the place of each variable; not to be changed
+	Header() *cdf5.Header // with the offset of each variable; must not be changed
 }
 
 // Canonical returns the bytes of the netCDF file.
 func (d *Dataset) Canonical() Bytes { return d.s.c }
 
-// Form says in words what it is that has the netCDF form, "" of a dataset of blobs and of an ordinary netCDF file.
+// Form describes the source of a netCDF form; "" for a blob dataset or an ordinary netCDF file.
 func (d *Dataset) Form() string {
 	if d.s.form == nil {
 		return ""
@@ -49,8 +49,8 @@ func (d *Dataset) Form() string {
 	return d.s.form.name
 }
 
-// Plain opens the file itself where it is an ordinary netCDF file, and says how long it is; nil if it is a dataset of blobs. A file that
-// has been replaced is fs.ErrNotExist.
+// Plain opens the file itself if it is an ordinary netCDF file, and returns its size; nil for a blob dataset. A replaced file is
+// fs.ErrNotExist.
 func (d *Dataset) Plain() (f vfs.File, size int64, err error) {
 	identity, ok := strings.CutPrefix(d.s.key, plainKey)
 	if !ok {
@@ -70,25 +70,25 @@ func (d *Dataset) Plain() (f vfs.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// plainKey begins the key of the state of an ordinary file.
+// plainKey begins the key of an ordinary file's state.
 const plainKey = "p|"
 
-// ID is Entry.ID.
+// ID returns Entry.ID.
 func (d *Dataset) ID() string { return d.s.fact.id }
 
-// Line and Growing are as in the Entry.
+// Line returns Entry.Line.
 func (d *Dataset) Line() string { return d.s.fact.line }
 
-// Growing: see Line.
+// Growing returns Entry.Growing.
 func (d *Dataset) Growing() bool { return d.s.fact.growing }
 
-// ModTime is when the dataset was committed.
+// ModTime returns the time of the commit.
 func (d *Dataset) ModTime() time.Time { return d.s.mod }
 
-// Release gives it back; the Reader may be closed then. A second call does nothing.
+// Release releases the dataset; the Reader may then be closed. A second call does nothing.
 func (d *Dataset) Release() { d.release.Do(func() { d.t.release(d.s) }) }
 
-// Dataset opens the dataset of a path, or an ordinary netCDF file. All who hold the same state share one Reader.
+// Dataset opens the dataset of a path, or an ordinary netCDF file. All holders of the same state share one Reader.
 func (t *Tree) Dataset(ctx context.Context, path string) (*Dataset, error) {
 	name, err := t.real("open", path)
 	if err != nil {
@@ -114,10 +114,10 @@ func hideOpen(path string, err error) error {
 	return hide("open", path, err)
 }
 
-// maxTries bounds how often a dataset is opened again that is replaced all the time.
+// maxTries is the maximum number of attempts to open a dataset that is constantly replaced.
 const maxTries = 100
 
-// acquire returns the reader of a dataset as it is now, with one use more, unless the limit of held readers is reached.
+// acquire returns the reader of a dataset in its present state and counts a use, unless the limit of held readers is reached.
 func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (state, error)) (*shared, error) {
 	var late <-chan time.Time
 	for try := 1; ; try++ {
@@ -188,7 +188,7 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 	}
 }
 
-// back reports whether a file is there again that was missing when Options.AllowMissing did without it.
+// back reports whether a file has returned that was missing with Options.AllowMissing.
 func (t *Tree) back(f fact) bool {
 	return t.opt.AllowMissing && slices.ContainsFunc(f.missing, func(name string) bool {
 		_, err := t.root.Stat(name)
@@ -196,10 +196,10 @@ func (t *Tree) back(f fact) bool {
 	})
 }
 
-// errChanged says that a dataset was replaced while it was opened.
+// errChanged means that a dataset was replaced while it was opened.
 var errChanged = errors.New("the dataset was replaced during the open")
 
-// load opens what s is to share.
+// load opens the state for s.
 func (t *Tree) load(ctx context.Context, s *shared) error {
 	if s.form != nil {
 		return t.loadForm(ctx, s)
@@ -231,9 +231,9 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	return nil
 }
 
-// lineOf identifies the line of states that a state belongs to. A writer that commits only adds to what it has committed, and its Close, or who recovers the dataset after
-// its death, leaves its tag. As a netCDF file a state begins with the bytes of the one before, but for the number of records in the header, unless the
-// header is another one for other reasons.
+// lineOf identifies the line of states to which a state belongs. A writer's commits only add data. Its Close, or recovery after
+// its death, keeps its tag. As a netCDF file, each state begins with the bytes of the previous one, except for the number of
+// records in the header. A header that differs otherwise begins a new line.
 func (f *fact) lineOf(ctx context.Context, m *subfile.Manifest, c Bytes) error {
 	session := m.Log
 	if session == "" {
@@ -246,7 +246,7 @@ func (f *fact) lineOf(ctx context.Context, m *subfile.Manifest, c Bytes) error {
 	if _, err := c.ReadAtContext(ctx, head, 0); err != nil {
 		return err
 	}
-	const numrecs, end = 4, 12 // of CDF-1 and -2 up to 8, with the tag of the list of dimensions behind it
+	const numrecs, end = 4, 12 // CDF-1 and -2: up to 8, followed by the tag of the dimension list
 	f.line, f.growing = hash("line", m.ID, session, string(head[:numrecs]), string(head[end:])), m.Log != ""
 	return nil
 }

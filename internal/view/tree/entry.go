@@ -20,17 +20,17 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind uint8
 
 // The kinds.
 const (
 	KindDir     Kind = iota + 1
-	KindDataset      // one netCDF file, of blobs or of a directory that has a netCDF form
-	KindPlain        // any other file, an ordinary netCDF file too
+	KindDataset      // one netCDF file, made of blobs or of a directory with a netCDF form
+	KindPlain        // any other file, including an ordinary netCDF file
 )
 
-// String is the kind in words.
+// String returns the kind in words.
 func (k Kind) String() string {
 	if int(k) < len(kinds) {
 		return kinds[k]
@@ -42,27 +42,27 @@ var kinds = [...]string{"?", "directory", "dataset", "file"}
 
 // An Entry is a name in a directory.
 type Entry struct {
-	Name    string // without directory; any bytes but "/" and 0
+	Name    string // without directory; any bytes except "/" and 0
 	Kind    Kind
-	Size    int64     // bytes of the netCDF file, or of the plain file; 0 of a directory
-	ModTime time.Time // of a dataset: when it was committed
-	ID      string    // changes when the content does: of a dataset with its manifest's checksums, of other files with size and time; "" of a directory
-	Line    string    // of a dataset: the same for states of one writer, where a later one only has more records; else as ID
-	Growing bool      // of a dataset: its writer goes on, or died
-	File    string    // identifies a plain file, whatever is written to it, where the system can
-	Records int64     // of a dataset
-	Missing int       // of a dataset: subfiles that are not there
-	Err     error     // why it cannot be read; Size is 0 then
-	Parts   bool      // a directory of files that are shown as a dataset beside it
+	Size    int64     // bytes of the netCDF file, or of the plain file; 0 for a directory
+	ModTime time.Time // for a dataset: the time of the commit
+	ID      string    // changes with the content: for a dataset with its manifest's checksums, for other files with size and time; "" for a directory
+	Line    string    // for a dataset: equal for states of one writer in which a later one only has more records; otherwise equal to ID
+	Growing bool      // for a dataset: its writer is active, or died
+	File    string    // identifies a plain file regardless of its content, if the system can
+	Records int64     // for a dataset
+	Missing int       // for a dataset: number of missing subfiles
+	Err     error     // why it cannot be read; Size is then 0
+	Parts   bool      // a directory shown as a dataset beside it
 
-	Mode     fs.FileMode // permissions; of a dataset the permissions of its manifest, or of subfile 0; the owner too
+	Mode     fs.FileMode // permissions and owner; for a dataset those of its manifest or subfile 0
 	UID, GID uint32
 }
 
-// lookAtOnce is how many entries of a directory are looked at at the same time.
+// lookAtOnce is the number of entries of a directory examined concurrently.
 const lookAtOnce = 16
 
-// Names returns what a directory shows, by name: only Name, Kind and Parts are set. Lookup has the rest.
+// Names returns the entries of a directory by name, with only Name, Kind and Parts set. Lookup returns the rest.
 func (t *Tree) Names(dir string) ([]Entry, error) {
 	name, err := t.real("list", dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		var err error
 		states[i], err = t.stateOf(filepath.Join(name, ask[i]))
 		errs[i] = exhausted(err)
-		is[i] = states[i].is || err != nil && there[subfile.ManifestName(ask[i])] && !isNone(err) // a lookup has the error
+		is[i] = states[i].is || err != nil && there[subfile.ManifestName(ask[i])] && !isNone(err) // Lookup reports the error
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 	return list, nil
 }
 
-// internal says of a name that only blobio itself has a use for it.
+// internal reports whether only blobio itself uses a name.
 func internal(name string) bool {
 	if _, tag, ok := subfile.Final(name); ok && tag != "" {
 		return true
@@ -145,7 +145,8 @@ func internal(name string) bool {
 	return hidden || lock || left || durable.IsTemp(name)
 }
 
-// exhausted is an error of what this process has too little of, nil for any other one: that is no reason for not showing a name.
+// exhausted returns an error about a resource shortage of this process, or nil for any other error. A shortage is no reason to
+// hide a name.
 func exhausted(err error) error {
 	if fault.Exhausted(err) {
 		return err
@@ -153,7 +154,7 @@ func exhausted(err error) error {
 	return nil
 }
 
-// linked is what a symbolic link leads to, 0 if that is not shown.
+// linked returns the kind of a symbolic link's target, 0 if the target is hidden.
 func (t *Tree) linked(p string) (Kind, error) {
 	name, err := t.real("stat", p)
 	if err != nil {
@@ -179,7 +180,7 @@ func (t *Tree) linked(p string) (Kind, error) {
 	}
 }
 
-// hide makes of errors that say that nothing can be there, or that it is outside the root, that it is not there.
+// hide converts errors about impossible paths, or paths outside the root, to fs.ErrNotExist.
 func hide(op, path string, err error) error {
 	if isNone(err) {
 		return gone(op, path)
@@ -187,14 +188,14 @@ func hide(op, path string, err error) error {
 	return err
 }
 
-// isNone says of an error that nothing can be there, or nothing within the root.
+// isNone reports whether an error means that nothing can exist at the path, or nothing within the root.
 func isNone(err error) bool {
 	return slices.ContainsFunc(none, func(class error) bool { return errors.Is(err, class) })
 }
 
 var none = []error{fs.ErrNotExist, vfs.ErrOutside, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG}
 
-// Lookup returns the entry of a path. A path that is not there, or not shown, is fs.ErrNotExist.
+// Lookup returns the entry of a path. A missing or hidden path is fs.ErrNotExist.
 func (t *Tree) Lookup(p string) (Entry, error) {
 	name, e, st, err := t.look("stat", p)
 	if err == nil && e.Kind == KindDir && p != "" {
@@ -215,7 +216,7 @@ func (t *Tree) Lookup(p string) (Entry, error) {
 	return e, nil
 }
 
-// look returns the name and the entry of a path, of a dataset without the parts that need it open, and its state.
+// look returns the name, the entry and the state of a path. For a dataset it leaves out fields that require opening it.
 func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	if name, err = t.real(op, p); err != nil {
 		return "", e, st, err
@@ -262,7 +263,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	of := subfile.Base(name)
 	if own, _, ok := subfile.Split(name); ok && own != of {
 		for _, record := range []string{subfile.NextName(own), subfile.ManifestName(own)} {
-			if _, err := t.root.Lstat(record); err == nil { // no set of another, but a dataset
+			if _, err := t.root.Lstat(record); err == nil { // a dataset of its own, not a set of another
 				of = own
 			}
 		}
@@ -282,7 +283,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	return name, e, state{is: true, key: plainKey + vfs.Identity(info), mod: e.ModTime, mode: e.Mode}, nil
 }
 
-// hash is a short text for a long one.
+// hash returns a short hash of texts.
 func hash(parts ...string) string {
 	h := sha256.New()
 	for _, s := range parts {

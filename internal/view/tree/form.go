@@ -15,37 +15,37 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A form is a kind of directory that has the form of a netCDF file, which is shown beside it.
+// A form is a kind of directory that can be shown as a netCDF file beside it.
 type form struct {
 	name string // in words
-	// stamp identifies the state of a directory, "" if it is of another kind; info describes the file that commits it.
+	// stamp identifies the state of a directory, or returns "" for other kinds; info describes the file that commits the state.
 	stamp func(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error)
-	is    func(dir string, fsys vfs.FS) (bool, error) // whether one with a stamp has the form; nil: all have
+	is    func(dir string, fsys vfs.FS) (bool, error) // whether a directory with a stamp has the form; nil: all have
 	open  func(ctx context.Context, o *formOptions) (source, error)
 }
 
-// forms are all that there are.
+// forms are all forms.
 var forms = [...]form{celloForm, versionsForm}
 
-// suffix follows the name of the directory in the name of the netCDF file.
+// suffix is appended to the directory's name to form the netCDF file's name.
 const suffix = ".nc"
 
-// formOptions say what to open, and what it may use.
+// formOptions select the directory to open, and limit resources.
 type formOptions struct {
 	fs     vfs.FS
 	dir    string
 	verify bool
-	memory int64 // bytes to keep
+	memory int64 // bytes to cache
 }
 
-// source is one state of what has a form: the bytes, of CDF-5. Damage is an error at the bytes that it touches, where it does not keep the whole
-// from being opened.
+// source is one state of a directory with a form: the bytes as CDF-5. Damage is an error of the affected bytes, unless it
+// prevents opening.
 type source interface {
 	Bytes
 	Close() error
 }
 
-// formed looks at the directory whose netCDF form would have this name.
+// formed returns the state of the directory whose netCDF form has this name.
 func (t *Tree) formed(base string) (state, error) {
 	dir, ok := strings.CutSuffix(base, suffix)
 	if name := filepath.Base(base); !ok || name == suffix || internal(strings.TrimSuffix(name, suffix)) {
@@ -83,7 +83,7 @@ func (t *Tree) formed(base string) (state, error) {
 	return state{}, nil
 }
 
-// absentOr is nil where there is nothing.
+// absentOr returns nil if nothing exists.
 func absentOr(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -91,7 +91,7 @@ func absentOr(err error) error {
 	return err
 }
 
-// addForms adds the netCDF forms of directories to what a directory lists, in which there are files of these names.
+// addForms adds the netCDF forms of directories to a list; there holds the names of existing files.
 func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) ([]Entry, error) {
 	is, errs := make([]bool, len(list)), make([]error, len(list))
 	taken := map[string]bool{}
@@ -116,11 +116,11 @@ func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) ([]Entr
 	return list, nil
 }
 
-// loadForm opens what s is to share. The Reader reads the source like a file.
+// loadForm opens the state for s. The Reader reads the source like a file.
 func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	dir := strings.TrimSuffix(s.name, suffix)
 	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4})
-	if errors.Is(err, fs.ErrNotExist) { // one of its files: it is there itself, which is looked at again
+	if errors.Is(err, fs.ErrNotExist) { // one of its files is missing, not the directory, so look again
 		return fmt.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
 	}
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"blobio/versioned"
 )
 
-// checkpoint copies a checkpoint of Enzo-E.
+// checkpoint copies an Enzo-E checkpoint.
 func checkpoint(t testing.TB, to string) {
 	t.Helper()
 	ok(t, os.CopyFS(to, os.DirFS(testfiles.Dir(t, "cello", "CheckA-10"))))
 }
 
-// native is the netCDF form of a checkpoint.
+// native returns the netCDF form of a checkpoint.
 func native(t testing.TB, dir string) []byte {
 	t.Helper()
 	k, err := cello.Open(t.Context(), dir, nil)
@@ -38,7 +38,7 @@ func native(t testing.TB, dir string) []byte {
 	return b
 }
 
-// rewrite makes a checkpoint that has checksums.
+// rewrite makes a checkpoint with checksums.
 func rewrite(t testing.TB, from, to string) {
 	t.Helper()
 	k, err := cello.Open(t.Context(), from, nil)
@@ -47,7 +47,7 @@ func rewrite(t testing.TB, from, to string) {
 	ok(t, cello.WriteFrom(t.Context(), comm.Self(), to, k.Meta(), k.Share(0, 1), &cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), NoSync: true}))
 }
 
-// commit adds a version to an array of 100 numbers, all of them x. It makes the array if it is not there.
+// commit adds a version, with all 100 numbers equal to x, to an array. It creates the array if necessary.
 func commit(t testing.TB, store, name string, ty versioned.Type, x float64, o *versioned.Options) {
 	t.Helper()
 	if o == nil {
@@ -77,7 +77,7 @@ func commit(t testing.TB, store, name string, ty versioned.Type, x float64, o *v
 	}))
 }
 
-// elements returns record rec of a variable of numbers, by the Reader.
+// elements reads record rec of a numeric variable with the Reader.
 func elements(t *testing.T, d *Dataset, name string, rec, n int64) []float64 {
 	t.Helper()
 	out := make([]float64, n)
@@ -85,7 +85,8 @@ func elements(t *testing.T, d *Dataset, name string, rec, n int64) []float64 {
 	return out
 }
 
-// TestForms: beside a checkpoint and an array there is a file with what the conversion writes, by its bytes and by the Reader.
+// TestForms checks that a file appears beside a checkpoint and an array, with the output of the conversion, as bytes and by the
+// Reader.
 func TestForms(t *testing.T) {
 	root := t.TempDir()
 	checkpoint(t, filepath.Join(root, "run", "Check-10"))
@@ -121,7 +122,7 @@ func TestForms(t *testing.T) {
 		ok(t, d.Reader().ReadBytes(t.Context(), h.Vars[v].Name, make([]int64, len(shape)), shape, got, true))
 		equal(t, h.Vars[v].Name, got, want[h.Vars[v].Begin:h.Vars[v].Begin+h.Bytes(v)])
 	}
-	f, err := tr.File("run/Check-10/check.file_list") // what it is made of is there, too
+	f, err := tr.File("run/Check-10/check.file_list") // its own files are visible too
 	ok(t, err)
 	ok(t, f.Close())
 
@@ -140,7 +141,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestFormChanges: a version that is committed is another state; who has the old one keeps it. A checkpoint that goes, goes with its file.
+// TestFormChanges checks that a committed version is a new state, and that the holder of the old state keeps it. When a
+// checkpoint disappears, so does its file.
 func TestFormChanges(t *testing.T) {
 	root := t.TempDir()
 	commit(t, root, "rho", versioned.TypeOf[float64](), 1, nil)
@@ -174,14 +176,14 @@ func TestFormChanges(t *testing.T) {
 	if err != nil || again.ID == e.ID || again.Size != e.Size {
 		t.Errorf("%+v, %v, was %+v", again, err, e)
 	}
-	ok(t, os.WriteFile(filepath.Join(root, "Check.nc"), []byte("mine"), 0o666)) // a file of this name is what the name means
+	ok(t, os.WriteFile(filepath.Join(root, "Check.nc"), []byte("mine"), 0o666)) // an existing file with this name takes precedence
 	shows(t, tr, "", "Check directory", "Check.nc file", "from directory", "from.nc dataset", "rho directory", "rho.nc dataset")
 	if e, err := tr.Lookup("Check"); err != nil || e.Parts {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
 
-// TestNoForm: what has no netCDF form is what it is.
+// TestNoForm checks that directories without a netCDF form are shown unchanged.
 func TestNoForm(t *testing.T) {
 	root := t.TempDir()
 	commit(t, root, "amr.level0", versioned.TypeOf[uint8](), 0, nil)
@@ -194,7 +196,7 @@ func TestNoForm(t *testing.T) {
 	absentAll(t, tr, "amr.level0.nc", "secret.nc", "other.nc")
 }
 
-// TestFormDamage: what cannot be opened says why; a byte of data that is damaged is an error where it is read, if that is compared.
+// TestFormDamage checks that unopenable forms give the reason, and that a damaged byte is an error when read with verification.
 func TestFormDamage(t *testing.T) {
 	root := t.TempDir()
 	checkpoint(t, filepath.Join(root, "from"))
@@ -247,7 +249,8 @@ func TestFormDamage(t *testing.T) {
 	}
 }
 
-// TestFormVersion: an array of doubles has the older formats too; a checkpoint has types that they do not have, and says so.
+// TestFormVersion checks that an array of doubles also has the older formats. A checkpoint has types that they lack, which is an
+// error.
 func TestFormVersion(t *testing.T) {
 	root := t.TempDir()
 	checkpoint(t, filepath.Join(root, "Check"))
@@ -267,7 +270,7 @@ func TestFormVersion(t *testing.T) {
 	}
 }
 
-// TestFormGenerated: trees of every kind that the generators make.
+// TestFormGenerated checks trees of every kind from the generators.
 func TestFormGenerated(t *testing.T) {
 	cases, err := gen.Cases(2)
 	ok(t, err)

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// formFS is a file system with one file more: the bytes of a source.
+// formFS is a file system with one additional file: the bytes of a source.
 type formFS struct {
 	vfs.FS
 	name string
@@ -49,7 +49,7 @@ func (i formInfo) Sys() any           { return nil }
 // formReader reads a source.
 type formReader struct{ src source }
 
-// ReadAt implements io.ReaderAt. A reader of the header reads on behind it; damage there is no error of the header.
+// ReadAt implements io.ReaderAt. A header reader reads beyond the header; damage there must not be an error of the header.
 func (r formReader) ReadAt(b []byte, off int64) (int, error) {
 	n, err := r.src.ReadAt(b, off)
 	if begin := r.begin(); err != nil && off < begin && off+int64(n) >= begin {
@@ -58,7 +58,7 @@ func (r formReader) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// begin is where the data begin.
+// begin returns the offset of the data.
 func (r formReader) begin() int64 {
 	begin := r.src.Size()
 	for _, v := range r.src.Header().Vars {

@@ -12,7 +12,7 @@ import (
 	"blobio/versioned"
 )
 
-// celloForm is a checkpoint of Cello, or a dump: what "blobio amr convert --grids" writes of it.
+// celloForm is a Cello checkpoint or dump, as written by "blobio amr convert --grids".
 var celloForm = form{name: "checkpoint of Cello", stamp: cellodir.Stamp, open: openCello}
 
 type celloSource struct {
@@ -34,11 +34,11 @@ func openCello(ctx context.Context, o *formOptions) (source, error) {
 	return celloSource{f, k}, nil
 }
 
-// versionsForm is an array with versions: what "blobio versions convert" writes of it.
+// versionsForm is an array with versions, as written by "blobio versions convert".
 var versionsForm = form{name: "array with versions", stamp: arrays.Stamp, is: hasVersions, open: openVersions}
 
-// hasVersions reports whether an array has a netCDF form: arrays of a hierarchy have none, nor encrypted ones, whose key is not known here.
-// One that cannot be read has one, and opening it has the error.
+// hasVersions reports whether an array has a netCDF form. Arrays of a hierarchy and encrypted arrays, whose key is unknown here,
+// have none. An unreadable array has a form whose opening reports the error.
 func hasVersions(dir string, fsys vfs.FS) (bool, error) {
 	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir})
 	if err == nil {

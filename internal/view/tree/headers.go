@@ -11,29 +11,30 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Headers in memory take a multiple of their bytes, and anybody can write a long one. Headers of ordinary datasets are short, and are part of what
-// each may take; of longer ones one is read at a time, within what those that are open have left of a quarter of Options.Memory.
+// In memory, headers take a multiple of their size, and anyone can write a long one. Ordinary short headers count towards each
+// dataset's share. Longer headers are read one at a time. Those of open datasets together may use up to a quarter of
+// Options.Memory.
 const (
-	shortHeader = 128 << 10 // bytes of a header that is not counted
-	headerTimes = 25        // as much as one takes in memory while it is read: 18 times for variables without dimensions and attributes, and some garbage
+	shortHeader = 128 << 10 // maximum bytes of an uncounted header
+	headerTimes = 25        // memory per header byte while reading: 18 for variables without dimensions and attributes, plus garbage
 )
 
-// headers are what the long headers of open readers take, in bytes.
+// headers counts the memory of long headers of open readers, in bytes.
 type headers struct {
 	all  int64
-	turn chan struct{} // of who reads one
-	used int64         // with Tree.mu held; changed by those who have the turn, and where a reader is dropped
+	turn chan struct{} // held while reading a long header
+	used int64         // guarded by Tree.mu; changed by the holder of turn, and when a reader is dropped
 }
 
 func newHeaders(memory int64) headers { return headers{all: memory / 4, turn: make(chan struct{}, 1)} }
 
-// open opens a dataset with its share of what all may use, and counts its header if it is long.
+// open opens a dataset with its share of memory, and counts its header if it is long.
 func (t *Tree) open(ctx context.Context, s *shared, fsys vfs.FS) (*blob.Reader, error) {
 	return t.openAny(ctx, s, s.name, &blob.OpenOptions{FS: fsys, MissingLater: true, AllowMissing: t.opt.AllowMissing, ZeroFill: t.opt.ZeroFill, Verify: t.opt.Verify, Workers: t.opt.Workers,
 		Memory: max(s.memory/4, 1<<20), Maps: max(s.memory/4, 1<<20)})
 }
 
-// openAny opens a dataset for s, or with nil for somebody who closes it at once.
+// openAny opens a dataset for s, or with nil for a caller that closes it at once.
 func (t *Tree) openAny(ctx context.Context, s *shared, name string, o *blob.OpenOptions) (*blob.Reader, error) {
 	o.MaxHeader = shortHeader
 	r, err := blob.Open(ctx, name, o)
@@ -54,7 +55,7 @@ func (t *Tree) openAny(ctx context.Context, s *shared, name string, o *blob.Open
 	}
 	used := h.used
 	t.mu.Unlock()
-	_ = closeAll(closing) // they were open for reading
+	_ = closeAll(closing) // opened for reading only
 	o.MaxHeader = max((h.all-used)/headerTimes, shortHeader)
 	switch r, err = blob.Open(ctx, name, o); {
 	case err == nil && s != nil:
@@ -69,7 +70,7 @@ func (t *Tree) openAny(ctx context.Context, s *shared, name string, o *blob.Open
 	return r, err
 }
 
-// cost is about what a dataset's header takes in memory, in bytes.
+// cost returns the approximate memory of a dataset's header, in bytes.
 func cost(s *blob.Schema) (n int64) {
 	const ofVar, ofAtt, ofDim = 600, 120, 60
 	atts := func(l []cdf5.Att) {

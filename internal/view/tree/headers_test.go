@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// longHeader writes a file whose header has many variables or attributes and nothing else, and returns the length of the header.
+// longHeader writes a file with only a header of many variables or attributes, and returns the header's length.
 func longHeader(t *testing.T, name string, vars, atts int) int64 {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF1}
@@ -32,17 +32,17 @@ func longHeader(t *testing.T, name string, vars, atts int) int64 {
 	return int64(len(b))
 }
 
-// live is how many bytes of the heap are in use.
+// live returns the number of heap bytes in use.
 func live() int64 {
 	runtime.GC()
-	runtime.GC() // what was in pools goes with the second
+	runtime.GC() // the second collection clears pools
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64())
 }
 
-// TestLongHeaders: what headers take in memory is counted before they are read. One that is too long is an error, and so is one that is too long
-// beside others, until those are given back.
+// TestLongHeaders checks that the memory of headers is counted before they are read. A header that is too long, alone or beside
+// others, is an error until the others are released.
 func TestLongHeaders(t *testing.T) {
 	dir := t.TempDir()
 	const memory = 64 << 20
@@ -109,7 +109,7 @@ func TestLongHeaders(t *testing.T) {
 	for _, one := range held {
 		one.Release()
 	}
-	last, err := tr.Dataset(t.Context(), "atts2.nc") // those that nobody holds make room
+	last, err := tr.Dataset(t.Context(), "atts2.nc") // unheld readers make room
 	ok(t, err)
 	if used() >= together {
 		t.Errorf("headers take %d bytes, want those of one", used())

@@ -60,7 +60,7 @@ func write(t testing.TB, name string, seed int, records int64, o blob.Options) {
 	}))
 }
 
-// converted is what Convert makes of a dataset.
+// converted returns Convert's output for a dataset.
 func converted(t testing.TB, name string) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)
@@ -81,7 +81,7 @@ func open(t testing.TB, root string, o *Options) *Tree {
 	return tr
 }
 
-// bytesOf are the bytes of the netCDF file of a dataset.
+// bytesOf returns the bytes of the netCDF file of a dataset.
 func bytesOf(t testing.TB, d *Dataset) []byte {
 	t.Helper()
 	b, err := io.ReadAll(io.NewSectionReader(d.Canonical(), 0, d.Canonical().Size()))
@@ -89,7 +89,7 @@ func bytesOf(t testing.TB, d *Dataset) []byte {
 	return b
 }
 
-// listed is what Names has, looked at.
+// listed returns Names with the result of Lookup for each.
 func listed(tr *Tree, dir string) ([]Entry, error) {
 	list, err := tr.Names(dir)
 	for i := range list {
@@ -102,7 +102,7 @@ func listed(tr *Tree, dir string) ([]Entry, error) {
 	return list, err
 }
 
-// shows says what a directory must show, as "name kind".
+// shows checks the entries of a directory, as "name kind".
 func shows(t *testing.T, tr *Tree, dir string, want ...string) {
 	t.Helper()
 	list, err := listed(tr, dir)
@@ -119,7 +119,7 @@ func shows(t *testing.T, tr *Tree, dir string, want ...string) {
 	}
 }
 
-// absentAll says that none of the paths is there.
+// absentAll checks that none of the paths exists.
 func absentAll(t *testing.T, tr *Tree, paths ...string) {
 	t.Helper()
 	for _, p := range paths {

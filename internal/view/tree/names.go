@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// names is a file system that keeps the lists of names of a few directories: opening a dataset takes one, and a directory may have
+// names is a file system that caches the name lists of a few directories. Opening a dataset needs one, and a directory may have
 // hundreds of datasets with hundreds of subfiles each.
 type names struct {
 	*vfs.Root
@@ -17,7 +17,7 @@ type names struct {
 	lists []nameList // the last one is the newest
 }
 
-// nameList is what a directory held.
+// nameList is the content of a directory.
 type nameList struct {
 	dir, identity string
 	entries       []fs.DirEntry
@@ -25,7 +25,7 @@ type nameList struct {
 
 const (
 	maxLists = 4
-	// settled is for how long a directory must not have changed before its list is kept: by then another change gives it another time.
+	// settled is how long a directory must be unchanged before its list is cached: a later change then gets a different time.
 	settled = 2 * time.Second
 )
 

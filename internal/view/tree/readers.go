@@ -10,41 +10,41 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// shared is one state of a dataset that is open.
+// shared is one open state of a dataset.
 type shared struct {
 	name, key string
 	mod       time.Time
-	form      *form // nil: a dataset of blobs
+	form      *form // nil: a blob dataset
 
 	ready  chan struct{} // closed when r, c and fact are set, or err
 	r      *blob.Reader
 	c      Bytes
-	src    source // of a form: what r reads
+	src    source // for a form: the source of r
 	fact   fact
 	err    error
 	memory int64
-	header int64 // what its header takes, if that is counted
+	header int64 // counted memory of its header
 
-	// with Tree.mu held:
+	// guarded by Tree.mu:
 	uses  int
-	old   bool          // not to be kept: another state is in force, or it could not be opened
+	old   bool          // do not cache: another state is in force, or the open failed
 	elem  *list.Element // in readers.free, or nil
-	since time.Time     // when it was given back
+	since time.Time     // time of the last release
 }
 
-// readers are all that are open.
+// readers are all open states.
 type readers struct {
 	opt     Options
 	by      map[string]*shared // by base name: the newest state
-	held    int                // that have uses
-	free    *list.List         // of *shared that have none, the oldest first
+	held    int                // number of states in use
+	free    *list.List         // *shared without uses, oldest first
 	memory  budget
 	headers headers
 	timer   *time.Timer
-	freed   chan struct{} // closed when fewer are held; nil: nobody waits for that
+	freed   chan struct{} // closed when the number in use decreases; nil: nobody waits
 }
 
-// budget is what readers share: each gets half of what is left, but at least what it needs.
+// budget is memory shared by readers: each gets half of the rest, but at least its minimum.
 type budget struct{ left, least int64 }
 
 func (b *budget) take() int64 {
@@ -57,10 +57,10 @@ func (r *readers) init(o Options) {
 	*r = readers{opt: o, by: map[string]*shared{}, free: list.New(), memory: budget{o.Memory, 4 << 20}, headers: newHeaders(o.Memory)}
 }
 
-// claim returns the reader of a state, with one use more; mine says that it is new and has to be loaded by the caller.
+// claim returns the reader of a state and counts a use. mine means that the reader is new and the caller must load it.
 func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err error) {
 	var closing []*shared
-	defer func() { _ = closeAll(closing) }() // they were open for reading
+	defer func() { _ = closeAll(closing) }() // opened for reading only
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.readers
@@ -94,7 +94,7 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 	return s, mine, nil
 }
 
-// freed is closed when the number of held readers is below the limit, or goes down.
+// freed returns a channel that is closed when the number of held readers is below the limit, or decreases.
 func (t *Tree) freed(most int) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +110,7 @@ func (t *Tree) freed(most int) <-chan struct{} {
 	return r.freed
 }
 
-// drop takes a reader out that nobody uses; the caller closes it.
+// drop removes an unused reader; the caller closes it.
 func (r *readers) drop(s *shared) *shared {
 	if s.elem != nil {
 		r.free.Remove(s.elem)
@@ -124,7 +124,7 @@ func (r *readers) drop(s *shared) *shared {
 	return s
 }
 
-// idle takes out the readers that nobody uses, but for the newest ones.
+// idle removes unused readers, except the newest ones.
 func (r *readers) idle(keep int) (list []*shared) {
 	for r.free.Len() > max(keep, 0) {
 		list = append(list, r.drop(r.free.Front().Value.(*shared)))
@@ -132,7 +132,7 @@ func (r *readers) idle(keep int) (list []*shared) {
 	return list
 }
 
-// release gives back one use.
+// release ends one use.
 func (t *Tree) release(s *shared) {
 	t.mu.Lock()
 	r := &t.readers
@@ -153,10 +153,10 @@ func (t *Tree) release(s *shared) {
 		}
 	}
 	t.mu.Unlock()
-	_ = closeAll(closing) // they were open for reading
+	_ = closeAll(closing) // opened for reading only
 }
 
-// forget gives back the use of one that could not be loaded. A caller that waits for it has a use of it still.
+// forget ends the use of a state that could not be loaded. Waiting callers still have their uses.
 func (t *Tree) forget(s *shared) {
 	t.mu.Lock()
 	s.old = true
@@ -167,14 +167,14 @@ func (t *Tree) forget(s *shared) {
 	t.release(s)
 }
 
-// arm has the readers closed that nobody uses for long, with Tree.mu held.
+// arm schedules the closing of unused readers. The caller holds Tree.mu.
 func (r *readers) arm(t *Tree) {
 	if r.timer == nil && r.free.Len() > 0 {
 		r.timer = time.AfterFunc(time.Until(r.free.Front().Value.(*shared).since.Add(r.opt.Idle)), t.sweep)
 	}
 }
 
-// sweep closes readers that nobody has used for Options.Idle.
+// sweep closes readers unused for Options.Idle.
 func (t *Tree) sweep() {
 	t.mu.Lock()
 	r := &t.readers

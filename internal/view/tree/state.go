@@ -16,30 +16,31 @@ import (
 	"blobio/internal/subfile"
 )
 
-// A state is what a look at the directory shows of a dataset, without reading much.
+// A state is a dataset's state as shown by its directory, with few reads.
 type state struct {
-	is         bool   // there is a dataset of this base name
-	unfinished bool   // there will be one perhaps: its files are not shown
-	key        string // of the same text: nothing has changed
+	is         bool   // a dataset with this base name exists
+	unfinished bool   // a dataset may appear: its files are hidden
+	key        string // an equal key means that nothing has changed
 	mod        time.Time
 	mode       fs.FileMode
 	uid, gid   uint32
-	form       *form // nil: a dataset of blobs
+	form       *form // nil: a blob dataset
 }
 
-// of takes time, permissions and owner from a file.
+// of copies time, permissions and owner from a file.
 func (s *state) of(info fs.FileInfo) {
 	s.mod, s.mode = info.ModTime(), info.Mode().Perm()
 	s.uid, s.gid = vfs.Owner(info)
 }
 
-// facts are what is known about datasets, as long as nothing changes. They cost no more than a few hundred bytes each.
+// facts caches facts about datasets, as long as they do not change. Each takes at most a few hundred bytes.
 type facts struct {
 	states memo[known]
 	facts  memo[fact]
 }
 
-// A memo keeps something of each base name, as long as its key is the same. The zero value is empty. It is safe for concurrent use.
+// A memo caches a value for each base name, as long as its key is the same. The zero value is empty. It is safe for concurrent
+// use.
 type memo[T interface{ keyOf() string }] struct {
 	mu sync.Mutex
 	m  map[string]T
@@ -64,15 +65,15 @@ func (m *memo[T]) keep(name string, v T) {
 func (k known) keyOf() string { return k.key }
 func (f fact) keyOf() string  { return f.key }
 
-// known is what the files of a key were found to be.
+// known describes the files with a key.
 type known struct {
 	key            string
 	is, unfinished bool
 	log            string // tag of the log to which its writer adds commits; "" if none
-	subfiles       int    // of a dataset without a manifest
+	subfiles       int    // for a dataset without a manifest
 }
 
-// A fact is something the header of a dataset shows.
+// A fact is derived from the header of a dataset.
 type fact struct {
 	key     string
 	id      string
@@ -80,14 +81,14 @@ type fact struct {
 	growing bool
 	size    int64
 	records int64
-	missing []string // subfiles
-	err     error    // never kept: what is wrong may be mended
+	missing []string // missing subfiles
+	err     error    // never cached: the error may be repaired
 }
 
-// maxFacts is of how many datasets something is kept.
+// maxFacts is the maximum number of datasets with cached facts.
 const maxFacts = 1 << 16
 
-// stateOf looks at what has this name: a dataset of blobs, or else what has a netCDF form.
+// stateOf returns the state of a name: a blob dataset, or else a netCDF form.
 func (t *Tree) stateOf(base string) (state, error) {
 	st, err := t.blobs(base)
 	if err == nil && !st.is && !st.unfinished {
@@ -96,10 +97,10 @@ func (t *Tree) stateOf(base string) (state, error) {
 	return st, err
 }
 
-// blobs looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
-// and opening it has the error.
+// blobs examines the files of the dataset with this base name. If the records are unreadable or damaged, the dataset still
+// exists, and opening it reports the error.
 func (t *Tree) blobs(base string) (st state, err error) {
-	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order: the one becomes the other
+	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order, since a rename turns one into the other
 	man, merr := t.root.Stat(subfile.ManifestName(base))
 	for _, err := range []error{nerr, merr} {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -126,26 +127,26 @@ func (t *Tree) blobs(base string) (st state, err error) {
 		k.key = st.key
 		t.facts.states.keep(base, k)
 	}
-	if !k.is && !k.unfinished { // other files that only are called so, or manifests that are damaged beyond recognition
+	if !k.is && !k.unfinished { // other files with such names, or manifests damaged beyond recognition
 		return t.foreign(base, st.key)
 	}
 	st.is, st.unfinished = k.is, k.unfinished
 	if k.log == "" {
 		return st, nil
 	}
-	switch log, err := t.root.Stat(subfile.LogName(base, k.log)); { // each commit changes it, and leaves the manifest as it is
+	switch log, err := t.root.Stat(subfile.LogName(base, k.log)); { // each commit changes the log but not the manifest
 	case err == nil:
 		st.key += "|" + vfs.Identity(log)
 		if log.ModTime().After(st.mod) {
 			st.mod = log.ModTime()
 		}
-	case !errors.Is(err, fs.ErrNotExist): // it goes with the manifest that names it
+	case !errors.Is(err, fs.ErrNotExist): // the log is removed together with its manifest
 		return state{}, err
 	}
 	return st, nil
 }
 
-// recorded reports whether what has the name of a manifest is one.
+// recorded reports whether a file with a manifest's name is a manifest.
 func (t *Tree) recorded(base string) (k known, err error) {
 	if id, log, err := subfile.Peek(t.root, base); err != nil || id != "" {
 		return known{is: id != "", log: log}, err
@@ -168,11 +169,11 @@ func (t *Tree) recorded(base string) (k known, err error) {
 	return k, err
 }
 
-// manifestStart is what manifests begin with.
+// manifestStart is the beginning of every manifest.
 const manifestStart = `{"blobio_manifest":`
 
-// foreign looks at a dataset of another program: subfiles without a manifest. The first one must be there, and be one of blobs. Where there are files
-// that are called like manifests, key identifies them: then blobs are a dataset whose manifest cannot be read.
+// foreign examines subfiles without a manifest, written by another program. The first one must exist and be a blob file. key
+// identifies files with names of manifests, if there are any: blobs are then a dataset with an unreadable manifest.
 func (t *Tree) foreign(base, key string) (state, error) {
 	first := subfile.Name(base, 0)
 	info, err := t.root.Stat(first)
@@ -192,7 +193,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 			blobs, err = t.begins(first, "\x89HDF")
 		}
 		if err != nil {
-			return state{}, err // it may be readable the next time
+			return state{}, err // it may be readable next time
 		}
 		if blobs {
 			r, err := t.openAny(context.Background(), nil, base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
@@ -201,8 +202,8 @@ func (t *Tree) foreign(base, key string) (state, error) {
 				k.is = r.Form().Layout != blob.Canonical
 				k.subfiles, _ = r.Subfiles()
 				err = r.Close()
-			case fault.Exhausted(err): // it is not about the files
-			case errors.Is(err, blob.ErrTooLarge): // opening it has the error
+			case fault.Exhausted(err): // not an error of the files
+			case errors.Is(err, blob.ErrTooLarge): // opening the dataset reports the error
 				k.is, err = true, nil
 			case errors.As(err, new(*blob.FormatError)), errors.Is(err, blob.ErrNotCommitted):
 				k.is, err = key != "", nil
@@ -236,7 +237,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	return st, nil
 }
 
-// begins reports whether there is a file that begins with a text.
+// begins reports whether a file exists and begins with a text.
 func (t *Tree) begins(name, text string) (bool, error) {
 	f, err := t.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -254,7 +255,7 @@ func (t *Tree) begins(name, text string) (bool, error) {
 	return string(b[:n]) == text, nil
 }
 
-// fact returns what is known of a dataset, and reads its header if that is not yet.
+// fact returns the facts about a dataset, and reads its header if necessary.
 func (t *Tree) fact(base string, st state) (fact, error) {
 	if f, ok := t.facts.facts.get(base, st.key); ok && !t.back(f) {
 		return f, nil

@@ -15,20 +15,20 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Options of Open. The zero value, or nil, means the defaults.
+// Options are the options of Open. The zero value, or nil, means the defaults.
 type Options struct {
-	Version cdf5.Version      // of the netCDF files; default CDF5
-	Verify  blob.Verification // which checksums reading compares; default VerifyOnce
+	Version cdf5.Version      // version of the netCDF files; default CDF5
+	Verify  blob.Verification // which checksums reads compare; default VerifyOnce
 	Workers int               // concurrent reads of each dataset; default GOMAXPROCS
 
-	AllowMissing bool // as in blob.OpenOptions; without it, reads of what is missing fail
+	AllowMissing bool // like blob.OpenOptions; otherwise reads of missing data fail
 	ZeroFill     bool // elements that no blob covers are zeros instead of fill values
 
-	MaxOpen int           // datasets that are held at once; default 1024
-	Wait    time.Duration // for how long Dataset waits where MaxOpen are held, until one is given back; default not at all
-	MaxIdle int           // readers that are kept though nobody holds them; default 16; negative: none
-	Idle    time.Duration // for how long; default 1 minute
-	Memory  int64         // cap of what readers keep and read ahead, maps included, in bytes, at least 16 MiB; default 256 MiB. Half of it is for what was decoded, of all together; of the rest the first ones get more, each 4 MiB at least. Long headers may take a quarter as much again
+	MaxOpen int           // maximum number of held datasets; default 1024
+	Wait    time.Duration // how long Dataset waits for a release at MaxOpen; default: no wait
+	MaxIdle int           // number of unheld readers to cache; default 16; negative: none
+	Idle    time.Duration // how long they are cached; default 1 minute
+	Memory  int64         // limit of the readers' caches and read-ahead, including maps, in bytes, at least 16 MiB; default 256 MiB. Half is shared for decoded data. The rest is divided, more for the first readers, at least 4 MiB each. Long headers may take an additional quarter
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	minMemory      = 16 << 20
 )
 
-// Validate says what is wrong with the options.
+// Validate returns an error for invalid options.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:
@@ -78,13 +78,13 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// A Tree is what lies below a directory. It is safe for concurrent use.
+// A Tree is the content of a directory. It is safe for concurrent use.
 type Tree struct {
 	root *vfs.Root
-	fs   vfs.FS // that the datasets are in: root, with lists of names kept
+	fs   vfs.FS // root, with cached name lists
 	opt  Options
 
-	pool *blob.CanonicalPool // half of Options.Memory: what was decoded
+	pool *blob.CanonicalPool // half of Options.Memory, for decoded data
 
 	facts facts
 
@@ -93,7 +93,7 @@ type Tree struct {
 	closed  bool
 }
 
-// Open opens a directory. Close must be called.
+// Open opens a directory. The caller must call Close.
 func Open(root string, o *Options) (*Tree, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -115,10 +115,10 @@ func Open(root string, o *Options) (*Tree, error) {
 	return t, nil
 }
 
-// Root is the absolute name of the directory.
+// Root returns the absolute path of the directory.
 func (t *Tree) Root() string { return t.root.Dir() }
 
-// Close closes the readers that nobody holds, and the others when they are released.
+// Close closes the unheld readers at once, and the others on release.
 func (t *Tree) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -127,7 +127,7 @@ func (t *Tree) Close() error {
 	return errors.Join(closeAll(idle), t.root.Close())
 }
 
-// real is the name of a path in the file system.
+// real returns the name of a path in the file system.
 func (t *Tree) real(op, path string) (string, error) {
 	if path == "" {
 		return t.root.Dir(), nil
@@ -143,7 +143,7 @@ func (t *Tree) real(op, path string) (string, error) {
 	return filepath.Join(t.root.Dir(), filepath.FromSlash(path)), nil
 }
 
-// gone is the answer where there is nothing, or nothing that is shown.
+// gone returns the error for a missing or hidden path.
 func gone(op, path string) error { return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist} }
 
 // Watch watches the writer of the dataset of a path.

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// TestShows: each dataset is one file of the size and bytes that Convert gives it; what it is made of is not seen.
+// TestShows checks that each dataset is one file with the size and bytes of Convert's output, and that its own files are hidden.
 func TestShows(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -63,7 +63,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestShowsPlus: a dataset named like a set added to another is a dataset of its own.
+// TestShowsPlus checks that a dataset named like an added set of another dataset is shown separately.
 func TestShowsPlus(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -92,7 +92,7 @@ func TestShowsPlus(t *testing.T) {
 	}
 }
 
-// TestPlainNetCDF: an ordinary netCDF file is a plain file, which can be read as a dataset too.
+// TestPlainNetCDF checks that an ordinary netCDF file is a plain file that can also be read as a dataset.
 func TestPlainNetCDF(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 2, blob.Options{})
@@ -106,7 +106,7 @@ func TestPlainNetCDF(t *testing.T) {
 	equal(t, "plain.nc", bytesOf(t, d), want)
 }
 
-// TestNeverLeaves: nothing outside the root is seen, by whatever name.
+// TestNeverLeaves checks that no name leads outside the root.
 func TestNeverLeaves(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "root")
@@ -123,7 +123,7 @@ func TestNeverLeaves(t *testing.T) {
 		}
 	}
 	tr := open(t, root, nil)
-	// Links to files of a dataset make a dataset of another name, without its manifest; in that has another one.
+	// Links to a dataset's files make a dataset with another name, but without its manifest, which has another base name.
 	shows(t, tr, "", "file file", "in directory", "link directory", "m.nc dataset")
 	shows(t, tr, "in", "a.nc dataset", "er directory")
 	shows(t, tr, "link", "a.nc dataset", "er directory")
@@ -135,7 +135,7 @@ func TestNeverLeaves(t *testing.T) {
 	d.Release()
 }
 
-// TestOddNames: names with any bytes that a file system has.
+// TestOddNames checks names with any bytes that a file system allows.
 func TestOddNames(t *testing.T) {
 	root := t.TempDir()
 	odd := []string{" ", "-n", "a b.nc", "größe 日本", "new\nline", "q\"uote'", "%2e%2e", "C:\\x", "bad\xff"} // the last two without a dataset
@@ -143,7 +143,7 @@ func TestOddNames(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(root, name), 0o777); err != nil {
 			t.Skip(err)
 		}
-		if name != "bad\xff" && name != "C:\\x" { // no manifest can hold them
+		if name != "bad\xff" && name != "C:\\x" { // manifests cannot hold them
 			write(t, filepath.Join(root, name, name), 1, 1, blob.Options{})
 		}
 	}
@@ -158,7 +158,7 @@ func TestOddNames(t *testing.T) {
 	shows(t, tr, "bad\xff")
 }
 
-// TestAllAtOnce: who asks at the same time gets the same reader.
+// TestAllAtOnce checks that concurrent callers get the same reader.
 func TestAllAtOnce(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})
@@ -188,7 +188,7 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// TestVersions: the netCDF files are of the version that is asked for; a dataset that does not fit says why.
+// TestVersions checks that netCDF files have the requested version, and that a dataset that does not fit gives the reason.
 func TestVersions(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})

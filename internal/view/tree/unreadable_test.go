@@ -13,7 +13,7 @@ import (
 	"blobio/blob"
 )
 
-// few leaves this process n file descriptors, until the function that it returns is called.
+// few limits this process to n more file descriptors until more is called.
 func few(t *testing.T, n int) (more func()) {
 	t.Helper()
 	f, err := os.Open(os.DevNull)
@@ -26,8 +26,8 @@ func few(t *testing.T, n int) (more func()) {
 	return func() { ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)) }
 }
 
-// TestUnreadable: a dataset whose files cannot be opened for the moment has not gone. That is an error of whoever asks for it, or for
-// the list; afterwards it is there as before, whether it has a manifest or another program wrote it.
+// TestUnreadable checks that a dataset whose files cannot be opened temporarily does not disappear. Requests for it, or for the
+// list, get an error; later it is back. This holds with a manifest and for datasets of other programs.
 func TestUnreadable(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})
@@ -47,7 +47,7 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	more()
-	more = few(t, 1) // enough for the directory, not for what is in it
+	more = few(t, 1) // enough for the directory, but not its files
 	list, err := listed(tr, "sub")
 	more()
 	if !errors.Is(err, syscall.EMFILE) {
@@ -61,7 +61,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestNoManifests: what is called like a manifest and is no file makes no dataset, and hides nothing.
+// TestNoManifests checks that something named like a manifest, but not a file, makes no dataset and hides nothing.
 func TestNoManifests(t *testing.T) {
 	root := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(root, "d.nc.manifest"), 0o777))
@@ -80,7 +80,7 @@ func TestNoManifests(t *testing.T) {
 	}
 }
 
-// TestDeniedUnseen: a subfile that cannot be looked at for the moment is denied; one that everybody may read is not.
+// TestDeniedUnseen checks that a temporarily inaccessible subfile is denied, and that one readable by all is not.
 func TestDeniedUnseen(t *testing.T) {
 	root := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(root, "sub"), 0o777))

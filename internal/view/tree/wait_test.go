@@ -10,8 +10,8 @@ import (
 	"blobio/blob"
 )
 
-// TestWait: where as many datasets are held as may be, Dataset waits until one is given back, but neither longer than Options.Wait
-// nor than its context.
+// TestWait checks that at the limit of held datasets, Dataset waits for a release, but no longer than Options.Wait or its
+// context.
 func TestWait(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})

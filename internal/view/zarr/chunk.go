@@ -9,11 +9,11 @@ import (
 	"blobio/cdf5"
 )
 
-// Get returns the value of a key, which is the caller's to keep but not to change. A key that the store does not have is ErrNoKey; no other
-// error is. The value of a chunk has at most Options.ChunkBytes, or a little more where a codec finds nothing to compress.
+// Get returns the value of a key. The caller may keep it but must not change it. A missing key is ErrNoKey; no other error is.
+// The value of a chunk has at most Options.ChunkBytes, or slightly more if a codec cannot compress it.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) { return s.GetIn(ctx, key, nil) }
 
-// GetIn is Get that may use the memory of buf, whatever is in it, for the value of a chunk.
+// GetIn is Get with a buffer: it may use the memory of buf for the value of a chunk.
 func (s *Store) GetIn(ctx context.Context, key string, buf []byte) ([]byte, error) {
 	if b, ok := s.meta[key]; ok {
 		return b, nil
@@ -50,7 +50,7 @@ func (s *Store) read(ctx context.Context, a *array, start, count []int64, b []by
 	return s.src.ReadBytes(ctx, a.v.Name, start, count, b, false)
 }
 
-// pad fills what a chunk has behind the array's elements. They are at its beginning: a chunk is a run of the array.
+// pad fills the part of a chunk beyond the array. The elements come first, since a chunk is a run of the array.
 func (a *array) pad(b []byte) { cdf5.FillBytes(b, a.v.Type, binary.LittleEndian, a.fill) }
 
 func elems(n []int64) int64 {

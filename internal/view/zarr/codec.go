@@ -13,18 +13,18 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Codecs are what the chunks of version 3 go through. The zero value leaves them as they are.
+// Codecs are the codecs of version 3 chunks. The zero value stores them unchanged.
 type Codecs struct {
-	Zstd   int  // level of the zstd program, 1 to 22: the nearest of four levels is taken; 0: none
-	Gzip   int  // level, 1 to 9; 0: none. One of the two
-	CRC32C bool // a checksum behind each chunk
+	Zstd   int  // level of the zstd program, 1 to 22, rounded to one of four levels; 0: none
+	Gzip   int  // level, 1 to 9; 0: none. Not together with Zstd
+	CRC32C bool // append a checksum to each chunk
 }
 
 const maxZstd = 22
 
 func (c Codecs) on() bool { return c != Codecs{} }
 
-// ParseCodecs reads off, or zstd or gzip with or without a level: zstd:3, which is also the default, as is gzip:5. auto is zstd.
+// ParseCodecs parses off, zstd or gzip, optionally with a level: zstd:3 and gzip:5 are the defaults. auto means zstd.
 func ParseCodecs(s string) (c Codecs, err error) {
 	name, level, err := codec.Choose(s, codec.Word{Name: "off"}, codec.Word{Name: "auto"}, codec.Word{Name: "zstd", Level: maxZstd}, codec.Word{Name: "gzip", Level: gzip.BestCompression})
 	switch name {
@@ -52,14 +52,14 @@ func (c Codecs) validate() error {
 type encoder struct {
 	Codecs
 	zstd *codec.Zstd
-	gzip sync.Pool // of *gzip.Writer
+	gzip sync.Pool // *gzip.Writer
 }
 
 func newEncoder(c Codecs) *encoder {
 	return &encoder{Codecs: c, zstd: codec.NewZstd(codec.Options{Sized: true})}
 }
 
-// describe returns the list of codecs of an array with elements of a size in bytes.
+// describe returns the codec list of an array whose elements have size bytes.
 func (e *encoder) describe(size int) []object {
 	var order object
 	if size > 1 {
@@ -78,7 +78,7 @@ func (e *encoder) describe(size int) []object {
 	return list
 }
 
-// size is the size of an encoded chunk of n bytes, -1 if it depends on them.
+// size returns the size of an encoded chunk of n bytes, or -1 if it depends on the data.
 func (e *encoder) size(n int64) int64 {
 	switch {
 	case e.Zstd > 0 || e.Gzip > 0:

@@ -11,13 +11,13 @@ import (
 	"blobio/decomp"
 )
 
-// Sizes of the dataset of these tests. Some columns have no owner.
+// Sizes of the dataset in these tests. Some columns have no owner.
 const (
 	ncol, nlev, nrec, ranks = 700, 9, 3, 4
 	owned                   = ncol - 11
 )
 
-// dataset writes T, PS and what is not decomposed, and returns its name.
+// dataset writes T, PS and variables without a decomposition, and returns the dataset's name.
 func dataset(t *testing.T, name string, layout blob.Layout) string {
 	t.Helper()
 	err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -89,7 +89,7 @@ func openDataset(t *testing.T, name string, v blob.Verification) *blob.Reader {
 	return r
 }
 
-// equal compares what a plain reader found with what the dataset holds.
+// equal compares the arrays from a plain reader with the dataset.
 func equal(t *testing.T, arrays map[string]*found, r *blob.Reader) {
 	t.Helper()
 	if len(arrays) != len(r.Schema().Vars()) {

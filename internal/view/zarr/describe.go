@@ -7,7 +7,7 @@ import (
 
 const (
 	dimsName = "_ARRAY_DIMENSIONS"
-	charName = "netcdf_type" // attribute of arrays in version 3 that are of type char in netCDF
+	charName = "netcdf_type" // attribute of version 3 arrays that have type char in netCDF
 )
 
 // describe makes the metadata.
@@ -63,7 +63,7 @@ func (s *Store) describeV3(global []cdf5.Att) error {
 		{"consolidated_metadata", object{{"kind", "inline"}, {"must_understand", false}, {"metadata", all}}}})
 }
 
-// named is how version 3 spells an extension point: a name and its configuration.
+// named formats an extension point of version 3: a name and its configuration.
 func named(name string, configuration object) object {
 	if len(configuration) == 0 {
 		return object{{"name", name}}
@@ -71,7 +71,7 @@ func named(name string, configuration object) object {
 	return object{{"name", name}, {"configuration", configuration}}
 }
 
-// elsewhere are attributes that metadata have in another form: these, and the fill value if the array has one.
+// elsewhere returns attributes that the metadata have in another form: those named, and the fill value if the array has one.
 func (a *array) elsewhere(names ...string) []string {
 	if a.fill != nil {
 		names = append(names, fillName)
@@ -80,7 +80,7 @@ func (a *array) elsewhere(names ...string) []string {
 }
 
 func (a *array) attributesV3() object {
-	// xarray wants its own spelling of every _FillValue, and one of another type has none.
+	// xarray requires its own spelling of every _FillValue, and a value of another type has none.
 	out := attributes(a.v.Atts, fillName, dimsName, charName)
 	if a.fill != nil {
 		out = append(out, member{fillName, a.fillAtt()})

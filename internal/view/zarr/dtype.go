@@ -14,7 +14,7 @@ import (
 
 const fillName = "_FillValue"
 
-// dtype is what both versions call a type of netCDF.
+// dtype holds the names of a netCDF type in both versions.
 type dtype struct{ v2, v3 string }
 
 var dtypes = [...]dtype{cdf5.Byte: {"|i1", "int8"}, cdf5.Char: {"|S1", "uint8"}, cdf5.Short: {"<i2", "int16"}, cdf5.Int: {"<i4", "int32"},
@@ -23,14 +23,14 @@ var dtypes = [...]dtype{cdf5.Byte: {"|i1", "int8"}, cdf5.Char: {"|S1", "uint8"},
 
 func typeOf(t cdf5.Type) *dtype { return &dtypes[t] }
 
-// fillBytes are the bytes of the array's fill value, little-endian: its own, or netCDF's default.
+// fillBytes returns the array's fill value, little-endian: its own, or netCDF's default.
 func (a *array) fillBytes() []byte {
 	b := make([]byte, a.v.Type.Size())
 	cdf5.FillBytes(b, a.v.Type, binary.LittleEndian, a.fill)
 	return b
 }
 
-// fillV2 is fill_value in version 2: null where the variable has none.
+// fillV2 returns fill_value for version 2: null if the variable has none.
 func (a *array) fillV2() any {
 	switch {
 	case a.fill == nil:
@@ -41,7 +41,7 @@ func (a *array) fillV2() any {
 	return number(a.fill.Value, 0)
 }
 
-// fillV3 is fill_value in version 3.
+// fillV3 returns fill_value for version 3.
 func (a *array) fillV3() any {
 	switch {
 	case a.v.Type == cdf5.Char:
@@ -55,7 +55,7 @@ func (a *array) fillV3() any {
 	return number(a.fill.Value, 0)
 }
 
-// fillAtt is the attribute _FillValue as xarray has it in version 3.
+// fillAtt returns the attribute _FillValue in xarray's form for version 3.
 func (a *array) fillAtt() any {
 	if a.v.Type != cdf5.Float && a.v.Type != cdf5.Double {
 		return a.fillV3()
@@ -70,7 +70,7 @@ func (a *array) fillAtt() any {
 	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))
 }
 
-// number is element i of a slice of numbers as JSON has it.
+// number returns element i of a slice of numbers for JSON.
 func number(slice any, i int) any {
 	x := elem.At(slice, i)
 	switch f := x.(type) {
@@ -91,7 +91,7 @@ func float(x float64) any {
 	case math.IsInf(x, -1):
 		return "-Infinity"
 	}
-	// Not as encoding/json has it: digits alone would be an integer for readers, and may be one that is too large.
+	// Unlike encoding/json: readers would take digits alone for an integer, which may be too large.
 	s := strconv.FormatFloat(x, 'g', -1, 64)
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0"

@@ -10,7 +10,7 @@ import (
 	"blobio/cdf5"
 )
 
-// object is a JSON object whose members have an order.
+// object is a JSON object with ordered members.
 type object []member
 
 type member struct {
@@ -38,7 +38,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// ascii encodes a value as JSON without any byte over 0x7f.
+// ascii encodes a value as JSON without bytes over 0x7f.
 func ascii(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func ascii(v any) ([]byte, error) {
 		return nil, err
 	}
 	out := make([]byte, 0, b.Len())
-	for _, r := range b.String() { // what is not ASCII is in strings
+	for _, r := range b.String() { // only strings contain non-ASCII characters
 		switch {
 		case r < utf8.RuneSelf:
 			out = append(out, byte(r))
@@ -62,7 +62,7 @@ func ascii(v any) ([]byte, error) {
 	return out, nil
 }
 
-// text is what a file says in letters: UTF-8, or else ISO 8859-1.
+// text decodes text from a file: UTF-8, or else ISO 8859-1.
 func text(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -74,7 +74,7 @@ func text(s string) string {
 	return string(r)
 }
 
-// attributes returns the attributes of a group or an array, without the names in but.
+// attributes returns the attributes of a group or an array, except those named in but.
 func attributes(list []cdf5.Att, but ...string) object {
 	out := object{}
 next:

@@ -8,17 +8,17 @@ import (
 	"blobio/internal/base/chunks"
 )
 
-// separator stands between the indices of a chunk's key, so that all chunks of an array are in one directory.
+// separator separates the indices in a chunk's key, so that all chunks of an array are in one directory.
 const separator = '.'
 
-// Keys of chunks begin with these, behind the array's name; a scalar's chunk has the second alone.
+// Prefixes of chunk keys after the array's name. A scalar's chunk has only the second one.
 const (
 	prefixV3 = "c" + string(separator)
 	scalarV3 = "c"
 	scalarV2 = "0"
 )
 
-// chunkKey is the key of a chunk below its array.
+// chunkKey returns the key of a chunk below its array.
 func (s *Store) chunkKey(index []int64) string {
 	if len(index) == 0 {
 		if s.version == V2 {
@@ -39,7 +39,7 @@ func (s *Store) chunkKey(index []int64) string {
 	return string(b)
 }
 
-// chunkOf finds the chunk of a key: only of the one spelling that chunkKey gives.
+// chunkOf finds the chunk of a key. It accepts only the spelling of chunkKey.
 func (s *Store) chunkOf(key string) (a *array, index []int64, ok bool) {
 	slash := strings.LastIndexByte(key, '/')
 	if slash < 0 {
@@ -69,7 +69,8 @@ func (s *Store) chunkOf(key string) (a *array, index []int64, ok bool) {
 	return a, index, a.grid.Has(index) && s.chunkKey(index) == key[slash+1:]
 }
 
-// Size returns how long the value of a key is, without computing it; -1 if it is compressed. It reports whether the store has the key.
+// Size returns the length of a key's value without computing it, or -1 if the value is compressed. It reports whether the store
+// has the key.
 func (s *Store) Size(key string) (int64, bool) {
 	if b, ok := s.meta[key]; ok {
 		return int64(len(b)), true
@@ -81,13 +82,13 @@ func (s *Store) Size(key string) (int64, bool) {
 	return s.codecs.size(a.chunkBytes()), true
 }
 
-// IsChunk reports whether a key of the store belongs to a chunk, whose value is read from the dataset; others are metadata.
+// IsChunk reports whether a key of the store belongs to a chunk, whose value is read from the dataset; other keys are metadata.
 func (s *Store) IsChunk(key string) bool {
 	_, meta := s.meta[key]
 	return !meta
 }
 
-// IsMeta reports whether the last name of a key is a name of metadata in one of the versions.
+// IsMeta reports whether the last name of a key is a metadata name in either version.
 func IsMeta(name string) bool {
 	switch name {
 	case ".zgroup", ".zattrs", ".zarray", ".zmetadata", "zarr.json":
@@ -96,7 +97,7 @@ func IsMeta(name string) bool {
 	return false
 }
 
-// LooksLikeChunk reports whether the last name of a key is one that chunks have, in this array or another one.
+// LooksLikeChunk reports whether the last name of a key could be that of a chunk, in any array.
 func LooksLikeChunk(name string, version Version) bool {
 	if version == V3 {
 		rest, ok := strings.CutPrefix(name, prefixV3)
@@ -108,7 +109,7 @@ func LooksLikeChunk(name string, version Version) bool {
 	return name != "" && strings.Trim(name, "0123456789"+string(separator)) == ""
 }
 
-// Keys are all keys: metadata, then the chunks array by array.
+// Keys yields all keys: metadata, then the chunks array by array.
 func (s *Store) Keys() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, k := range s.keys {
@@ -126,7 +127,7 @@ func (s *Store) Keys() iter.Seq[string] {
 	}
 }
 
-// all are the indices of the array's chunks. The slice is changed by the next step.
+// all yields the indices of the array's chunks. Each step overwrites the slice.
 func (a *array) all() iter.Seq[[]int64] {
 	return func(yield func([]int64) bool) {
 		counts := a.grid.Counts()

@@ -17,10 +17,10 @@ import (
 	"blobio/internal/base/codec"
 )
 
-// get returns the value of a key, ErrNoKey if there is none.
+// get returns the value of a key, or ErrNoKey.
 type get func(key string) ([]byte, error)
 
-// found is an array as a plain reader of the specifications has it.
+// found is an array as read by a plain reader of the specifications.
 type found struct {
 	shape, chunks []int64
 	dtype         string
@@ -68,7 +68,7 @@ type metaV3 struct {
 	Dims   []string       `json:"dimension_names"`
 }
 
-// strict decodes JSON that is ASCII and has no unknown members.
+// strict decodes ASCII JSON without unknown members.
 func strict(b []byte, v any) error {
 	for _, c := range b {
 		if c > 0x7e || c < ' ' && c != '\n' {
@@ -81,7 +81,7 @@ func strict(b []byte, v any) error {
 	return d.Decode(v)
 }
 
-// readV2 reads all arrays that .zmetadata lists.
+// readV2 reads all arrays listed in .zmetadata.
 func readV2(g get) (map[string]*found, map[string]any, error) {
 	b, err := g(".zmetadata")
 	if err != nil {
@@ -126,7 +126,7 @@ func readV2(g get) (map[string]*found, map[string]any, error) {
 	return out, atts, strict(all.Metadata[".zattrs"], &atts)
 }
 
-// readV3 reads all arrays that zarr.json lists.
+// readV3 reads all arrays listed in zarr.json.
 func readV3(g get) (map[string]*found, map[string]any, error) {
 	b, err := g("zarr.json")
 	if err != nil {
@@ -179,7 +179,7 @@ func compact(b []byte) string {
 	return out.String()
 }
 
-// width of an element.
+// width returns the size of an element.
 func (f *found) width() int64 {
 	t := strings.TrimLeft(f.dtype, "<|")
 	if t != f.dtype {
@@ -190,7 +190,7 @@ func (f *found) width() int64 {
 	return int64(bits / 8)
 }
 
-// fillBytes are the bytes of fill_value, nil if it is null.
+// fillBytes returns the bytes of fill_value, nil if it is null.
 func (f *found) fillBytes() []byte {
 	var b []byte
 	switch x := f.fill.(type) {
@@ -226,7 +226,7 @@ func floatBytes(x float64, width int64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))
 }
 
-// assemble reads all chunks (each must be there) and puts their elements to their places.
+// assemble reads all chunks, which must exist, and puts their elements into place.
 func (f *found) assemble(g get, prefix, scalar string) error {
 	total, width := int64(1), f.width()
 	for _, n := range f.shape {

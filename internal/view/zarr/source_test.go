@@ -17,7 +17,7 @@ type memory struct {
 	schema  *blob.Schema
 	records int64
 	data    map[string][]byte
-	err     error // of each read
+	err     error // error of each read
 }
 
 func (m *memory) Base() string         { return "memory" }
@@ -65,7 +65,7 @@ func (m *memory) ReadBytes(_ context.Context, name string, start, count []int64,
 
 var types = []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double, cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
 
-// fills are values of _FillValue, some beyond the numbers of JSON.
+// fills are values of _FillValue, some beyond JSON numbers.
 var fills = map[cdf5.Type][]any{
 	cdf5.Byte: {[]int8{-128}}, cdf5.Char: {"x", "\xff"}, cdf5.Short: {[]int16{-1}}, cdf5.Int: {[]int32{math.MinInt32}},
 	cdf5.Float:  {[]float32{1e20}, []float32{float32(math.NaN())}, []float32{float32(math.Inf(-1))}, []float32{0.1}},
@@ -117,7 +117,7 @@ func drawSource(t *rapid.T) *memory {
 	return m
 }
 
-// tiny has a scalar and a record variable.
+// tiny makes a source with a scalar and a record variable.
 func tiny() *memory {
 	s := blob.NewSchema()
 	time, x := s.Dim("time", blob.Unlimited), s.Dim("x", 3)
@@ -126,7 +126,7 @@ func tiny() *memory {
 	return &memory{schema: s, records: 2, data: map[string][]byte{"v": make([]byte, 2*3*8), "s": make([]byte, 4)}}
 }
 
-// one is a dataset of one scalar.
+// one makes a dataset with one scalar.
 func one() *memory {
 	s := blob.NewSchema()
 	s.Var("s", cdf5.Int, nil)

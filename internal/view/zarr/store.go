@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Version of the specification.
+// Version is the version of the specification.
 type Version uint8
 
 // The versions.
@@ -27,7 +27,7 @@ const (
 	MaxChunk     = 1 << 30
 )
 
-// Source is what a store is made of: a *blob.Reader, or a part of one. Its methods are methods of the Reader.
+// Source is the source of a store: a *blob.Reader, or a part of one. Its methods are those of the Reader.
 type Source interface {
 	Base() string
 	Schema() *blob.Schema
@@ -35,16 +35,16 @@ type Source interface {
 	ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error
 }
 
-// Options of New. The zero value, or nil, means the defaults.
+// Options are the options of New. The zero value, or nil, means the defaults.
 type Options struct {
 	Version    Version     // default V3
-	ChunkBytes int64       // most bytes of a chunk, before compression; default DefaultChunk
-	Records    *blob.Range // these records only; nil: all
-	Grows      bool        // records will be added: chunks do not depend on their number, so that who has the metadata of one state can read chunks of a later one
+	ChunkBytes int64       // maximum bytes of a chunk, before compression; default DefaultChunk
+	Records    *blob.Range // only these records; nil: all
+	Grows      bool        // records will be added: chunks must not depend on their number, so that metadata of one state fit chunks of a later one
 	Codecs     Codecs      // V3 only; default none
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error for invalid options.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:
@@ -65,27 +65,27 @@ func (o *Options) Validate() error {
 type Store struct {
 	src     Source
 	version Version
-	first   int64 // record of the source that is record 0
+	first   int64 // first record of the source in the store
 	arrays  []array
 	byName  map[string]int
 	meta    map[string][]byte
-	keys    []string // of meta, in the order in which they are listed
+	keys    []string // of meta, in listing order
 	bytes   int64
 	codecs  *encoder
 }
 
 // array is one variable.
 type array struct {
-	name   string // in keys
+	name   string // name in keys
 	v      *blob.Variable
 	typ    *dtype
-	fill   *cdf5.Att // its _FillValue; nil: it has none
+	fill   *cdf5.Att // its _FillValue; nil: none
 	dims   []string
 	grid   chunks.Grid
 	record bool
 }
 
-// New makes the store of a source. Nothing but its header is read.
+// New makes the store of a source. It reads only the header.
 func New(src Source, o *Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -145,22 +145,22 @@ func newArray(schema *blob.Schema, id blob.VarID, records, target int64, grows b
 	return a
 }
 
-// canName reports whether a variable's name can be part of a key, and is none of the metadata's.
+// canName reports whether a variable's name can be part of a key and is not a metadata name.
 func canName(s string) bool {
 	return strings.Trim(s, ".") != "" && !strings.ContainsAny(s, "/\x00") && !strings.HasPrefix(s, ".z") && s != "zarr.json"
 }
 
-// chunkBytes is the length of each chunk of the array, before compression.
+// chunkBytes returns the length of each chunk of the array, before compression.
 func (a *array) chunkBytes() int64 { return a.grid.Elems() * int64(a.v.Type.Size()) }
 
-// Of is the same store of another source, which must have the same header and records: a later opening of the same state.
+// Of returns the same store for another source, which must have the same header and records: a later open of the same state.
 func (s *Store) Of(src Source) *Store {
 	t := *s
 	t.src = src
 	return &t
 }
 
-// MetaBytes are the bytes of all metadata.
+// MetaBytes returns the total size of the metadata in bytes.
 func (s *Store) MetaBytes() (n int64) {
 	for _, b := range s.meta {
 		n += int64(len(b))
@@ -168,13 +168,13 @@ func (s *Store) MetaBytes() (n int64) {
 	return n
 }
 
-// Bytes returns the bytes of all elements, as they are in memory.
+// Bytes returns the total size of all elements in memory.
 func (s *Store) Bytes() int64 { return s.bytes }
 
-// maxBytes is what a store may hold: a header may promise anything.
+// maxBytes is the maximum size of a store: a header may declare anything.
 const maxBytes = 1 << 62
 
-// bytes says how many bytes the array's elements have, if they are not too many.
+// bytes returns the size of the array's elements in bytes, unless it is too large.
 func (a *array) bytes() (int64, bool) {
 	if slices.Contains(a.grid.Full, 0) {
 		return 0, true

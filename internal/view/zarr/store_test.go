@@ -15,14 +15,14 @@ import (
 	"blobio/cdf5"
 )
 
-// getter reads values, in memory that has something else in it.
+// getter returns a function that reads values with a dirty buffer.
 func (s *Store) getter() get {
 	return func(key string) ([]byte, error) {
 		return s.GetIn(context.Background(), key, bytes.Repeat([]byte{0xa5}, 3*MinChunk))
 	}
 }
 
-// TestStore: a plain reader of the specifications finds every element, in both versions, with any chunks and codecs.
+// TestStore checks that a plain reader of the specifications finds every element, in both versions, with any chunks and codecs.
 func TestStore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawSource(t)
@@ -82,7 +82,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// checkFill: fill_value is the variable's, and else none that would mask data.
+// checkFill checks that fill_value is the variable's, or else a value that does not mask data.
 func checkFill(t *rapid.T, f *found, v *blob.Variable, version Version) {
 	att := cdf5.FindAtt(v.Atts, fillName)
 	want := make([]byte, v.Type.Size())
@@ -102,7 +102,7 @@ func checkFill(t *rapid.T, f *found, v *blob.Variable, version Version) {
 	}
 }
 
-// TestAttributes: exact numbers, what JSON has no number for, text in odd encodings, names that Zarr takes for itself.
+// TestAttributes checks exact numbers, numbers that JSON lacks, text in odd encodings, and names reserved by Zarr.
 func TestAttributes(t *testing.T) {
 	s := blob.NewSchema()
 	d := s.Dim("x", 2)
@@ -136,7 +136,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestNames: a variable that would hide metadata is refused, not lost.
+// TestNames checks that a variable that would hide metadata is an error, not lost.
 func TestNames(t *testing.T) {
 	for _, name := range []string{".", "..", ".zattrs", "zarr.json", "..."} {
 		s := blob.NewSchema()
@@ -153,7 +153,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestErrors: a failed read is never reported as an absent key.
+// TestErrors checks that a failed read is never reported as a missing key.
 func TestErrors(t *testing.T) {
 	s := blob.NewSchema()
 	s.Var("v", cdf5.Int, []blob.DimID{s.Dim("x", 2)})
@@ -181,7 +181,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzKey: any key has the value of one chunk or none, and only the spelling that is listed is a key.
+// FuzzKey checks that any key has the value of one chunk or none, and that only listed spellings are keys.
 func FuzzKey(f *testing.F) {
 	s := blob.NewSchema()
 	time, x := s.Dim("time", blob.Unlimited), s.Dim("x", 3000)

@@ -19,25 +19,25 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// WriteOptions of Write. The zero value, or nil, means the defaults.
+// WriteOptions are the options of Write. The zero value, or nil, means the defaults.
 type WriteOptions struct {
 	Options                          // Version must be V3
-	Force    bool                    // replace a directory that is a Zarr group; nothing else is ever replaced
-	NoSync   bool                    // do not wait until the output is on the disk
-	Memory   int64                   // cap of buffers in bytes, without the buffers of the Reader; default 256 MiB. One chunk is always held
+	Force    bool                    // replace an existing Zarr group; nothing else is ever replaced
+	NoSync   bool                    // do not wait until the output is on disk
+	Memory   int64                   // limit of buffers in bytes, without those of the Reader; default 256 MiB. At least one chunk is held
 	Workers  int                     // default GOMAXPROCS
-	Progress func(done, total int64) // bytes of the arrays; called by several goroutines
-	FS       vfs.FS                  // of the output
+	Progress func(done, total int64) // in bytes of the arrays; called by several goroutines
+	FS       vfs.FS                  // file system of the output
 }
 
 const (
 	defaultMemory = 256 << 20
-	maxBand       = 64 << 20 // bytes that are read at once
+	maxBand       = 64 << 20 // maximum bytes read at once
 )
 
-// Write writes a dataset as a Zarr 3 directory, which appears under its name when it is whole and durable. Checksums are compared as the
-// Reader does; it must have been opened with VerifyOnce or more, so that all that is read is compared, or with VerifyNever. The ranks of c share
-// the work, and all pass the same; comm.Self() for one process. Collective.
+// Write writes a dataset as a Zarr 3 directory, which gets its name when it is complete and durable. The Reader compares
+// checksums. It must have been opened with at least VerifyOnce, so that all data are compared, or with VerifyNever. The ranks of
+// c share the work, and all pass the same arguments; a single process passes comm.Self(). Collective.
 func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOptions) error {
 	if o == nil {
 		o = &WriteOptions{}
@@ -69,20 +69,20 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 	return w.agree(ctx, err)
 }
 
-// writing is one Write under way.
+// writing is a Write in progress.
 type writing struct {
 	c     comm.Comm
 	s     *Store
 	dir   string
 	o     WriteOptions
-	out   *durable.OutputDir // of root
+	out   *durable.OutputDir // the output directory for root
 	files *durable.Files
 	done  atomic.Int64
 }
 
 func (w *writing) root() bool { return w.c.Rank() == 0 }
 
-// agree is comm.Agree, unless there is nobody to agree with: then no rank is named.
+// agree is comm.Agree, except that a single rank's error does not name the rank.
 func (w *writing) agree(ctx context.Context, err error) error {
 	if w.c.Size() == 1 {
 		return err
@@ -132,7 +132,7 @@ func (w *writing) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// isGroup is nil if a directory is a Zarr group, of either version: nothing else is replaced.
+// isGroup returns nil if a directory is a Zarr group of either version: nothing else may be replaced.
 func isGroup(fsys vfs.FS, dir string) error {
 	for _, key := range []string{"zarr.json", ".zgroup"} {
 		info, err := vfs.Lstat(fsys, filepath.Join(dir, key))
@@ -146,18 +146,18 @@ func isGroup(fsys vfs.FS, dir string) error {
 	return fault.Class(blob.ErrExist, "the output %s is a directory, but not a Zarr group", dir)
 }
 
-// bands are the parts of an array that are read at once: several chunks that follow each other.
+// bands are the parts of an array that are read at once: several consecutive chunks.
 type bands struct {
 	a      *array
-	chunks int64   // of one, at most
-	split  int     // the dimension along which its chunks follow each other, -1: there is one
-	counts []int64 // of bands along each dimension
+	chunks int64   // maximum chunks per band
+	split  int     // the dimension along which a band's chunks are consecutive; -1: only one chunk
+	counts []int64 // number of bands along each dimension
 	n      int64
 }
 
 func (a *array) bands(limit int64) bands {
 	b := bands{a: a, chunks: 1, split: a.grid.Split(), counts: a.grid.Counts(), n: 1}
-	// Records are read one after the other, so nothing is gained by several chunks of them.
+	// Records are read one by one, so bands of several record chunks gain nothing.
 	if b.split > 0 || b.split == 0 && !a.record {
 		b.chunks = min(max(limit/a.chunkBytes(), 1), b.counts[b.split])
 		b.counts[b.split] = (b.counts[b.split] + b.chunks - 1) / b.chunks
@@ -168,7 +168,7 @@ func (a *array) bands(limit int64) bands {
 	return b
 }
 
-// at returns the index of the first chunk of band k, and how many chunks it has.
+// at returns the index of the first chunk of band k, and its number of chunks.
 func (b *bands) at(k int64) (index []int64, n int64) {
 	index = chunks.Index(k, b.counts)
 	if b.split < 0 {
@@ -189,7 +189,7 @@ func (w *writing) fill(ctx context.Context) error {
 		all, total = append(all, b), total+b.n
 		largest = max(largest, b.a.chunkBytes()*b.chunks)
 	}
-	workers := int(max(min(int64(w.o.Workers), w.o.Memory/(2*largest)), 1)) // a band, and a chunk of it that is compressed
+	workers := int(max(min(int64(w.o.Workers), w.o.Memory/(2*largest)), 1)) // each needs a band and a compressed chunk
 	from, to := share(total, w.c)
 	if to-from > math.MaxInt32 {
 		return fault.Class(blob.ErrTooLarge, "%s: a chunk needs more than %d reads, want larger chunks", w.dir, math.MaxInt32)
@@ -210,7 +210,7 @@ func (w *writing) fill(ctx context.Context) error {
 	})
 }
 
-// share is a rank's part of n items.
+// share returns a rank's part of n items.
 func share(n int64, c comm.Comm) (from, to int64) {
 	of := func(rank int) int64 {
 		return n/int64(c.Size())*int64(rank) + n%int64(c.Size())*int64(rank)/int64(c.Size())

@@ -17,12 +17,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// dirGetter reads keys of a directory.
+// dirGetter returns a function that reads keys from a directory.
 func dirGetter(fsys vfs.FS, dir string) get {
 	return func(key string) ([]byte, error) { return vfs.ReadFile(fsys, filepath.Join(dir, key), 1<<30) }
 }
 
-// TestDataset: both layouts, both versions, by key: what the Reader reads, fill values where nobody owns elements.
+// TestDataset checks both layouts and versions, key by key, against the Reader, with fill values for elements without an owner.
 func TestDataset(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		r := openDataset(t, dataset(t, filepath.Join(t.TempDir(), "d.nc"), layout), blob.VerifyWhole)
@@ -48,7 +48,8 @@ func TestDataset(t *testing.T) {
 	}
 }
 
-// TestWrite: directories hold what the dataset holds, with any codecs, memory, workers and ranks: the same bytes for the same codecs.
+// TestWrite checks that directories contain the dataset with any codecs, memory, workers and ranks, and the same bytes for the
+// same codecs.
 func TestWrite(t *testing.T) {
 	r := openDataset(t, dataset(t, filepath.Join(t.TempDir(), "d.nc"), blob.ProcessCentric), blob.VerifyOnce)
 	for name, codecs := range map[string]Codecs{"plain": {}, "zstd": {Zstd: 2, CRC32C: true}, "gzip": {Gzip: 5}} {
@@ -117,7 +118,7 @@ func count(t *testing.T, fsys vfs.FS, dir string) (n int) {
 	return n
 }
 
-// TestWriteDamaged: a byte that differs is an error of the chunks that have it, and nothing gets the name.
+// TestWriteDamaged checks that a changed byte is an error of the affected chunks, and that no output gets the name.
 func TestWriteDamaged(t *testing.T) {
 	dir := t.TempDir()
 	name := dataset(t, filepath.Join(dir, "d.nc"), blob.VariableCentric)
@@ -125,7 +126,7 @@ func TestWriteDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b[len(b)-3] ^= 1 // of the last record
+	b[len(b)-3] ^= 1 // in the last record
 	if err := os.WriteFile(name+".0000", b, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestWriteDamaged(t *testing.T) {
 	}
 }
 
-// TestWriteForce: a Zarr group is replaced, another directory never.
+// TestWriteForce checks that only a Zarr group is replaced, never another directory.
 func TestWriteForce(t *testing.T) {
 	m := tiny()
 	mem := vfs.NewMem()
@@ -210,7 +211,8 @@ func TestWriteForce(t *testing.T) {
 	}
 }
 
-// TestWriteFaults: each operation fails once, the power fails before each. The name has the old group or the new one.
+// TestWriteFaults lets each operation fail once, and the power fail before each. The name always has the old group or the new
+// one.
 func TestWriteFaults(t *testing.T) {
 	m := tiny()
 	mem := vfs.NewMem()

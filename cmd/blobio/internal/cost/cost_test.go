@@ -12,7 +12,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// model writes a file of a model.
+// model writes a model file.
 func model(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "m.json")
@@ -20,7 +20,7 @@ func model(t *testing.T, text string) string {
 	return name
 }
 
-// paper is the model of the paper with more fields behind it; of two fields with one name the last counts.
+// paper returns the paper's model with additional fields; the last of two equal names counts.
 func paper(t *testing.T, more string) string {
 	return model(t, `{"levels": 4, "ratio": 2, "put": [1.37], "step": [1.82, 2.86, 3.03, 3.16], "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, `+more+"}")
 }

@@ -7,7 +7,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// TestConvertByCase: from canonical to blobs with the maps that blobio makes for the case.
+// TestConvertByCase checks conversion from canonical to blobs with the maps that blobio makes for the case.
 func TestConvertByCase(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.nc")

@@ -13,15 +13,15 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestContinuedVerbs: what another program wrote, under E3SM's names and without a manifest, is continued on other ranks, with a new variable. Verbs see one dataset, and
-// ls says who wrote it.
+// TestContinuedVerbs continues a dataset of another program, with E3SM's names and no manifest, on other ranks and with a new
+// variable. Verbs see one dataset, and ls shows the writers.
 func TestContinuedVerbs(t *testing.T) {
 	_, _, variable, process := clitest.Toys(t)
 	dir := t.TempDir()
 	var dumps []string
 	for _, from := range []string{variable, process} {
 		name := filepath.Join(dir, "20001231.F2010.ne4_oQU240.eam.h0.2001-01.nc"+filepath.Ext(from))
-		for k := range 2 { // the subfiles alone
+		for k := range 2 { // only the subfiles
 			end := []string{".0000", ".0001"}[k]
 			clitest.Check(t, os.Rename(from+end, name+end))
 		}

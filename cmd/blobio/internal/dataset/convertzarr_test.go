@@ -11,7 +11,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestConvertZarr: by the flag and by the name, whole or not at all, and nothing but Zarr is replaced.
+// TestConvertZarr checks that the flag and the file name select Zarr, that no partial output remains, and that only Zarr groups
+// are replaced.
 func TestConvertZarr(t *testing.T) {
 	dir, _, variable, process := clitest.Toys(t)
 	out := filepath.Join(dir, "out.zarr")

@@ -29,8 +29,8 @@ func flipData(t *testing.T, path, name string) {
 	clitest.Check(t, os.WriteFile(last.File, b, 0o666))
 }
 
-// TestDamage: a flipped bit ends whatever prints, compares or converts the data, and leaves no output. --no-verify saves
-// what is left, says so, and makes nothing that check calls good.
+// TestDamage checks that verbs that print, compare or convert data stop at a flipped bit and leave no output. --no-verify
+// salvages the rest and says so, and check never calls the result good.
 func TestDamage(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	for k, path := range []string{variable, process} {
@@ -71,7 +71,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestEndlessDump: a dimension that no small file can have makes check say so, and dump end at once.
+// TestEndlessDump checks a dimension too large for a small file: check reports it, and dump ends at once.
 func TestEndlessDump(t *testing.T) {
 	_, _, variable, process := clitest.Toys(t)
 	for path, at := range map[string]string{variable: "\x00\x00\x00\x00\x00\x00\x00\x04ncol", process: "\x04\x00\x00\x00\x00\x00\x00\x00ncol"} {

@@ -6,7 +6,7 @@ import (
 	"blobio/blob"
 )
 
-// TestFindingError: what a comparison could not read is said whole, with what was found and what is wanted.
+// TestFindingError checks that the error for unreadable data in a comparison has its complete text.
 func TestFindingError(t *testing.T) {
 	x := blob.Finding{Severity: blob.Error, File: "f.nc.0001", Offset: 16, Field: "numrecs", Found: "3", Wanted: "5", Err: blob.ErrCorrupt}
 	if got, want := findingError(x).Error(), "f.nc.0001: 0x10: numrecs: 3, want 5 (corrupt)"; got != want {

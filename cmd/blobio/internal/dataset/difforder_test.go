@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestDiffOrder: the same in another order is equal, unless the order counts.
+// TestDiffOrder checks that datasets in another order are equal, unless the order counts.
 func TestDiffOrder(t *testing.T) {
 	dir := t.TempDir()
 	num := func(name string, v any) cdf5.Att {
@@ -43,7 +43,7 @@ func TestDiffOrder(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "cannot be combined", "diff", "--order", "--values-only", a, b)
 
-	// Numbers of differences are numbers.
+	// Numbers of differences are JSON numbers.
 	x[4], y = 5.5, []float64{7, 8}
 	c := write("c.nc", swapped(4, -1), y, x)
 	r = clitest.Blobio(t, "diff", "--json", a, c)

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestFollowNothing: of a dataset without commits whose lease cannot be read, the verb says what it sees, and ends.
+// TestFollowNothing checks that the verb describes a dataset without commits and with an unreadable lease, and ends.
 func TestFollowNothing(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything")
@@ -31,8 +31,8 @@ func TestFollowNothing(t *testing.T) {
 	}
 }
 
-// TestFollow: the verb prints each record once, in order, while it is written; a command runs for each; it ends with the writer, and
-// its exit code shows how that ended.
+// TestFollow checks that the verb prints each record once, in order, during the writing, and runs a command for each. It ends
+// with the writer, and its exit code shows how the writer ended.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	here, dead := filepath.Join(dir, "here"), filepath.Join(dir, "dead")

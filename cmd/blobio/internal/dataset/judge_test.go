@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// zoo writes a file with every type, rank and kind of attribute that CDL treats in its own way.
+// zoo writes a file with every type, rank and kind of attribute with special treatment in CDL.
 func zoo(t *testing.T, path string) {
 	t.Helper()
 	att := func(name string, v any) cdf5.Att {
@@ -54,7 +54,7 @@ func zoo(t *testing.T, path string) {
 		if v.Type == cdf5.Char {
 			b := make([]byte, n)
 			for j := range b {
-				if j%17 < 12 { // else zeros
+				if j%17 < 12 { // otherwise zeros
 					b[j] = "ab'd\n\"xx"[j%8]
 				}
 			}
@@ -89,7 +89,7 @@ func tool(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// dump prints what ncdump prints, to the byte.
+// dump must print exactly the output of ncdump.
 func TestJudgeNcdump(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "zoo.nc"), clitest.Toy(t, dir)}
@@ -114,8 +114,8 @@ func TestJudgeNcdump(t *testing.T) {
 	}
 }
 
-// ncgen reads what dump prints of blobs, and nothing is lost. Without the
-// variable of type int64: ncgen 4.9.0 makes int of it in a CDF-5 file.
+// ncgen must read dump's output for blobs without loss. The variable of type int64 is left out: ncgen 4.9.0 makes it int in a
+// CDF-5 file.
 func TestJudgeNcgen(t *testing.T) {
 	_, _, variable, process := clitest.Toys(t)
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 	"blobio/internal/view/serve"
 )
 
-// attsOf are attributes by name and value.
+// attsOf makes attributes from names and values.
 func attsOf(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		a := cdf5.Att{Name: list[i].(string), Type: cdf5.Char, Value: list[i+1]}
@@ -33,25 +33,25 @@ func attsOf(list ...any) (out []cdf5.Att) {
 	return out
 }
 
-// kind is a coordinate, and what each way of access says of it.
+// kind is a coordinate, with the expected output of each verb.
 type kind struct {
-	stored any // of three elements
+	stored any // three elements
 	atts   []cdf5.Att
 
 	stats string // minimum, maximum, mean, values, fill values, NaN
 	dump  string // with dates
-	title string // of the picture: how many, from where to where
+	title string // of the picture: number and range of values
 	value string // of element 1: number, text
-	note  string // everywhere but in dumps of numbers; "": there is none
+	note  string // everywhere except in dumps of numbers; "": none
 
-	choose, chosen string // a selection, and what it takes or why not
+	choose, chosen string // a selection, and the selected indices or the error
 }
 
 func kinds() map[string]kind {
 	nan, inf := math.NaN(), math.Inf(1)
 	const big = 1 << 53
 	numbers := []float64{0, 1, 2}
-	plain := func(note string, atts ...any) kind { // times that are not understood
+	plain := func(note string, atts ...any) kind { // times that cannot be interpreted
 		return kind{numbers, attsOf(atts...), "0 2 1 3 0 0", "0, 1, 2", "3 elements, 0 to 2", "1 1", note, "2000-02-01", note}
 	}
 	const month = `units "months since 2000-01-01": a month has no fixed length in the calendar `
@@ -105,7 +105,8 @@ func kinds() map[string]kind {
 // words matches the words in a picture.
 var words = regexp.MustCompile(`>([^<>]+)</text>`)
 
-// TestKinds: statistics, dumps, selections, pictures and the page say the same of a coordinate, and why what they do not understand is a number.
+// TestKinds checks that statistics, dumps, selections, pictures and the page agree about a coordinate. They agree about the
+// reason if they treat it as a plain number.
 func TestKinds(t *testing.T) {
 	list, dir := kinds(), t.TempDir()
 	s, err := serve.New(dir, nil)
@@ -155,7 +156,7 @@ func TestKinds(t *testing.T) {
 			}
 
 			res = clitest.Blobio(t, "dump", "-v", name, "-d", name+","+k.choose, file)
-			pic := clitest.Blobio(t, "plot", name, file, "--kind", "line", "-d", name+","+k.choose, "-o", file+".svg", "--force") // the only dimension: refused in any case
+			pic := clitest.Blobio(t, "plot", name, file, "--kind", "line", "-d", name+","+k.choose, "-o", file+".svg", "--force") // the only dimension: always an error
 			if strings.Contains(res.Out, " "+name+" = "+k.chosen+" ;") == (res.Code != 0) || res.Code != 0 && (res.Code != cli.Failed || !strings.Contains(res.Err, k.chosen)) {
 				t.Errorf("dump -d %s: %d, %s %s, want %s", k.choose, res.Code, res.Out, res.Err, k.chosen)
 			}
@@ -189,7 +190,7 @@ func TestKinds(t *testing.T) {
 				q.Set("py", "200")
 				ask(t, "/value/"+base, q, &v)
 			}
-			if len(v.Element) == 0 { // no axes: nothing has a place
+			if len(v.Element) == 0 { // no axes, so no element has a position
 				if k.value[0] != '-' {
 					t.Error("/value: no element 1")
 				}

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestListings: a directory that is as it was is listed once, and one that has changed, or may have, again.
+// TestListings checks that an unchanged directory is listed once, and a directory that has or may have changed is listed again.
 func TestListings(t *testing.T) {
 	dir, lists := t.TempDir(), 0
 	l := &listings{FS: vfs.NewFault(vfs.OS, func(op vfs.Op) error {

@@ -27,7 +27,7 @@ type summed struct {
 	numbers
 }
 
-// statsOf is what ls --stats --json says, by variable.
+// statsOf returns the output of ls --stats --json, by variable.
 func statsOf(t *testing.T, args ...string) map[string]summed {
 	t.Helper()
 	var d struct {
@@ -87,7 +87,7 @@ func TestLsStats(t *testing.T) {
 	}
 }
 
-// TestJudgeStats: numpy and cdo find the same numbers in the converted file.
+// TestJudgeStats checks that numpy and cdo find the same numbers in the converted file.
 func TestJudgeStats(t *testing.T) {
 	testfiles.Ask(t, "JUDGES")
 	dir := t.TempDir()

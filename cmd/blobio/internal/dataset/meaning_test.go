@@ -16,7 +16,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// packedFile is a file of packed coordinates and values, and of attributes that make no sense.
+// packedFile makes a file of packed coordinates and values, and of invalid attributes.
 func packedFile(t *testing.T) string {
 	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
 	number := func(name string, x float64) cdf5.Att {
@@ -38,7 +38,8 @@ func packedFile(t *testing.T) string {
 	return name
 }
 
-// TestStatsMeaning: statistics are made of the values that stored numbers mean, and say so; the stored numbers are passed on unchanged.
+// TestStatsMeaning checks that statistics use the meanings of stored numbers, and say so; other verbs pass on stored numbers
+// unchanged.
 func TestStatsMeaning(t *testing.T) {
 	name := packedFile(t)
 	got := statsOf(t, name)
@@ -62,7 +63,7 @@ func TestStatsMeaning(t *testing.T) {
 	clitest.Shows(t, `"2000-02-02 12"`, "dump", "--json", "-t", "-v", "time", name)
 }
 
-// TestSelectPacked: values of packed coordinates select, also those that rounding has moved beyond a limit.
+// TestSelectPacked checks selection by values of packed coordinates, including values that rounding has moved across a limit.
 func TestSelectPacked(t *testing.T) {
 	name := packedFile(t)
 	for args, want := range map[string]string{"lat,30.,60.": "300, 600", "lat,-60.,0.3": "-600, -300, 3", "lat,0.3,,": "3, 300, 600, 900", "lat,61.": "600", "lat,85.,-85.": "900, -900"} {
@@ -73,7 +74,7 @@ func TestSelectPacked(t *testing.T) {
 	clitest.Shows(t, " bad = 2, 3 ;", "dump", "-v", "bad", "-d", "bad,1,2", name)
 }
 
-// TestJudgeStatsMeaning: cdo finds the same numbers.
+// TestJudgeStatsMeaning checks that cdo finds the same numbers.
 func TestJudgeStatsMeaning(t *testing.T) {
 	cdo := testfiles.Judge(t, "cdo")
 	name := packedFile(t)

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestConvertNetCDF4: each way to store netCDF-4 reads back as the CDF-5 file, through every verb that reads datasets.
+// TestConvertNetCDF4 checks that each netCDF-4 storage reads back like the CDF-5 file, through every dataset verb.
 func TestConvertNetCDF4(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	want := clitest.Read(t, canon)
@@ -42,7 +42,7 @@ func TestConvertNetCDF4(t *testing.T) {
 	}
 }
 
-// withPlain is a netCDF-4 file of a variable, which is all that CDF-5 can hold of it, and a dataset without scales.
+// withPlain makes a netCDF-4 file with a variable, and a dataset without scales, which CDF-5 cannot hold.
 func withPlain(t *testing.T) string {
 	b := h5.NewBuilder()
 	d := b.Dataset("d", h5.Float32, []int64{3}, nil)
@@ -59,8 +59,8 @@ func withPlain(t *testing.T) string {
 	return path
 }
 
-// TestLeftOut: what CDF-5 cannot hold is left out with a line, and keeps check and diff from calling the file sound or equal.
-// Of several verdicts "damaged" wins.
+// TestLeftOut checks that items that CDF-5 cannot hold are left out with a message. check and diff then do not call the file
+// sound or equal. Of several verdicts "damaged" takes precedence.
 func TestLeftOut(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)
 	path, out := withPlain(t), filepath.Join(dir, "out.nc")

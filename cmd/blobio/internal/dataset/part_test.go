@@ -19,7 +19,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// globe writes an ordinary file with coordinates of each kind: ascending, descending, longitudes, times, columns without order.
+// globe writes an ordinary file with coordinates of each kind: ascending, descending, longitudes, times, unordered columns.
 func globe(t *testing.T, dir string) string {
 	t.Helper()
 	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
@@ -60,7 +60,7 @@ func globe(t *testing.T, dir string) string {
 	return path
 }
 
-// globes is the globe in all layouts.
+// globes writes the globe in all layouts.
 func globes(t *testing.T) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func globes(t *testing.T) (paths []string) {
 	return paths
 }
 
-// values of the data section of CDL, by variable.
+// cdlData returns the data section of CDL, by variable.
 func cdlData(cdl string) map[string]string {
 	_, data, _ := strings.Cut(cdl, "\ndata:\n")
 	out := map[string]string{}
@@ -184,7 +184,7 @@ func TestDumpBinary(t *testing.T) {
 	}
 }
 
-// TestDumpStored: a process-centric file and a variable-centric one have the same header, but for the name.
+// TestDumpStored checks that a process-centric file and a variable-centric one have the same header, except for the name.
 func TestDumpStored(t *testing.T) {
 	paths := globes(t)
 	v, p := clitest.Good(t, "dump", "--stored", paths[1]), clitest.Good(t, "dump", "--stored", paths[2])
@@ -229,7 +229,7 @@ func TestDumpStored(t *testing.T) {
 	}
 }
 
-// TestDumpStoredLong: a process-centric file may say that its rows are longer than anything that it holds.
+// TestDumpStoredLong checks a process-centric file that declares rows longer than its content.
 func TestDumpStoredLong(t *testing.T) {
 	path := globes(t)[2]
 	clitest.Check(t, os.Remove(path+".manifest"))
@@ -257,10 +257,11 @@ func TestDumpTimes(t *testing.T) {
 	}
 }
 
-// TestJudgeNcdumpForms: ncdump -t and -x of an ordinary file print what dump does, and its header of a variable-centric subfile is what dump --stored prints.
+// TestJudgeNcdumpForms compares dump with ncdump -t and -x for an ordinary file, and dump --stored with ncdump's header of a
+// variable-centric subfile.
 func TestJudgeNcdumpForms(t *testing.T) {
 	paths := globes(t)
-	t.Chdir(filepath.Dir(paths[0])) // NcML has the name as it is given
+	t.Chdir(filepath.Dir(paths[0])) // NcML contains the name as given
 	same := func(what, got, want string) {
 		t.Helper()
 		if got != want {
@@ -293,7 +294,7 @@ func TestJudgeNcdumpForms(t *testing.T) {
 	}
 }
 
-// TestJudgeNcks: ncks takes what convert takes for the same words.
+// TestJudgeNcks checks that ncks and convert select the same data for the same arguments.
 func TestJudgeNcks(t *testing.T) {
 	testfiles.Judge(t, "ncks")
 	paths := globes(t)
@@ -330,7 +331,8 @@ func TestJudgeNcks(t *testing.T) {
 	}
 }
 
-// TestDumpTimesUnknown: times whose units are not understood are printed as numbers, which is said once, and no date chooses among them.
+// TestDumpTimesUnknown checks that times with uninterpretable units are printed as numbers, with one message, and that no date
+// can select them.
 func TestDumpTimesUnknown(t *testing.T) {
 	for _, atts := range [][]cdf5.Att{
 		{{Name: "units", Type: cdf5.Char, Value: "months since 2000-01-01"}},

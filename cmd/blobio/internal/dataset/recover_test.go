@@ -18,7 +18,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// copyDir copies the files of a directory: to the programs that look there, their writers are dead.
+// copyDir copies the files of a directory, so that their writers appear dead.
 func copyDir(t *testing.T, from, to string) {
 	t.Helper()
 	clitest.Check(t, os.MkdirAll(to, 0o777))
@@ -30,8 +30,8 @@ func copyDir(t *testing.T, from, to string) {
 	}
 }
 
-// TestRecover: ls and check name a writer that is writing, a second writer is refused; leftovers of a dead one are named by ls and check, and
-// finished by recover.
+// TestRecover checks that ls and check name an active writer, and that a second writer is rejected. ls and check name the remains
+// of a dead writer, and recover finishes the dataset.
 func TestRecover(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)
 	here, dead := filepath.Dir(variable), filepath.Join(dir, "dead")
@@ -97,14 +97,14 @@ func TestRecover(t *testing.T) {
 	if now := clitest.Names(t, dead); now != was {
 		t.Errorf("recover of nothing has changed %s to %s", was, now)
 	}
-	clitest.Check(t, os.WriteFile(filepath.Join(dead, "new.nc.0000.partial"), []byte("CDF"), 0o666)) // no manifest, only what is left
+	clitest.Check(t, os.WriteFile(filepath.Join(dead, "new.nc.0000.partial"), []byte("CDF"), 0o666)) // no manifest, only the remains
 	if out := clitest.Good(t, "recover", filepath.Join(dead, "new.nc")); !strings.Contains(out, "new.nc.0000.partial: remove") || clitest.Names(t, dead) != was {
 		t.Errorf("recover of a first writer that died: %s\n%s", out, clitest.Names(t, dead))
 	}
 }
 
-// TestRecoverDirectories: what is left of outputs that are directories is named, and removed by the next run of the same output and by
-// recover, whichever of its names is given.
+// TestRecoverDirectories checks that remains of directory outputs are named. The next run with the same output removes them, and
+// so does recover by any of their names.
 func TestRecoverDirectories(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -133,7 +133,7 @@ func TestRecoverDirectories(t *testing.T) {
 		gone("recover " + name)
 	}
 	hidden("out")
-	clitest.Check(t, os.Mkdir(at("out"), 0o777)) // it is there, of a run before
+	clitest.Check(t, os.Mkdir(at("out"), 0o777)) // left by an earlier run
 	clitest.Check(t, os.WriteFile(at("out/of.me"), nil, 0o666))
 	clitest.Good(t, "recover", at("out"))
 	if b := clitest.Names(t, at("out")); b != "of.me" {
@@ -161,8 +161,8 @@ func TestRecoverDirectories(t *testing.T) {
 	}
 }
 
-// TestCommitted: of a dataset that is committed while it is written ls and check tell that its writer goes on, or has died, and at which commit; what was
-// committed can be dumped and converted meanwhile, and recover makes a finished one of what a dead writer left.
+// TestCommitted checks a dataset with commits during the writing. ls and check show whether its writer is alive or dead, and at
+// which commit. Committed data can be dumped and converted meanwhile. recover finishes the dataset of a dead writer.
 func TestCommitted(t *testing.T) {
 	dir := t.TempDir()
 	here, dead := filepath.Join(dir, "here"), filepath.Join(dir, "dead")
@@ -206,7 +206,8 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// TestLsLostManifest: a dataset that has lost its manifest is no foreign one to ls, alone, in a directory and as JSON: the line has the error of the other readers.
+// TestLsLostManifest checks that ls reports a dataset with a lost manifest with the error of other readers, and not as a foreign
+// dataset.
 func TestLsLostManifest(t *testing.T) {
 	_, _, variable, process := clitest.Toys(t)
 	for _, name := range []string{process, variable} {

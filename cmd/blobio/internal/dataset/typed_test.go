@@ -12,7 +12,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestTypedNames: a name chooses its variable in whatever Unicode form it is typed.
+// TestTypedNames checks that a name in any Unicode form selects its variable.
 func TestTypedNames(t *testing.T) {
 	const composed, decomposed = "\u00e9T", "e\u0301T"
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestTypedNames(t *testing.T) {
 	}
 }
 
-// TestWriteThroughRepeats: a dataset is written through a map that has each index once.
+// TestWriteThroughRepeats checks that writing uses a map with each index once.
 func TestWriteThroughRepeats(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	path := filepath.Join(dir, "twice.dat")

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestJSONOfText: text that is not UTF-8 keeps its bytes.
+// TestJSONOfText checks that text that is not UTF-8 keeps its bytes.
 func TestJSONOfText(t *testing.T) {
 	_, canon, _, _ := clitest.Toys(t)
 	b, err := os.ReadFile(canon)
@@ -39,7 +39,7 @@ func TestJSONOfText(t *testing.T) {
 			} `json:"variables"`
 		}
 		clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "dump", "--json", path)), &d))
-		// bytes as a reader gets them back
+		// bytes as a reader decodes them
 		bytes := func(v any) string {
 			if m, ok := v.(map[string]any); ok {
 				var b []byte
@@ -235,7 +235,7 @@ func TestDumpRaw(t *testing.T) {
 	}
 }
 
-// Extents of a file do not overlap, and what is between them is padding.
+// Extents of a file must not overlap, and gaps must be padding.
 func TestDumpLayout(t *testing.T) {
 	_, canon, variable, process := clitest.Toys(t)
 	for _, path := range []string{canon, variable, process} {
@@ -277,7 +277,7 @@ func TestCheck(t *testing.T) {
 	if r := clitest.Blobio(t, "check", "--quick", variable); r.Code != 0 || !strings.Contains(r.Out, "data not read") {
 		t.Errorf("check --quick: %d\n%s", r.Code, r.Out)
 	}
-	// One byte of data: only the checksum finds it.
+	// Only the checksum can detect a changed byte of data.
 	file := process + ".0001"
 	b := clitest.Read(t, file)
 	b[len(b)-1] ^= 1
@@ -307,14 +307,14 @@ func TestCheck(t *testing.T) {
 		t.Errorf("check --json: %d %+v", r.Code, raw)
 	}
 	gone := filepath.Join(dir, "gone.nc")
-	for _, paths := range [][]string{{gone}, {process, gone}} { // what could not be looked at stands beside what could
+	for _, paths := range [][]string{{gone}, {process, gone}} { // unreadable paths are listed beside readable ones
 		r = clitest.Blobio(t, append([]string{"check", "--json"}, paths...)...)
 		clitest.Check(t, json.Unmarshal([]byte(r.Out), &raw))
 		if want := []int{cli.Failed, cli.Findings}[len(paths)-1]; r.Code != want || len(raw.Checked) != len(paths)-1 || len(raw.Failed) != 1 || raw.Failed[0].Path != gone || raw.Failed[0].Error["class"] != "missing" {
 			t.Errorf("check --json %s: %d %+v", paths, r.Code, raw)
 		}
 	}
-	// Foreign: a note, which is shown when asked for.
+	// A foreign dataset gives a note, shown on request.
 	clitest.Check(t, os.Remove(variable+".manifest"))
 	if out := clitest.Good(t, "check", variable); !strings.Contains(out, "1 note (--notes shows them)") || strings.Contains(out, "another program") {
 		t.Errorf("check of a foreign dataset:\n%s", out)
@@ -352,7 +352,7 @@ func TestConvert(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "--format cdf5 has no such limits", "convert", "--force", "--format", "cdf2", variable, out)
 	clitest.Good(t, "convert", "--force", "--format", "cdf1", "--vars", "T,lat", variable, out)
-	// As the map of another dataset has it.
+	// In the form of another dataset's map.
 	mapped := filepath.Join(dir, "mapped.nc")
 	m := filepath.Join(dir, "maps.nc")
 	clitest.Good(t, "decomp", "convert", variable, m)
@@ -380,7 +380,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// Wherever it is interrupted, a conversion leaves nothing, or is whole.
+// An interruption at any point must leave nothing or the whole output.
 func TestInterrupted(t *testing.T) {
 	_, canon, variable, _ := clitest.Toys(t)
 	for _, to := range []string{"canonical", "process-centric"} {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestWhere: the bytes at the offset that where prints are the value.
+// TestWhere checks that the bytes at the printed offset are the value.
 func TestWhere(t *testing.T) {
 	for k, path := range globes(t) {
 		for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestWhereNobody: where says of an element that no rank wrote that nobody did, also by its exit code.
+// TestWhereNobody checks that where reports an unwritten element in its text and exit code.
 func TestWhereNobody(t *testing.T) {
 	dir := t.TempDir()
 	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--lat", "24", "--lon", "36", "--layout", "process", "--num-records", "1", "--no-sync", "-o", dir)

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestCheckMaps: the verdicts of "check" on map files of each form.
+// TestCheckMaps checks the verdicts of "check" on map files of each form.
 func TestCheckMaps(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -27,7 +27,7 @@ func TestCheckMaps(t *testing.T) {
 	}{
 		{head + "0 2\n1 2\n1 2\n3 4\n", ": good", cli.Good},
 		{head + "0 2\n1 2\n", "1 of 2 processes have no list", cli.Findings}, // cut at the end of a line
-		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // cut there, too, but nothing is missing
+		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // cut there too, but nothing is missing
 		{head + "0 3\n1 2 2\n1 2\n3 4\n", "1 index given twice", cli.Good},
 		{head + "0 3\n1 2 3\n1 2\n3 4\n", "1 element owned by several ranks", cli.Good},
 		{head + "0 3\n1 2 5\n1 3\n3 4 9000000000\n", "2 indices are past the end of the array of 4 elements", cli.Good},
@@ -53,7 +53,7 @@ func TestCheckMaps(t *testing.T) {
 	b, err := os.ReadFile(cdf)
 	clitest.Check(t, err)
 	bad := 0
-	for at := len(b) / 2; at < len(b); at += 13 { // an offset or a number of requests that no map can have
+	for at := len(b) / 2; at < len(b); at += 13 { // an impossible offset or number of requests
 		damaged := append([]byte{}, b...)
 		damaged[at] ^= 0x80
 		clitest.Check(t, os.WriteFile(cdf, damaged, 0o666))
@@ -66,7 +66,7 @@ func TestCheckMaps(t *testing.T) {
 	}
 }
 
-// TestWarnShared: replay says before it writes which maps have elements of several ranks.
+// TestWarnShared checks that replay warns about elements with several owners before it writes.
 func TestWarnShared(t *testing.T) {
 	dims := []int64{4}
 	var maps []*decomp.Map

@@ -39,7 +39,7 @@ func TestDecompFiles(t *testing.T) {
 	}
 }
 
-// TestDecompRepeats: a map that names an index twice says so in each verb, and an element that nobody owns is not counted.
+// TestDecompRepeats checks that each verb reports a map with a repeated index, and does not count an element without an owner.
 func TestDecompRepeats(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dup.dat")
 	clitest.Check(t, os.WriteFile(file, []byte("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"), 0o666))
@@ -59,7 +59,7 @@ func TestDecompRepeats(t *testing.T) {
 	}
 }
 
-// strip leaves the maps of info's JSON.
+// strip reduces info's JSON to its maps.
 func strip(t *testing.T, text string) string {
 	t.Helper()
 	var d struct {
@@ -92,7 +92,7 @@ func TestDecompPlot(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--force", "decomp", "plot", at("f.nc"), "-o", at("x.svg"))
 }
 
-// A small file can have a map of any size: a picture of it takes no memory for each element.
+// A small file can have a map of any size: the picture must not need memory for each element.
 func TestDecompPlotHuge(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

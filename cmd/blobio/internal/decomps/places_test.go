@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestPlotPlaces: a map has the coordinates of the dataset, if it has some.
+// TestPlotPlaces checks that the picture of a map uses the coordinates of the dataset, if it has any.
 func TestPlotPlaces(t *testing.T) {
 	for _, c := range []struct{ pattern, where, want string }{{"smooth", "auto", "dataset"}, {"smooth", "index", "index"}, {"hash", "auto", "index"}} {
 		dir := t.TempDir()

@@ -47,11 +47,11 @@ func TestFFCheck(t *testing.T) {
 	if r.Code != cli.Findings || len(d.Checked) != 3 || d.Checked[2].Errors != 1 || *d.Checked[2].Findings[0].Var != 1 || d.Checked[2].Findings[0].Class != "checksum mismatch" {
 		t.Errorf("%d %+v", r.Code, d)
 	}
-	r = clitest.Blobio(t, "ff", "check", filepath.Join(dir, "nix.fti"), one) // the other is still looked at
+	r = clitest.Blobio(t, "ff", "check", filepath.Join(dir, "nix.fti"), one) // the other path is still checked
 	if r.Code != cli.Failed || !strings.Contains(r.Err, "nix.fti") || r.Out != one+": good, 1 note (--notes shows them)\n" {
 		t.Errorf("%d %q %q", r.Code, r.Out, r.Err)
 	}
-	for _, args := range [][]string{{filepath.Join(dir, "nix.fti"), one}, {filepath.Join(dir, "nix.fti")}} { // JSON names it, too
+	for _, args := range [][]string{{filepath.Join(dir, "nix.fti"), one}, {filepath.Join(dir, "nix.fti")}} { // JSON names it too
 		var d struct {
 			Checked []any
 			Failed  []struct{ Path string }

@@ -111,7 +111,7 @@ func TestFFRepair(t *testing.T) {
 
 	whole := clitest.Read(t, two)
 	b := bytes.Clone(whole)
-	b[850] ^= 1 // of variable 3
+	b[850] ^= 1 // in variable 3
 	clitest.Check(t, os.WriteFile(two, b, 0o666))
 	for how, vars := range map[string]int{"drop": 2, "zero": 3, "keep": 3} {
 		r := clitest.Blobio(t, "ff", "repair", "--force", "--no-sync", "--bad", how, "--json", two, out)
@@ -135,9 +135,9 @@ func TestFFRepair(t *testing.T) {
 		}
 		clitest.Good(t, "ff", "check", "--strict", out)
 	}
-	clitest.Check(t, os.WriteFile(two, whole[:len(whole)-60], 0o666)) // the file block is cut
+	clitest.Check(t, os.WriteFile(two, whole[:len(whole)-60], 0o666)) // the file block is truncated
 	clitest.Shows(t, "3 variables", "ff", "repair", "--force", "--no-sync", "--checkpoint", "2", two, out)
-	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // as far as the records are there
+	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // as far as there are records
 	if text.Code != cli.Findings || !strings.Contains(text.Out, "var3.raw") {
 		t.Errorf("extract of a file that is cut: %+v", text)
 	}
@@ -147,20 +147,20 @@ func TestFFRepair(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "an input and an output", "ff", "repair", one)
 }
 
-// TestFFExtractDoubtful: a record that another number stands in is not extracted in silence.
+// TestFFExtractDoubtful checks that a record with a changed number is not extracted silently.
 func TestFFExtractDoubtful(t *testing.T) {
 	dir, one, _ := ffToys(t)
 	fast := filepath.Join(dir, "fast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
 	whole := clitest.Read(t, fast)
-	clitest.FlipByte(t, fast, 840+12) // behind the data: dbsize, numvars, and the id of variable 1
+	clitest.FlipByte(t, fast, 840+12) // after the data: dbsize, numvars, and the id of variable 1
 	r := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "out"), fast)
 	clitest.Holds(t, r.Err, "blobio: warning: ", "FB.myHash")
 	if r.Code != cli.Findings {
 		t.Errorf("exit code %d", r.Code)
 	}
 	clitest.Check(t, os.WriteFile(fast, []byte(whole), 0o666))
-	clitest.FlipByte(t, fast, 100) // of variable 1: neither its values nor a difference, and nothing of others
+	clitest.FlipByte(t, fast, 100) // in variable 1: prints neither values nor a difference, and nothing about other variables
 	for _, args := range [][]string{{"--elements", "0:4"}, {"--json"}} {
 		clitest.Bad(t, cli.Findings, "variable 1: ", append([]string{"ff", "dump", "--var", "1", fast}, args...)...)
 	}

@@ -39,7 +39,7 @@ map: each character is 2 B, # metadata, . reserved but unused
 		t.Errorf("ff ls -l:\n%s", out)
 	}
 	clitest.Check(t, os.WriteFile(filepath.Join(dir, "no.fti"), make([]byte, 1000), 0o666))
-	torn := clitest.Blobio(t, "ff", "ls", dir) // among others it is one of them, and torn
+	torn := clitest.Blobio(t, "ff", "ls", dir) // beside other checkpoints the file counts as a torn one
 	if torn.Code != cli.Findings {
 		t.Errorf("ff ls of a torn file among others: %+v", torn)
 	}
@@ -119,7 +119,8 @@ func TestFFDump(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "not a whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
 }
 
-// TestFFDumpDamaged: flips in metadata that a lenient reader passes over (only the checksum of the whole shows them) are damage to every verb that reads.
+// TestFFDumpDamaged checks metadata flips that a lenient reader accepts and only the checksum of the whole file reveals. Every
+// verb that reads must report damage.
 func TestFFDumpDamaged(t *testing.T) {
 	tiny := filepath.Join(testfiles.Dir(t, "fti"), "tiny")
 	for name, at := range map[string][2]int{"v1.4/l1/cp7__node0-Ckpt7-Rank0.fti": {11310, 5}, "head/l3-4ranks/cp7__node3-Ckpt7-Rank3.fti": {11125, 2}} {
@@ -140,7 +141,7 @@ func TestFFDumpDamaged(t *testing.T) {
 	}
 }
 
-// TestFFLsDamaged: metadata that are damaged are listed as far as they go, and the exit code says so.
+// TestFFLsDamaged checks that damaged metadata are listed as far as possible, with a matching exit code.
 func TestFFLsDamaged(t *testing.T) {
 	store := clitest.FFStore(t)
 	name := clitest.Glob(t, filepath.Join(store, "*", "*.fti"))[0]
@@ -158,7 +159,7 @@ func TestFFLsDamaged(t *testing.T) {
 	}
 }
 
-// Files that are no checkpoint, files that are not there, and words that are no command are refused.
+// Other files, missing files and unknown commands must be errors.
 func TestFFWrongFiles(t *testing.T) {
 	dir := t.TempDir()
 	nc := clitest.Toy(t, dir)
@@ -185,7 +186,7 @@ func TestFFWrongFiles(t *testing.T) {
 	}
 }
 
-// Files that FTI itself wrote, through every verb.
+// Every verb must handle files written by FTI itself.
 func TestFFVectors(t *testing.T) {
 	dir := testfiles.Dir(t, "fti")
 	tmp := t.TempDir()
@@ -195,7 +196,7 @@ func TestFFVectors(t *testing.T) {
 	clitest.Good(t, "ff", "repair", "--no-sync", seven, mended)
 	clitest.Good(t, "ff", "check", "--strict", mended)
 	if out := dumped(t, "--var", "5", "--type", "u4", "--elements", "1", mended); out != "2738607377\n" {
-		t.Errorf("variable 5, element 1: %s", out) // 5*16777619 + 2654435761 + 7*40503, of 2^32
+		t.Errorf("variable 5, element 1: %s", out) // 5*16777619 + 2654435761 + 7*40503, modulo 2^32
 	}
 	if r := clitest.Blobio(t, "ff", "diff", seven, filepath.Join(dir, "tiny", "v1.1", "l1", "cp7__node0-Ckpt7-Rank0.fti")); r.Code != cli.Good {
 		t.Errorf("v1.1 and v1.3 have other values: %+v", r)

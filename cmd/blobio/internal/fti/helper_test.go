@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ffToys are two checkpoints of three variables: 1 has int32 values, 2 grew and then
-// shrank, 3 has doubles and is not in the first one.
+// ffToys makes two checkpoints of three variables: 1 has int32 values, 2 grew and then shrank, 3 has doubles and is not in the
+// first checkpoint.
 func ffToys(t *testing.T) (dir, one, two string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -38,7 +38,7 @@ func ffToys(t *testing.T) (dir, one, two string) {
 	return dir, one, two
 }
 
-// dumped are the values that ff dump prints as JSON, one to a line.
+// dumped returns the values that ff dump prints as JSON, one per line.
 func dumped(t *testing.T, args ...string) (lines string) {
 	t.Helper()
 	var d struct{ Values []json.RawMessage }
@@ -49,15 +49,15 @@ func dumped(t *testing.T, args ...string) (lines string) {
 	return lines
 }
 
-// ffPart is a container of a checkpoint file made for a test.
+// ffPart is a container of a test checkpoint file.
 type ffPart struct {
 	id, number int32
 	dptr, room int64
-	data       []byte // nil: without content
+	data       []byte // nil: no content
 }
 
-// ffWrite writes a checkpoint file of layout F, by the format's description alone. The checksum
-// is by the writer's rule, which FTI's reader refuses if a container is empty.
+// ffWrite writes a checkpoint file of layout F from the format's description alone. Its checksum follows the writer's rule, which
+// FTI's reader rejects if a container is empty.
 func ffWrite(t *testing.T, path string, ckpt int32, blocks ...[]ffPart) string {
 	t.Helper()
 	le := binary.LittleEndian
@@ -106,7 +106,7 @@ func ffWrite(t *testing.T, path string, ckpt int32, blocks ...[]ffPart) string {
 	return path
 }
 
-// ffWhole reports whether a file is one that Check finds nothing wrong with.
+// ffWhole reports whether Check has no findings in a file.
 func ffWhole(fsys vfs.FS, name string) bool {
 	f, err := fsys.Open(name)
 	if err != nil {

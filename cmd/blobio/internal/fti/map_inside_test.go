@@ -30,8 +30,8 @@ func fileOf(blocks ...[]ffformat.Container) *ffformat.File {
 	return f
 }
 
-// shrunk has a variable that fills its container, one that fills half of its
-// first and nothing of its second.
+// shrunk makes a file with two variables: one fills its container; the other fills half of its first container and nothing of its
+// second.
 func shrunk() *ffformat.File {
 	return fileOf(
 		[]ffformat.Container{{ID: 1, ChunkSize: 1 << 20, ContainerSize: 1 << 20}, {ID: 2, ChunkSize: 1 << 19, ContainerSize: 1 << 20}},
@@ -56,7 +56,7 @@ func TestMap(t *testing.T) {
 	b.Reset()
 	f := shrunk()
 	f.Blocks[0].Containers[0].ID = 12 // not a digit
-	f.Size = 2 << 20                  // cut
+	f.Size = 2 << 20                  // truncated
 	if err := writeMap(&b, f, 32, 2); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// ftiGroup is checkpoint 6 of four ranks as FTI (HEAD of 2022-11-25, ckpt_io = 1) has written it at level 3: the file of each rank, with variables 7
-// (int), 3 (double) and 40 (13 chars), and its parity file. The largest has an odd number of bytes.
+// ftiGroup is checkpoint 6 of four ranks, written by FTI (HEAD of 2022-11-25, ckpt_io = 1) at level 3. Each rank has a checkpoint
+// file with variables 7 (int), 3 (double) and 40 (13 chars), and a parity file. The largest has an odd number of bytes.
 var ftiGroup = [4][2]string{
 	{"0000000001000000020000000000000000000000000000000000e03f61616161616161616161616161",
 		"5d9fb4653510b4658691b465ec5ab4659ea9b63597307a41000001e05fd4224515cbebd480538123668a79462e093359b349a6c179"},
@@ -27,7 +27,8 @@ var ftiGroup = [4][2]string{
 		"88190488e09604885317048889250488438707f0fee8a90a0000774cce7d6197216d75783e723d624dabe91610f606060619191919"},
 }
 
-// groupRun writes the directories of that run: level 2, with the copies of partners, or 3. file is where the file of a rank is.
+// groupRun writes the directories of that run for level 2, with the partners' copies, or level 3. file returns the path of a
+// rank's file.
 func groupRun(t *testing.T, level int) (dir string, file func(rank int) string, data [4][]byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -63,8 +64,8 @@ func groupRun(t *testing.T, level int) (dir string, file func(rank int) string, 
 	return dir, func(rank int) string { return filepath.Join(node(rank), fmt.Sprintf("Ckpt6-Rank%d.fti", rank)) }, data
 }
 
-// TestPosixGroup: the directories of a run are found beside its configuration, copies and parity files are checked as what they are, and lost or
-// damaged files are made from them.
+// TestPosixGroup checks that the directories of a run are found beside its configuration. Copies and parity files are checked by
+// their kind, and lost or damaged files are rebuilt from them.
 func TestPosixGroup(t *testing.T) {
 	for _, c := range []struct {
 		level  int
@@ -111,7 +112,7 @@ func TestPosixGroup(t *testing.T) {
 			}
 		}
 	}
-	// One that is damaged, and one that is sound.
+	// One damaged file and one sound file.
 	dir, file, data := groupRun(t, 3)
 	damage(t, file(3))
 	out := filepath.Join(t.TempDir(), "out.fti")
@@ -122,7 +123,7 @@ func TestPosixGroup(t *testing.T) {
 	if out := clitest.Good(t, "ff", "repair", file(2), out); !strings.Contains(out, "nothing to repair") {
 		t.Error(out)
 	}
-	// On the disk of a node of its own nothing is lost.
+	// A node with its own disk must not report files of others as lost.
 	for rank := 1; rank < 4; rank++ {
 		clitest.Check(t, os.RemoveAll(filepath.Join(dir, "Local", fmt.Sprintf("node%d", rank))))
 	}
@@ -139,7 +140,7 @@ func damage(t *testing.T, name string) {
 	clitest.Check(t, os.WriteFile(name, b, 0o666))
 }
 
-// TestPosixValues: dump, diff and convert read files of the POSIX mode as they read FTI-FF files.
+// TestPosixValues checks that dump, diff and convert read POSIX mode files like FTI-FF files.
 func TestPosixValues(t *testing.T) {
 	_, file, _ := groupRun(t, 3)
 	if out := dumped(t, "--var", "7", "--type", "i4", file(1)); out != "100000\n100001\n100002\n100003\n" {

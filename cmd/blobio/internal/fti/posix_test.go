@@ -13,8 +13,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// posixRun writes what FTI leaves in its POSIX mode of checkpoint 2 of two ranks, level 4, with three variables each; old versions tell no
-// positions. It returns the checkpoint file of rank 1, its metadata and its bytes.
+// posixRun writes FTI's files in POSIX mode for checkpoint 2 of two ranks, level 4, with three variables each. Metadata of old
+// versions lack positions. It returns the checkpoint file of rank 1, its metadata and its bytes.
 func posixRun(t *testing.T, old bool) (file, meta string, data []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func posixRun(t *testing.T, old bool) (file, meta string, data []byte) {
 	return file, meta, data
 }
 
-// TestPosix: files of FTI's default mode are read by its metadata.
+// TestPosix checks that files of FTI's default mode are read with the help of its metadata.
 func TestPosix(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		file, meta, data := posixRun(t, old)
@@ -70,7 +70,7 @@ func TestPosix(t *testing.T) {
 		}
 		clitest.Bad(t, cli.Failed, "no variable 99", "ff", "dump", file, "-o", filepath.Join(out, "no"), "--vars", "10,99")
 		clitest.Good(t, "ff", "convert", file, filepath.Join(out, "converted"))
-		// A byte, the end, the metadata.
+		// Damage to a byte, the end, the metadata.
 		flipped := bytes.Clone(data)
 		flipped[120] ^= 1
 		for what, b := range map[string][]byte{"MD5 of the file": flipped, "156 bytes, want 157": data[:156]} {

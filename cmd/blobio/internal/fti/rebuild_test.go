@@ -9,11 +9,11 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestFFRepairStore: a store whose seal is lost or damaged is refused with a hint, and made whole.
+// TestFFRepairStore checks that a store with a lost or damaged seal is an error with a hint, and can be repaired.
 func TestFFRepairStore(t *testing.T) {
 	dir := clitest.FFStore(t)
 	seal := filepath.Join(dir, "checkpoints")
-	clitest.Bad(t, cli.Failed, "--force", "ff", "repair", dir) // it is sound
+	clitest.Bad(t, cli.Failed, "--force", "ff", "repair", dir) // the store is sound
 	clitest.Check(t, os.Remove(seal))
 	for _, verb := range []string{"ls", "check", "dump"} {
 		clitest.Bad(t, cli.Failed, "blobio ff repair restores", "ff", verb, dir)

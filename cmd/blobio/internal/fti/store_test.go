@@ -40,7 +40,7 @@ func TestFFStore(t *testing.T) {
 	x := t.TempDir()
 	clitest.Good(t, "ff", "dump", dir+"@5/1", "-o", x)
 	clitest.Good(t, "ff", "convert", "--no-sync", "--layout", "B", dir+"@5/1", filepath.Join(x, "b.fti"))
-	for _, verb := range []string{"convert", "repair"} { // a file of the store is not replaced by itself
+	for _, verb := range []string{"convert", "repair"} { // a file of the store must not replace itself
 		clitest.Bad(t, cli.Failed, "input and output are the same file", "ff", verb, "--force", dir+"@5/1", filepath.Join(dir, "slot2", "dCPFile-Rank1.fti"))
 	}
 	clitest.Holds(t, out, "\nspare: checkpoint 3 in slot 0; ")

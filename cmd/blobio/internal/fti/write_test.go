@@ -17,14 +17,14 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestFFWriteIsWhole: whatever fails while convert, compact and repair write, a full disk or a
-// cancelled run, before any operation: under the final name there is what was there before, or all of
-// the new file, also after a power cut; and nothing else is left.
+// TestFFWriteIsWhole checks that after any failure of convert, compact or repair (full disk or cancellation, before any
+// operation) the final name has the old content or the complete new file. This holds after a power cut too, and no other files
+// remain.
 func TestFFWriteIsWhole(t *testing.T) {
 	data := bytes.Repeat([]byte("checkpoint"), 1200)
 	path := ffWrite(t, filepath.Join(t.TempDir(), "Ckpt1-Rank0.fti"), 1, []ffPart{{1, 0, 0, 12000, data}, {2, 0, 0, 9000, data[3:9003]}}, []ffPart{{3, 0, 0, 5000, data[:5000]}})
 	b := clitest.Read(t, path)
-	b[25000] ^= 1 // of variable 3: there is something to repair
+	b[25000] ^= 1 // in variable 3, so that there is something to repair
 	torn := filepath.Join(t.TempDir(), "torn.fti")
 	clitest.Check(t, os.WriteFile(torn, b, 0o666))
 	eio := errors.New("input/output error")

@@ -108,7 +108,7 @@ func TestAmrDump(t *testing.T) {
 	}
 }
 
-// TestAmrConvert: there and back, with other files and another order, the data are the same.
+// TestAmrConvert checks that a conversion there and back, with other files and another order, preserves the data.
 func TestAmrConvert(t *testing.T) {
 	dir, check1, native := clitest.Mesh(t, "--particles", "2")
 	back := filepath.Join(dir, "back")
@@ -204,7 +204,7 @@ func TestAmrPlot(t *testing.T) {
 	}
 }
 
-// TestAmrPlotField: a slice of each axis, an integral, edges; a whole picture shows the extrema that the statistics have.
+// TestAmrPlotField checks a slice of each axis, an integral, and edges. A complete picture shows the extrema of the statistics.
 func TestAmrPlotField(t *testing.T) {
 	dir, flat, _ := clitest.Mesh(t)
 	cube := filepath.Join(dir, "cube")
@@ -234,7 +234,7 @@ func TestAmrPlotField(t *testing.T) {
 	clitest.Holds(t, string(clitest.Read(t, filepath.Join(dir, "f.svg"))), "density at x = 0.1", "density (code units)")
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "ls", "--stats", "--json", cube)), &s))
 	if d, f := draw("plot", "density", cube, "--project", "--axis", "y"), s.Meshes[0].Fields[0]; d.Kind != "projection" || d.Axis != "y" || !(d.Min <= f.Mean && f.Mean <= d.Max) {
-		t.Errorf("%+v, the mean is %v", d, f.Mean) // the domain is 1 long
+		t.Errorf("%+v, the mean is %v", d, f.Mean) // the domain has length 1
 	}
 	out := filepath.Join(dir, "f.png")
 	clitest.Shows(t, "density, ", "plot", "density", flat, "--log", "--colors", "red-yellow", "--between", "0.5,2", "-o", out)
@@ -252,7 +252,8 @@ func TestAmrPlotField(t *testing.T) {
 	}
 }
 
-// TestAmrConvertForEnzoE: a checkpoint of bricks that Enzo-E could not restart from is one that it can; back and forth the data stay.
+// TestAmrConvertForEnzoE checks that a checkpoint of bricks, from which Enzo-E cannot restart, becomes restartable. The data stay
+// the same back and forth.
 func TestAmrConvertForEnzoE(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -345,7 +346,7 @@ func TestAmrRefuses(t *testing.T) {
 	}
 }
 
-// A restart needs these; the checkpoint does not have them.
+// A restart needs these, but the checkpoint lacks them.
 func TestAmrCheckForRestart(t *testing.T) {
 	_, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "check", check1)
@@ -362,7 +363,7 @@ func TestAmrCheckForRestart(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--max-level -1, want 0 to 20", "amr", "check", "--max-level", "-1", check1)
 }
 
-// A directory OUT.partial with files of others is named, not OUT, which is not there.
+// If OUT.partial contains foreign files, the error names it, and not the nonexistent OUT.
 func TestAmrPartialOfOthers(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	partial := filepath.Join(dir, "out.partial")
@@ -395,7 +396,7 @@ func TestAmrInterrupted(t *testing.T) {
 	}
 }
 
-// TestAmrUnfinished: what a writer that died has left is called so, and it is said what to do.
+// TestAmrUnfinished checks that the remains of a dead writer are called unfinished, with advice.
 func TestAmrUnfinished(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -415,14 +416,14 @@ func TestAmrUnfinished(t *testing.T) {
 	clitest.Good(t, "amr", "check", at("late.partial"))
 }
 
-// TestAmrDumpToCheckpoint: what is made of a dump is a dump.
+// TestAmrDumpToCheckpoint checks that the output of a dump is a dump.
 func TestAmrDumpToCheckpoint(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--levels", "1:2", check1, at("C"))
 	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--files", "5", at("C"), at("D"))
 	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
-	// Without the manifest nothing says that it is one.
+	// Without the manifest nothing marks it as a dump.
 	clitest.Check(t, os.Remove(filepath.Join(at("C"), cellodir.Manifest)))
 	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the original checkpoint, or give --levels 1:2 to make",
 		"amr", "convert", "--to", "cello", at("C"), at("E"))

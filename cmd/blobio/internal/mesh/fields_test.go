@@ -8,7 +8,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// TestFieldVerbs: the verbs about values take one mesh in any order, and say the same of it.
+// TestFieldVerbs checks that verbs about values give the same results for one mesh in any order.
 func TestFieldVerbs(t *testing.T) {
 	_, check, _ := clitest.Mesh(t)
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestFieldVerbs(t *testing.T) {
 	clitest.Bad(t, 2, "--region", "amr", "extract", "--region", "2:3,:", check, at("y.nc"))
 }
 
-// TestFiles: a copy has as many files, and a generated mesh may have any number of root blocks.
+// TestFiles checks that a copy has the same number of files, and that a generated mesh may have any number of root blocks.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -19,7 +19,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// bricks writes a Cello checkpoint of blocks of other shapes than gen makes, with some fields of bricks and of cubes.
+// bricks writes a Cello checkpoint with block shapes that gen does not make, with fields of bricks and of cubes.
 func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.FieldSpec, particles []amr.ParticleSpec) {
 	t.Helper()
 	g := gen.Geometry(3, 2, 4, 2, 1)
@@ -31,13 +31,13 @@ func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.Fi
 	clitest.Check(t, cello.Write(context.Background(), comm.Self(), dir, set.Meta, set.All(), &cello.Options{Files: 2, Ghosts: ghosts, NoSync: true}))
 }
 
-// real takes the manifest away, so that a checkpoint is taken for one of the real program.
+// real removes the manifest, so that a checkpoint appears to be from the real program.
 func real(t *testing.T, dir string) {
 	t.Helper()
 	clitest.Check(t, os.Remove(filepath.Join(dir, cellodir.Manifest)))
 }
 
-// TestAmrScrambled: the mark of scrambled fields goes with them wherever they are copied to.
+// TestAmrScrambled checks that every copy preserves the mark of scrambled fields.
 func TestAmrScrambled(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -68,15 +68,15 @@ func TestAmrScrambled(t *testing.T) {
 			t.Errorf("ls of %s: %s", name, out)
 		}
 	}
-	// The correct fields alone carry no mark.
+	// Correct fields alone have no mark.
 	if out := clitest.Good(t, "dump", "--header", at("a.nc")); strings.Count(out, ":scrambled = 1 ;") != 2 {
 		t.Errorf("dump --header: %s", out)
 	}
 	convert("--fields", "density,bfield_y", at("Real"), at("right.nc"))
 }
 
-// TestAmrUnfit: checkpoints that Enzo-E aborts on, or goes wrong with, are sound, but errors with --for-enzo-e. The verbs that write
-// one warn.
+// TestAmrUnfit checks that checkpoints on which Enzo-E aborts or misbehaves are sound, but errors with --for-enzo-e. Verbs that
+// write one print a warning.
 func TestAmrUnfit(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -89,7 +89,7 @@ func TestAmrUnfit(t *testing.T) {
 		fields    []amr.FieldSpec
 		particles []amr.ParticleSpec
 		real      bool
-		want      string // "" if it can be restarted from
+		want      string // "" if a restart is possible
 		lines     int
 	}{
 		{"cubes", [3]int{4, 4, 4}, true, fields, nil, false, "", 0},
@@ -121,7 +121,7 @@ func TestAmrUnfit(t *testing.T) {
 			t.Errorf("%s: %s", c.name, r.Out)
 		}
 	}
-	// A checkpoint without ghosts, made of one with ghosts: a warning. As a dump: that is not for Enzo-E.
+	// A checkpoint without ghosts, made from one with ghosts, gives a warning. A dump does not, since Enzo-E does not use it.
 	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
 	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from the output: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)
@@ -137,7 +137,7 @@ func TestAmrUnfit(t *testing.T) {
 	}
 }
 
-// TestAmrNoVerify: damaged data are taken with --no-verify, what is made of them is marked, and the marks stay.
+// TestAmrNoVerify checks that --no-verify accepts damaged data, and that outputs made from them are marked permanently.
 func TestAmrNoVerify(t *testing.T) {
 	dir, path, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -174,7 +174,8 @@ func TestAmrNoVerify(t *testing.T) {
 	}
 }
 
-// TestAmrPeriodic: blocks at a periodic border are neighbours of those at the other side, and what blocks know says so.
+// TestAmrPeriodic checks that blocks at a periodic border are neighbours of those at the opposite border, and that their
+// neighbour lists agree.
 func TestAmrPeriodic(t *testing.T) {
 	dir := t.TempDir()
 	for axes, want := range map[string]int{"": 0, "x": 1, "xy": 2, "all": 2} {
@@ -188,13 +189,13 @@ func TestAmrPeriodic(t *testing.T) {
 	for _, axes := range []string{"z", "xq", "ally"} {
 		clitest.Bad(t, cli.Failed, `, want all, or some of the axes xy`, "amr", "gen", "uniform", "--periodic", axes, filepath.Join(dir, "no"))
 	}
-	// Refined at the border: the tree is balanced across it.
+	// Refined at the border: the tree must be balanced across it.
 	path := filepath.Join(dir, "shock")
 	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--cells", "4", "--at", "0.1", "--levels", "3", "--periodic", "all", path)
 	clitest.Good(t, "amr", "check", path)
 }
 
-// TestAmrCheckBounded: of a kind of findings, a few are printed, and how many more there are.
+// TestAmrCheckBounded checks that only a few findings of each kind are printed, with the number of others.
 func TestAmrCheckBounded(t *testing.T) {
 	_, dir, _ := clitest.Mesh(t)
 	real(t, dir)
@@ -207,7 +208,7 @@ func TestAmrCheckBounded(t *testing.T) {
 	}
 }
 
-// TestAmrImplausible: values that no run leaves behind are warnings.
+// TestAmrImplausible checks that values which no run produces are warnings.
 func TestAmrImplausible(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t, "--particles", "4", "--double")
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -223,7 +224,7 @@ func TestAmrImplausible(t *testing.T) {
 	clitest.Good(t, "amr", "check", check1)
 }
 
-// spoilBlocks copies a checkpoint; the last leaf of the copy has implausible values.
+// spoilBlocks copies a checkpoint and puts implausible values into the last leaf of the copy.
 func spoilBlocks(t *testing.T, from, to string) {
 	t.Helper()
 	ctx := context.Background()
@@ -251,7 +252,7 @@ func spoilBlocks(t *testing.T, from, to string) {
 	clitest.Check(t, cello.Write(ctx, comm.Self(), to, k.Meta(), list, &cello.Options{NoSync: true}))
 }
 
-// flipBit changes a bit of a file; doing it again puts it back.
+// flipBit flips a bit of a file; a second call restores it.
 func flipBit(t *testing.T, name string, at int64, bit byte) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_RDWR, 0)

@@ -22,7 +22,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// asBlobio makes this program the command, which a mount in the background starts again.
+// asBlobio makes the test binary act as the command, since a background mount restarts its own binary.
 const asBlobio = "BLOBIO_TEST_AS_BLOBIO"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// blobio is the command as a process of its own.
+// blobio returns the command as a separate process.
 func blobio(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -42,7 +42,7 @@ func blobio(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// toys is a directory with a dataset toy.nc in v, and what Convert makes of it.
+// toys makes a directory with a dataset toy.nc in v, and returns Convert's output for it.
 func toys(t *testing.T) (dir string, want []byte) {
 	t.Helper()
 	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
@@ -56,7 +56,7 @@ func toys(t *testing.T) (dir string, want []byte) {
 	return filepath.Dir(variable), clitest.Read(t, out)
 }
 
-// started is a mount in the foreground, in a process of its own.
+// started starts a foreground mount in a separate process.
 func started(t *testing.T, dir, at string, flags ...string) *exec.Cmd {
 	t.Helper()
 	return run(t, blobio(t, append([]string{"mount", dir, at}, flags...)...), at)
@@ -75,7 +75,7 @@ func run(t *testing.T, cmd *exec.Cmd, at string) *exec.Cmd {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		_ = syscall.Unmount(at, syscall.MNT_DETACH) // where this user may not, fusermount3 can
+		_ = syscall.Unmount(at, syscall.MNT_DETACH) // fusermount3 may succeed where this user may not
 		_ = exec.Command("fusermount3", "-u", "-z", "-q", at).Run()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -103,7 +103,8 @@ func mountedAt(t *testing.T, at string) bool {
 	return strings.Contains(string(b), " "+at+" ")
 }
 
-// TestForeground: it shows the dataset until it is interrupted, which is how it ends well, and then nothing is mounted.
+// TestForeground checks that the mount shows the dataset until an interrupt, which is a normal end. Afterwards nothing is
+// mounted.
 func TestForeground(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
@@ -120,7 +121,7 @@ func TestForeground(t *testing.T) {
 	}
 }
 
-// TestUnmountedByOthers: it ends when somebody unmounts.
+// TestUnmountedByOthers checks that the command ends when somebody unmounts.
 func TestUnmountedByOthers(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
@@ -136,7 +137,7 @@ func TestUnmountedByOthers(t *testing.T) {
 	}
 }
 
-// TestInterruptedInUse: files that are open keep it for a moment only.
+// TestInterruptedInUse checks that open files delay the end only briefly.
 func TestInterruptedInUse(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
@@ -158,7 +159,8 @@ func TestInterruptedInUse(t *testing.T) {
 	}
 }
 
-// TestKilled: after a kill nothing blocks: programs get an error, and the next mount at the same place clears it, or fusermount3 does.
+// TestKilled checks that nothing blocks after a kill: programs get an error, and the next mount there or fusermount3 clears the
+// old one.
 func TestKilled(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
@@ -178,10 +180,10 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%v, want that nobody is there", err)
 		}
 	}
-	if _, err := f.ReadAt(make([]byte, 10), 0); err != nil && !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.EIO) { // the kernel may have it yet
+	if _, err := f.ReadAt(make([]byte, 10), 0); err != nil && !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.EIO) { // the kernel may still cache it
 		t.Errorf("what was open: %v", err)
 	}
-	link := filepath.Join(t.TempDir(), "link") // by whatever name
+	link := filepath.Join(t.TempDir(), "link") // by any name
 	clitest.Check(t, os.Symlink(filepath.Dir(at), link))
 	again := started(t, dir, filepath.Join(link, filepath.Base(at)))
 	reads(t, at, want)
@@ -197,14 +199,14 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestDaemon: the command returns when it is mounted; errors of the process in the background are its own.
+// TestDaemon checks that the command returns when the mount is ready, and reports errors of the background process.
 func TestDaemon(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
 	log := filepath.Join(t.TempDir(), "log")
 	damaged := filepath.Join(dir, "bad.nc.manifest")
 	b := clitest.Read(t, filepath.Join(dir, "toy.nc.manifest"))
-	b[len(b)/4] ^= 1 // of both copies
+	b[len(b)/4] ^= 1 // in both copies
 	b[3*len(b)/4] ^= 1
 	clitest.Check(t, os.WriteFile(damaged, b, 0o666))
 	cmd := blobio(t, "mount", "--daemon", "--log", log, "--only-datasets", "--memory", "64M", "--workers", "2", dir, at)
@@ -253,7 +255,7 @@ func TestDaemon(t *testing.T) {
 	}
 }
 
-// TestOtherUser: any user mounts, with fusermount3, and only he sees what is there.
+// TestOtherUser checks that any user can mount with fusermount3, and that only this user can see the files.
 func TestOtherUser(t *testing.T) {
 	dir, want := toys(t)
 	if os.Geteuid() != 0 {
@@ -261,7 +263,7 @@ func TestOtherUser(t *testing.T) {
 	}
 	testfiles.Judge(t, "fusermount3")
 	const user = 65534
-	top, err := os.MkdirTemp("", "blobio-mount-") // not below t.TempDir, which is closed to others
+	top, err := os.MkdirTemp("", "blobio-mount-") // not below t.TempDir, which other users cannot search
 	clitest.Check(t, err)
 	t.Cleanup(func() { clitest.Check(t, os.RemoveAll(top)) })
 	clitest.Check(t, os.Chmod(top, 0o755))
@@ -305,7 +307,7 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestYT: what else lies beside datasets can be used where it is, too: yt reads an exported mesh through a mount as it does without.
+// TestYT checks that yt reads an exported mesh beside datasets through a mount as it does without.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	toys(t) // or there is no FUSE
@@ -332,7 +334,7 @@ print(ds.index.num_grids, [(f, float(ad[f].sum()), ad[f].size) for f in sorted(d
 	}
 }
 
-// TestWrongCommandLines: one line each.
+// TestWrongCommandLines checks that each error is one line.
 func TestWrongCommandLines(t *testing.T) {
 	dir, _ := toys(t)
 	at := t.TempDir()
@@ -352,7 +354,7 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
-// TestNobodyReads: a mount whose stderr is a pipe that nobody reads answers all the same, with errors too.
+// TestNobodyReads checks that a mount works, also with errors, if nobody reads its stderr pipe.
 func TestNobodyReads(t *testing.T) {
 	dir, want := toys(t)
 	name := filepath.Join(dir, "toy.nc.0000")
@@ -364,7 +366,7 @@ func TestNobodyReads(t *testing.T) {
 	run(t, cmd, at)
 	reads(t, at, want)
 	clitest.Check(t, os.WriteFile(name, b[:len(b)/2], 0o666))
-	for i := range 3000 { // each is another line
+	for i := range 3000 { // each is a new line
 		if f, err := os.Open(filepath.Join(at, "toy.nc")); err == nil {
 			_, _ = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
 			f.Close()
@@ -380,7 +382,8 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestFewFilesWrite: hundreds of ranks of a process that write a subfile each do so within the files that it may have open, whatever way they write.
+// TestFewFilesWrite checks that hundreds of ranks in one process, each with its own subfile, can write by any method within the
+// limit of open files.
 func TestFewFilesWrite(t *testing.T) {
 	for i, args := range [][]string{{}, {"--async"}, {"--stripe-size", "64K", "--stripe-count", "2"}} {
 		all := append([]string{"replay", "--case", "F", "--history", "h1", "--ranks", "300", "--subfiles", "300", "--no-convert", "--no-progress"}, args...)
@@ -390,7 +393,7 @@ func TestFewFilesWrite(t *testing.T) {
 	}
 }
 
-// TestFewFiles: datasets of more subfiles than the process may have open are good, as files and to the verbs.
+// TestFewFiles checks that datasets with more subfiles than the limit of open files work, as files and in the verbs.
 func TestFewFiles(t *testing.T) {
 	dir := t.TempDir()
 	out := t.TempDir()

@@ -22,7 +22,7 @@ func TestBenchList(t *testing.T) {
 	}
 }
 
-// TestBenchRun goes from a run to the tables.
+// TestBenchRun checks a run and its tables.
 func TestBenchRun(t *testing.T) {
 	dir := t.TempDir()
 	results := filepath.Join(dir, "results")
@@ -41,7 +41,7 @@ func TestBenchRun(t *testing.T) {
 	clitest.Shows(t, "variable-centric", "bench", "show", files[1])
 }
 
-// TestBenchLeavesNothing: a quick run keeps no file, and what it wrote is removed.
+// TestBenchLeavesNothing checks that a quick run removes all files that it wrote.
 func TestBenchLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -61,7 +61,7 @@ func TestBenchUsage(t *testing.T) {
 	clitest.Check(t, os.WriteFile(file, nil, 0o666))
 	args := []string{"bench", "run", "check", "--quick", "--dir", t.TempDir(), "-o", filepath.Join(file, "results")}
 	clitest.Bad(t, cli.Failed, "not a directory", args...)
-	if r := clitest.Blobio(t, args...); r.Out != "" { // before anything is measured
+	if r := clitest.Blobio(t, args...); r.Out != "" { // before any measurement
 		t.Errorf("%v: prints\n%s", args, r.Out)
 	}
 	clitest.Bad(t, cli.Failed, "", "bench", "show", filepath.Join(t.TempDir(), "nothing"))

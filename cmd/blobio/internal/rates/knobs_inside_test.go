@@ -11,11 +11,11 @@ import (
 	"blobio/internal/cli"
 )
 
-// leaves are the fields of a struct, with the fields of structs in it as Outer.Inner; Compress is one, which a word sets.
+// leaves returns the fields of a struct, and nested fields as Outer.Inner. Compress is one field, set by a word.
 func leaves(t reflect.Type, before string) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Name == "FS" { // of programs and their tests
+		if f.Name == "FS" { // for programs and their tests
 			continue
 		}
 		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[blob.Compress]() {
@@ -37,9 +37,9 @@ func field(v any, path string) any {
 	return x.Interface()
 }
 
-// TestKnobs: each option of writers and readers is a flag of replay, which changes it.
+// TestKnobs checks that each option of writers and readers has a flag of replay that changes it.
 func TestKnobs(t *testing.T) {
-	// Fields for which replay has flags of its own: the flag, and a value that is not its default.
+	// Fields for which replay has its own flags: the flag, and a value other than the default.
 	flags := map[string][]string{"Layout": {"--layout=process"}, "Subfiles": {"--subfiles=2"}, "Records": {"--no-fixed-records"}, "Force": {"--force"},
 		"Grouping": {"--grouping=block"}, "Compress": {"--compress=zstd:2", "--layout=process"}, "Stripe.Count": {"--stripe-count=3", "--stripe-size=64K"}}
 	for _, k := range inside.Knobs() {
@@ -78,7 +78,7 @@ func TestKnobs(t *testing.T) {
 		return field(o.Options, path)
 	}
 	for _, path := range append(leaves(reflect.TypeFor[blob.Options](), ""), leaves(reflect.TypeFor[blob.OpenOptions](), "Open.")...) {
-		if path == "Repeats" || path == "Open.ZeroFill" { // replay always asks for the first, as E3SM-IO does; it reads what it has written
+		if path == "Repeats" || path == "Open.ZeroFill" { // replay always sets the first, like E3SM-IO, and reads what it has written
 			continue
 		}
 		if flags[path] == nil {
@@ -105,7 +105,7 @@ func TestKnobs(t *testing.T) {
 	}
 }
 
-// TestReplayKnobs: what is written with other options is read back right.
+// TestReplayKnobs checks that data written with other options read back correctly.
 func TestReplayKnobs(t *testing.T) {
 	for _, args := range [][]string{
 		{"--retain=copy", "--durability=none", "--commit-mode=manifest", "--buffer=64K", "--workers=3", "--aggregators=2", "--stripe-size=64K", "--stripe-count=2"},

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestBenchSweepExamples: the examples of the help run, the largest one with fewer ranks.
+// TestBenchSweepExamples checks that the examples in the help run, the largest one with fewer ranks.
 func TestBenchSweepExamples(t *testing.T) {
 	testfiles.Ask(t, "LONG")
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func TestBenchSweepExamples(t *testing.T) {
 	}
 }
 
-// TestBenchSweep goes from a plan to files, and on where it was left.
+// TestBenchSweep checks a sweep from plan to files, and its continuation after an interruption.
 func TestBenchSweep(t *testing.T) {
 	dir := t.TempDir()
 	args := func(more ...string) []string {

@@ -16,7 +16,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// finds runs scr check, which must find errors; a line of one of them has all of the words.
+// finds runs scr check, which must find errors; the line of one of them contains all the words.
 func finds(t *testing.T, args []string, words ...string) {
 	t.Helper()
 	r := clitest.Blobio(t, append([]string{"scr", "check"}, args...)...)
@@ -57,7 +57,7 @@ func TestScrCheckPrefix(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		do     func(t *testing.T)
-		file   string // that is changed
+		file   string // the changed file
 		found  []string
 		noData bool // found without reading data
 	}{
@@ -116,7 +116,7 @@ func TestScrCheckWarnings(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "", "scr", "check", "--strict", p)
 }
 
-// Datasets of SCR 3 have neither sizes nor checksums: only the number of files and the sum of their sizes are known.
+// Datasets of SCR 3 have neither sizes nor checksums: only the number of files and their total size are known.
 func TestScrCheckVectors(t *testing.T) {
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash", "xor_2_restarted_finalized"} {
 		root := testfiles.Dir(t, "scr", name)
@@ -174,7 +174,7 @@ func TestScrCheckCache(t *testing.T) {
 	}
 }
 
-// The reference looks at the header of a redundancy file only. A payload that was cut off is noticed when it is needed.
+// The reference checks only the header of a redundancy file. It notices a truncated payload only when it needs the payload.
 func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, set := range []string{"xor_1_after_crash", "partner_1_after_crash"} {
 		root := t.TempDir()
@@ -200,7 +200,7 @@ func TestScrCheckUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "check", "--control", filepath.Join(p, "nowhere"))
 }
 
-// Nothing is changed by looking.
+// A check must change nothing.
 func TestScrReadOnly(t *testing.T) {
 	p, control := scrCluster(t)
 	root := filepath.Dir(p)
@@ -225,7 +225,7 @@ func TestScrReadOnly(t *testing.T) {
 	}
 }
 
-// TestScrCheckUnlisted: a catalogue that lists nothing, beside folders of datasets, is not good.
+// TestScrCheckUnlisted checks that an empty catalogue beside dataset folders is not good.
 func TestScrCheckUnlisted(t *testing.T) {
 	_, controls := ownCluster(t, nil)
 	_, here, _ := strings.Cut(controls[0], "=")

@@ -9,7 +9,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// Caches without checksums, as SCR 3 writes them: a flipped byte is found by the redundancy, with all nodes named.
+// In caches without checksums, as SCR 3 writes them, redundancy must reveal a flipped byte if all nodes are named.
 func TestScrCheckCompares(t *testing.T) {
 	for _, scheme := range []redset.Scheme{redset.Partner, redset.XOR, redset.RS} {
 		control, dir := protectedCache(t, scheme)

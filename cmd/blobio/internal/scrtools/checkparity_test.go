@@ -15,8 +15,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// protectedCache makes the cache of a node that has all four ranks of a dataset, protected by a scheme with its checksums. It
-// returns the control folder and the folder of the dataset.
+// protectedCache makes the cache of a node with all four ranks of a dataset, protected by a scheme with checksums. It returns the
+// control folder and the dataset's folder.
 func protectedCache(t *testing.T, scheme redset.Scheme) (control, dir string) {
 	t.Helper()
 	control = t.TempDir()
@@ -48,7 +48,7 @@ func protectedCache(t *testing.T, scheme redset.Scheme) (control, dir string) {
 	return control, dir
 }
 
-// A flipped byte of parity is found by the checksums beside it, without a look at the files that it protects.
+// The checksums beside parity must reveal a flipped parity byte without the protected files.
 func TestScrCheckFlippedParity(t *testing.T) {
 	for _, scheme := range []redset.Scheme{redset.Partner, redset.XOR, redset.RS} {
 		control, dir := protectedCache(t, scheme)

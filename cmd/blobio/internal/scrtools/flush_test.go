@@ -13,7 +13,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// flushDir makes a prefix directory whose flush file has checkpoints 3, 4 and 7, and output 5 and 6; 3 and 5 are safe.
+// flushDir makes a prefix directory whose flush file has checkpoints 3, 4 and 7, and output 5 and 6. Datasets 3 and 5 are safe.
 func flushDir(t *testing.T) string {
 	t.Helper()
 	d := prefixdir.Open(nil, t.TempDir())
@@ -83,7 +83,7 @@ func TestScrFlush(t *testing.T) {
 	clitest.Shows(t, "no datasets", "scr", "flush", dir)
 }
 
-// The flush file of the real SCR: checkpoint 4 was only in the caches when the run died.
+// In the flush file of the real SCR, checkpoint 4 was only in the caches when the run died.
 func TestScrFlushOfSCR(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	want := `DSET  KIND  SAFE  LOCATION   FILES      SIZE  NAME
@@ -100,7 +100,7 @@ func TestScrFlushOfSCR(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--need", "3", prefix)
 }
 
-// A deleted dataset is neither called safe nor listed as to be saved; a dropped one is as safe as it was.
+// A deleted dataset must be neither called safe nor listed for saving. A dropped one stays as safe as before.
 func TestScrFlushAfterDelete(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	clitest.Good(t, "scr", "index", "--drop", "ckpt.3", prefix)

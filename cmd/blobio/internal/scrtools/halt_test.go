@@ -15,7 +15,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// haltDir makes a prefix directory, and an environment that says nothing of the end of the allocation.
+// haltDir makes a prefix directory, and an environment without an end of the allocation.
 func haltDir(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"SCR_HALT_SECONDS", "SCR_END_TIME", "SCR_CONF_FILE", "SCR_PREFIX"} {
@@ -27,7 +27,7 @@ func haltDir(t *testing.T) string {
 	return dir
 }
 
-// haltTree is what the halt file holds.
+// haltTree returns the content of the halt file.
 func haltTree(t *testing.T, dir string) string {
 	t.Helper()
 	x, err := kvtree.ReadFile(nil, filepath.Join(dir, ".scr", "halt.scr"), nil)
@@ -87,7 +87,7 @@ func TestScrHalt(t *testing.T) {
 	}
 }
 
-// A run that ended by itself may be followed by one that is asked for, but the loop starts no other.
+// After a run that ended by itself, an explicit run is allowed, but the loop starts no other.
 func TestScrHaltFinalized(t *testing.T) {
 	dir := haltDir(t)
 	clitest.Good(t, "scr", "halt", "--reason", "SCR_FINALIZE_CALLED", dir)
@@ -97,7 +97,7 @@ func TestScrHaltFinalized(t *testing.T) {
 	clitest.Good(t, "scr", "halt", "--retries", dir)
 }
 
-// The parameters say when the allocation ends, and how much before a run has to.
+// The parameters give the end of the allocation, and the margin before it.
 func TestScrHaltAllocation(t *testing.T) {
 	dir := haltDir(t)
 	t.Setenv("SCR_END_TIME", fmt.Sprint(time.Now().Add(10*time.Minute).Unix()))
@@ -107,7 +107,7 @@ func TestScrHaltAllocation(t *testing.T) {
 		t.Errorf("--retries: %q", got)
 	}
 	clitest.Shows(t, "the allocation ends at", "scr", "halt", dir)
-	clitest.Good(t, "scr", "halt", "--seconds", "60", dir) // the file goes before
+	clitest.Good(t, "scr", "halt", "--seconds", "60", dir) // the file is removed first
 	clitest.Bad(t, cli.Findings, "", "scr", "halt", "--retries", dir)
 	t.Setenv("SCR_HALT_SECONDS", "soon")
 	clitest.Bad(t, cli.Failed, "SCR_HALT_SECONDS", "scr", "halt", "--retries", dir)
@@ -136,7 +136,7 @@ func TestScrHaltUsage(t *testing.T) {
 	}
 }
 
-// A halt file that a crash of the reference damaged is reported, never taken for "no conditions", and new conditions can be set.
+// A halt file damaged by a crash of the reference must be reported, never taken for "no conditions". New conditions can be set.
 func TestScrHaltDamaged(t *testing.T) {
 	dir := haltDir(t)
 	file := filepath.Join(dir, ".scr", "halt.scr")

@@ -107,8 +107,8 @@ func TestScrIndexChanges(t *testing.T) {
 	}
 }
 
-// The reference replaces an index that a crash cut to 40 of 773 bytes by an empty one, counts from 1 again, and all that was
-// written before cannot be seen any more.
+// If a crash has cut an index from 773 to 40 bytes, the reference replaces it by an empty one and counts from 1 again. All
+// earlier datasets become invisible.
 func TestDefect2TornIndex(t *testing.T) {
 	p := clitest.ScrSets(t, 3)
 	whole := clitest.Good(t, "scr", "index", p)
@@ -149,7 +149,7 @@ func TestDefect2TornIndexOfTheReference(t *testing.T) {
 	}
 }
 
-// A dataset that was dropped and is listed again has the very summary that it had, foreign keys too.
+// A dataset dropped and listed again must have the same summary as before, including foreign keys.
 func TestScrIndexAddKeepsSummary(t *testing.T) {
 	p := clitest.ScrSets(t, 2)
 	name := filepath.Join(p, ".scr", "scr.dataset.1", "summary.scr")
@@ -238,8 +238,7 @@ func TestScrPrintRedundancy(t *testing.T) {
 	clitest.Holds(t, got, "1745 bytes, crc 0x6e7ac76c; then payload, 741 bytes from offset 1745 (1 chunk of 741)\n  CHUNK = 741\n  DESC\n")
 }
 
-// The reader of the reference reads behind the end, crashes, or takes all memory for five kinds of damage, even where the
-// CRC is right.
+// The reference's reader reads beyond the end, crashes, or exhausts memory for five kinds of damage, even with a correct CRC.
 func TestDefect3DamagedTrees(t *testing.T) {
 	dir := testfiles.Dir(t, "kvtree_malformed")
 	list, err := os.ReadDir(dir)
@@ -281,7 +280,7 @@ func TestDefect3CountOverTheData(t *testing.T) {
 	}
 }
 
-// A dataset whose map is damaged is not said to be removed with its files: which they are is not known.
+// A dataset with a damaged map must not be reported as removed with its files: the files are unknown.
 func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	m := filepath.Join(prefix, ".scr", "scr.dataset.3", "rank2file.0.0")
@@ -298,7 +297,8 @@ func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	}
 }
 
-// TestScrIndexGone: a dataset with anything gone or damaged is not called whole, and the run does not start from it.
+// TestScrIndexGone checks that a dataset with missing or damaged parts is not called complete, and that the run does not start
+// from it.
 func TestScrIndexGone(t *testing.T) {
 	for _, c := range []struct{ remove, says string }{
 		{"ckpt.3", "ckpt.3/a: missing"},

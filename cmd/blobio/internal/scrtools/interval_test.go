@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// scrLog writes a log: the numbers of checkpoints of its runs, the last one halted.
+// scrLog writes a log with the numbers of checkpoints of its runs; the last run is halted.
 func scrLog(t *testing.T, runs ...int) (prefix string) {
 	t.Helper()
 	prefix = t.TempDir()

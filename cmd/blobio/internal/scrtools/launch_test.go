@@ -20,16 +20,16 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// fakeNodes are the nodes of a cluster that is not there: programs named ssh and srun, in front in PATH, note their arguments
-// and run what they are to run here, in the private directory of the node. A node with a file down.NODE is off.
+// fakeNodes are the nodes of a simulated cluster. Programs named ssh and srun, first in PATH, record their arguments and run
+// commands in the private directory of a node. A node with a file down.NODE is off.
 type fakeNodes struct {
 	t    *testing.T
-	dir  string // of the programs, of what they note
-	root string // of the private directories
+	dir  string // directory of the programs and their records
+	root string // parent of the private directories
 }
 
-// onNode is what a node does with a command: its directories are below its own root. Of the words of a command those that name
-// a directory of the node are changed, as the namespace of another host would.
+// onNode is the script that runs a command on a node, whose directories are below its own root. It rewrites words that name a
+// directory of the node, like the namespace of another host.
 const onNode = `#!/bin/sh
 node=$1; shift
 n=$#; was=
@@ -45,7 +45,7 @@ mkdir -p "$FAKE_ROOT/$node/local"
 exec "$@"
 `
 
-// As ssh: the words behind the host are joined with blanks, and a shell of the node takes them apart again.
+// Like ssh: the words after the host are joined with blanks, and a shell on the node splits them again.
 const fakeSSH = `#!/bin/sh
 echo "ssh $*" >> "$FAKE_DIR/asked"
 [ "$1 $2" = "-o BatchMode=yes" ] || { echo "usage: ssh" >&2; exit 255; }
@@ -54,7 +54,7 @@ shift 2; node=$1; shift
 exec sh -c "\"\$FAKE_DIR/onnode\" $node $*"
 `
 
-// As srun: one task on each node of the list, ended together; or with --overlap a command on one node.
+// Like srun: one task on each node of the list, ended together; or with --overlap a command on one node.
 const fakeSrun = `#!/bin/sh
 echo "srun $*" >> "$FAKE_DIR/asked"
 overlap=; nodes=; exclude=
@@ -104,23 +104,23 @@ func newFakeNodes(t *testing.T) *fakeNodes {
 	return f
 }
 
-// off switches a node off, with all that is on it.
+// off switches a node off, with all its data.
 func (f *fakeNodes) off(node string) {
 	f.t.Helper()
 	clitest.Check(f.t, os.WriteFile(filepath.Join(f.dir, "down."+node), nil, 0o666))
 	clitest.Check(f.t, os.RemoveAll(filepath.Join(f.root, node)))
 }
 
-// asked are the command lines of the programs so far.
+// asked returns the command lines so far.
 func (f *fakeNodes) asked() []string {
 	b, err := os.ReadFile(filepath.Join(f.dir, "asked"))
 	clitest.Check(f.t, err)
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// TestDefect8RunLoopOnNodes: what the scripts of the reference cannot: the whole loop through srun and a way to the nodes, which is
-// ssh or srun. The program is started, a node is switched off, found, left out from then on; the program is started on a spare
-// one; in the end the nodes that are up save what they have, and what was on the lost one is rebuilt. Names have blanks.
+// TestDefect8RunLoopOnNodes checks the whole loop through srun, with access to nodes by ssh or srun, which the reference's
+// scripts cannot do. A node is switched off after the start. The loop detects it, excludes it, and starts the program on a spare
+// node. In the end the live nodes save their data, and the data of the lost node are rebuilt. Names contain blanks.
 func TestDefect8RunLoopOnNodes(t *testing.T) {
 	for _, remote := range []string{"ssh", "srun"} {
 		t.Run(remote, func(t *testing.T) {
@@ -192,8 +192,8 @@ exit 3
 	}
 }
 
-// A session leaves its flushes to transfer processes that were started through ssh and srun, on nodes with blanks in the
-// names of their directories; its run dies, they go on, and end with the loop.
+// A session leaves its flushes to transfer processes, started through ssh and srun on nodes whose directory names have blanks.
+// The run dies; the processes go on and end with the loop.
 func TestScrRunTransferOnNodes(t *testing.T) {
 	for _, remote := range []string{"ssh", "srun"} {
 		t.Run(remote, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"blobio/scr"
 )
 
-// ownCluster has the library write checkpoints 1 and 2 of four ranks, each on a node of its own; 2 is flushed and in the caches. It returns the
-// prefix directory and the nodes, as --control wants them.
+// ownCluster lets the library write checkpoints 1 and 2 of four ranks, each on its own node. Checkpoint 2 is flushed and in the
+// caches. It returns the prefix directory, and the nodes for --control.
 func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix string, controls []string) {
 	t.Helper()
 	root := t.TempDir()
@@ -68,7 +68,7 @@ func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix
 	return prefix, controls
 }
 
-// Files that the library writes are good, in all schemes and layouts; a byte flipped in any of them is found.
+// Files that the library writes must be good, in all schemes and layouts; a flipped byte in any of them must be found.
 func TestScrCheckFindsEachByte(t *testing.T) {
 	for _, c := range crashtest.Some(t, 2, []struct {
 		name   string
@@ -136,11 +136,11 @@ func TestScrCheckFindsEachByte(t *testing.T) {
 	}
 }
 
-// absenceIsLegal says that nothing is wrong where a file is not there.
+// absenceIsLegal reports whether a missing file is not an error.
 func absenceIsLegal(name string) bool {
 	switch name {
-	case "flush.scr", "halt.scr", "nodes.scr", "app.conf": // say something if they are there
+	case "flush.scr", "halt.scr", "nodes.scr", "app.conf": // optional files
 		return true
 	}
-	return strings.HasSuffix(name, ".redsum") // ours: the reference writes none
+	return strings.HasSuffix(name, ".redsum") // the reference does not write these
 }

@@ -16,12 +16,12 @@ import (
 	"blobio/internal/cli"
 )
 
-// Two users, and a folder in which both may make files, as in /dev/shm.
+// users are two users and a folder in which both may create files, like /dev/shm.
 type users struct {
 	t    *testing.T
 	exe  string
-	dir  string // sticky, for everybody
-	home string // of the victim, closed
+	dir  string // sticky and writable for everybody
+	home string // the victim's, closed to others
 }
 
 const (
@@ -34,7 +34,7 @@ func twoUsers(t *testing.T) *users {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: wants root, to be two users")
 	}
-	root, err := os.MkdirTemp("", "blobio-users-") // not below t.TempDir, which is closed to others
+	root, err := os.MkdirTemp("", "blobio-users-") // not below t.TempDir, which other users cannot search
 	clitest.Check(t, err)
 	t.Cleanup(func() { clitest.Check(t, os.RemoveAll(root)) })
 	clitest.Check(t, os.Chmod(root, 0o755))
@@ -54,10 +54,10 @@ func twoUsers(t *testing.T) *users {
 	return u
 }
 
-// run runs the test program as a user, with more in its environment.
+// run runs the test program as a user, with additional environment variables.
 func (u *users) run(uid uint32, env string, args ...string) clitest.Result {
 	u.t.Helper()
-	// Files and folders that the attacker makes are open to all.
+	// The attacker's files and folders are open to all.
 	cmd := exec.Command("sh", append([]string{"-c", `umask 0; exec "$0" "$@"`, u.exe}, args...)...)
 	if uid == victim {
 		cmd = exec.Command(u.exe, args...)
@@ -79,7 +79,7 @@ func (u *users) as(uid uint32, args ...string) clitest.Result {
 	return u.run(uid, "BLOBIO_TEST_MAIN=1", args...)
 }
 
-// own makes a file of a user.
+// own makes a file owned by a user.
 func (u *users) own(uid int, name, text string, mode fs.FileMode) {
 	u.t.Helper()
 	clitest.Check(u.t, os.WriteFile(name, []byte(text), mode))
@@ -87,7 +87,7 @@ func (u *users) own(uid int, name, text string, mode fs.FileMode) {
 	clitest.Check(u.t, os.Chown(name, uid, uid))
 }
 
-// mkdir makes a folder of a user, and its parents, closed.
+// mkdir makes a closed folder owned by a user, and its parents.
 func (u *users) mkdir(uid int, name string) {
 	u.t.Helper()
 	rel, err := filepath.Rel(u.dir, name)
@@ -103,7 +103,8 @@ func (u *users) mkdir(uid int, name string) {
 	}
 }
 
-// TestScrTransferOfAnotherUser: nobody obeys a transfer file that another user made, laid a link to, or can write to; root neither.
+// TestScrTransferOfAnotherUser checks that nobody, not even root, obeys a transfer file that another user made, linked, or can
+// write to.
 func TestScrTransferOfAnotherUser(t *testing.T) {
 	u := twoUsers(t)
 	rc := filepath.Join(u.home, ".bashrc")
@@ -137,12 +138,12 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	unhurt("status", u.as(victim, "scr", "transfer", "--status", control))
 	unhurt("a command", u.as(victim, "scr", "transfer", "--command", "run", control))
 
-	// The folder is the victim's, but in one of the attacker, who could put another in its place.
+	// The folder is the victim's, but its parent is the attacker's, who could replace the folder.
 	inside := filepath.Join(u.dir, "x", "scr.78")
 	u.mkdir(victim, inside)
 	unhurt("in a folder of another user", u.as(victim, append(serve, inside)...))
 
-	// A link in the place of the folder, and one in the place of the file.
+	// A link in place of the folder, and one in place of the file.
 	mine := filepath.Join(u.dir, "v")
 	u.mkdir(victim, mine)
 	clitest.Check(t, os.Symlink(control, filepath.Join(mine, "scr.1")))
@@ -154,15 +155,15 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	unhurt("a command through a link", u.as(victim, "scr", "transfer", "--command", "stop", filepath.Join(mine, "scr.2")))
 	unhurt("the status through a link", u.as(victim, "scr", "transfer", "--status", filepath.Join(mine, "scr.2")))
 
-	// One that everybody could write to, though it is the victim's.
+	// The victim's file, but writable for everybody.
 	open := filepath.Join(mine, "scr.3")
 	u.mkdir(victim, open)
 	clitest.Check(t, os.Chmod(open, 0o777))
 	unhurt("a folder that all may write to", u.as(victim, append(serve, open)...))
 }
 
-// TestScrTransferOwn: what the transfer process makes for its own user has the mode of its source, and nothing is written through
-// links, or outside of the prefix directory.
+// TestScrTransferOwn checks that files made by the transfer process for its own user have the mode of their source. Nothing is
+// written through links or outside the prefix directory.
 func TestScrTransferOwn(t *testing.T) {
 	u := twoUsers(t)
 	control, prefix := filepath.Join(u.dir, "v", "scr.77"), filepath.Join(u.home, "sim")
@@ -207,7 +208,7 @@ func TestScrTransferOwn(t *testing.T) {
 	if info, err := os.Stat(control); err != nil || info.Mode().Perm() != 0o700 {
 		t.Error("control directory", info.Mode(), err)
 	}
-	// A folder in the prefix directory that others may write to: they could lay links there.
+	// Others may write to a folder in the prefix directory, and could put links there.
 	clitest.Check(t, os.Chmod(in("new/dir"), 0o777))
 	if r := u.as(victim, "scr", "transfer", "--add", filepath.Join(u.home, "a")+"="+in("new/dir/a"), control); r.Code != cli.Good {
 		t.Fatalf("%+v", r)
@@ -220,7 +221,7 @@ func TestScrTransferOwn(t *testing.T) {
 	}
 }
 
-// TestScrOpenOfAnotherUser: a session does not work in directories of another user, or that others may write to.
+// TestScrOpenOfAnotherUser checks that a session rejects directories that another user owns or may write to.
 func TestScrOpenOfAnotherUser(t *testing.T) {
 	u := twoUsers(t)
 	open := func(uid uint32, more ...string) clitest.Result {
@@ -253,7 +254,7 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 	}
 	for _, n := range []string{"prefix", "prefix/.scr", "cntl/x/scr.77", "cntl/x", "cache/x/scr.77", "cache/x", "cntl"} {
 		fresh()
-		if n[0] == 'c' { // what is below is the victim's
+		if n[0] == 'c' { // its contents are the victim's
 			u.mkdir(victim, filepath.Join(u.dir, n[:strings.IndexByte(n+"/", '/')], "x", "scr.77"))
 		}
 		theirs(n)
@@ -276,7 +277,7 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestScrOpenShared: a prefix directory that its group writes to, or all if it is sticky, is for those who ask for it.
+// TestScrOpenShared checks that a prefix directory writable by its group, or by all if sticky, is accepted only on request.
 func TestScrOpenShared(t *testing.T) {
 	dir := t.TempDir()
 	prefix := filepath.Join(dir, "prefix")

@@ -10,7 +10,7 @@ import (
 	"blobio/scr"
 )
 
-// openSession is a program of one rank that does nothing: its control directory, its cache and its prefix directory are in dir.
+// openSession runs an idle program of one rank, with its control directory, cache and prefix directory in dir.
 func openSession(dir string) error {
 	set, err := config.Load(config.Sources{Dir: dir, Environ: []string{"SCR_PREFIX=" + filepath.Join(dir, "prefix"),
 		"SCR_CNTL_BASE=" + filepath.Join(dir, "cntl"), "SCR_CACHE_BASE=" + filepath.Join(dir, "cache"), "SCR_USER_NAME=x", "SCR_JOB_ID=77",

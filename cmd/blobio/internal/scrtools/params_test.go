@@ -13,7 +13,7 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// paramsDir makes a user file and takes what concerns SCR out of the environment.
+// paramsDir makes a user file and removes SCR's variables from the environment.
 func paramsDir(t *testing.T, text string) (dir string) {
 	t.Helper()
 	for _, kv := range os.Environ() {
@@ -58,7 +58,7 @@ CKPT=0 INTERVAL=1 TYPE=PARTNER  USER:4
 		Lines  []scrtools.ScrConfLine
 	}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, args("--json")...)), &out))
-	if len(out.Params) < len(config.Params())-3 || len(out.Lines) != 2 { // less the passwords
+	if len(out.Params) < len(config.Params())-3 || len(out.Lines) != 2 { // except passwords
 		t.Errorf("JSON: %d parameters of %d, %d lines", len(out.Params), len(config.Params()), len(out.Lines))
 	}
 	clitest.Bad(t, cli.Failed, `no parameter "frob"`, args("frob")...)
@@ -77,7 +77,7 @@ func TestScrParamsFaults(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "params", "--user-file", filepath.Join(dir, "nowhere"))
 }
 
-// TestScrParamsOnce: a fault that parameters and descriptors share is reported once.
+// TestScrParamsOnce checks that a fault shared by parameters and descriptors is reported once.
 func TestScrParamsOnce(t *testing.T) {
 	paramsDir(t, "")
 	t.Setenv("SCR_COPY_TYPE", "RAID6")

@@ -19,7 +19,7 @@ import (
 	"blobio/scr"
 )
 
-// crashed leaves a checkpoint of four ranks in the caches of four nodes, as a run that died.
+// crashed leaves a checkpoint of four ranks in the caches of four nodes, as after a crash.
 func crashed(t *testing.T, prefix, root string) (file func(rank int) (name string, want []byte)) {
 	t.Helper()
 	for name, v := range map[string]string{"SCR_PREFIX": prefix, "SCR_CNTL_BASE": "/local", "SCR_CACHE_BASE": "/local", "SCR_CACHE_BYPASS": "0", "SCR_FLUSH": "0", "SCR_COPY_TYPE": "XOR", "SCR_JOB_ID": "7"} {
@@ -44,19 +44,19 @@ func crashed(t *testing.T, prefix, root string) (file func(rank int) (name strin
 		if err != nil {
 			return err
 		}
-		// The name is that on the node, whose disk is below its root.
+		// The name is the one on the node, whose disk is below its root.
 		if !strings.HasPrefix(to, root) {
 			to = filepath.Join(root, node, to)
 		}
 		if err := os.WriteFile(to, data, 0o644); err != nil {
 			return err
 		}
-		return s.Complete(ctx, true) // and no Close
+		return s.Complete(ctx, true) // without Close
 	}))
 	return file
 }
 
-// A node is lost with its caches: postrun saves the checkpoint, the lost file rebuilt, and run would start from it.
+// A node is lost with its caches. postrun must save the checkpoint and rebuild the lost file, and run would start from it.
 func TestScrPostrunSaves(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	clitest.Good(t, "scr", "run", "--only", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
@@ -87,7 +87,7 @@ func TestScrPostrunSaves(t *testing.T) {
 	clitest.Shows(t, "nothing to save", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
 }
 
-// Two of four lost are too many for XOR: that is said, and nothing is listed as complete.
+// Two lost nodes of four are too many for XOR. postrun must say so, and list nothing as complete.
 func TestScrPostrunCannot(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	crashed(t, prefix, root)
@@ -97,7 +97,7 @@ func TestScrPostrunCannot(t *testing.T) {
 	}
 }
 
-// The end of scr run does the same, also when no run ended well.
+// The end of scr run must do the same, even if no run ended normally.
 func TestScrRunSaves(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	ready, done := filepath.Join(prefix, "ready"), filepath.Join(prefix, "done")
@@ -119,7 +119,7 @@ func TestScrRunSaves(t *testing.T) {
 		default:
 		}
 	}
-	file := crashed(t, prefix, root) // while the program runs, for it
+	file := crashed(t, prefix, root) // stands for the program during its run
 	clitest.Check(t, os.RemoveAll(filepath.Join(root, "n2")))
 	clitest.Check(t, os.WriteFile(done, nil, 0o644))
 	r := <-over
@@ -134,8 +134,8 @@ func TestScrRunSaves(t *testing.T) {
 	}
 }
 
-// The prefix directory is named over a link, as a shell does where the program asked the system: that is the same directory. One that
-// was moved is not, and it is said which verb knows what to do.
+// A prefix directory named through a link, as a shell does, is the same directory that the program got from the system. A moved
+// directory is not, and the error must name the verb that can help.
 func TestScrPostrunOtherNames(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	file := crashed(t, prefix, root)

@@ -22,7 +22,7 @@ import (
 	"blobio/scr"
 )
 
-// The test program may be a program of MPI, too.
+// The test program can also act as an MPI program.
 func init() {
 	if dir := os.Getenv("BLOBIO_TEST_SCR_PROGRAM"); dir != "" && os.Getenv("BLOBIO_RUN") != "" {
 		if err := scrProgram(dir); err != nil {
@@ -33,7 +33,7 @@ func init() {
 	}
 }
 
-// scrProgram is a program of MPI that takes six checkpoints. In its first run, a rank is killed in the fourth.
+// scrProgram is an MPI program that takes six checkpoints. In its first run, a rank is killed in the fourth.
 func scrProgram(dir string) error {
 	if err := os.Chdir(os.Getenv("SCR_PREFIX")); err != nil {
 		return err
@@ -93,8 +93,8 @@ func scrProgram(dir string) error {
 	})
 }
 
-// TestScrRunMPIRun: the run loop with the real mpirun starts a real program of MPI again after one of its ranks
-// was killed, and it goes on from its last checkpoint.
+// TestScrRunMPIRun checks that the run loop with the real mpirun restarts a real MPI program after one of its ranks was killed,
+// and that the program continues from its last checkpoint.
 func TestScrRunMPIRun(t *testing.T) {
 	launcher := mpitest.Launcher(t)
 	if !mpitest.OpenMPI(launcher) {

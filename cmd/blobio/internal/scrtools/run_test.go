@@ -18,7 +18,7 @@ import (
 	"blobio/internal/scr/runloop"
 )
 
-// TestMain lets the test program be blobio under mpirun.
+// TestMain lets the test program act as blobio under mpirun.
 func TestMain(m *testing.M) {
 	if os.Getenv("BLOBIO_TEST_TRANSFER") != "" && len(os.Args) == 1 {
 		if err := transferProgram(); err != nil {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	crashtest.Main(m)
 }
 
-// allocation has no resource manager, and sh.
+// allocation sets up an allocation without a resource manager, with sh.
 func allocation(t *testing.T) (prefix string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -139,7 +139,7 @@ func TestScrCheckNode(t *testing.T) {
 	allocation(t)
 	dir := t.TempDir()
 	clitest.Shows(t, "good", "scr", "check-node", "--dir", dir+"=1k")
-	if out := clitest.Good(t, "scr", "check-node"); strings.Count(out, "good") != 1 { // control and cache base are one
+	if out := clitest.Good(t, "scr", "check-node"); strings.Count(out, "good") != 1 { // control and cache base are the same
 		t.Error(out)
 	}
 	r := clitest.Blobio(t, "scr", "check-node", "--json", "--free", "--dir", dir+"=1000000t", "--dir", dir+"/none")
@@ -163,7 +163,7 @@ func TestScrPrePostrun(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no node is up", "scr", "run", "--only", "postrun", "--nodes", "n1", "--node-root", prefix+"/none", "--prefix", prefix)
 }
 
-// TestScrRunNotes: a parameter with a typing error is no secret.
+// TestScrRunNotes checks that a misspelled parameter is reported.
 func TestScrRunNotes(t *testing.T) {
 	r := clitest.Blobio(t, "scr", "run", "--prefix", allocation(t), "-s", "SCR_FLUSCH=1", "--tests", "none", "--", "true")
 	if r.Code != cli.Good || !strings.Contains(r.Err, "scr run: note: environment: unknown parameter SCR_FLUSCH\n") {

@@ -19,8 +19,8 @@ import (
 	"blobio/scr"
 )
 
-// transferProgram is the program of TestScrRunTransfer, on one node. The first run dies when it has asked for a flush in the
-// background; the second finds that it was made, and goes on from there.
+// transferProgram is the program of TestScrRunTransfer, on one node. The first run dies after it has requested a flush in the
+// background. The second finds the flushed checkpoint and continues from it.
 func transferProgram() error {
 	prefix, first := os.Getenv("SCR_PREFIX"), os.Getenv("BLOBIO_RUN") == "1"
 	file := filepath.Join(prefix, "ckpt.1", "state")
@@ -67,7 +67,7 @@ func transferProgram() error {
 		}
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), job.Control, transfer.FileName), false)
-			_, there := os.Stat(file) // the list is gone when it was quick
+			_, there := os.Stat(file) // already gone if the flush was quick
 			if err == nil && len(f.Items) > 0 || there == nil {
 				os.Exit(3) // as if killed
 			}
@@ -76,7 +76,8 @@ func transferProgram() error {
 	})
 }
 
-// TestScrRunTransfer: the run loop starts a transfer process on each node. It outlives a run that dies, and is gone in the end.
+// TestScrRunTransfer checks that the run loop starts a transfer process on each node. The process outlives a dead run, and ends
+// with the loop.
 func TestScrRunTransfer(t *testing.T) {
 	prefix := allocation(t)
 	exe, err := os.Executable()
@@ -109,7 +110,7 @@ func TestScrRunTransfer(t *testing.T) {
 	if err != nil || f.State != transfer.StateExiting {
 		t.Errorf("%s: %+v %v", found, f, err)
 	}
-	// Nobody serves it any more.
+	// No process serves it any more.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := transfer.Serve(ctx, transfer.ServeOptions{File: found, Prefix: filepath.Dir(found), Poll: time.Millisecond}); err != nil {

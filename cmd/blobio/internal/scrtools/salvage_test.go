@@ -23,7 +23,7 @@ func scrDo(t *testing.T, args ...string) clitest.Result {
 	return clitest.Blobio(t, append([]string{"scr"}, args...)...)
 }
 
-// scrCluster copies a real prefix directory and its nodes. It returns where they are.
+// scrCluster copies a real prefix directory and its nodes, and returns their paths.
 func scrCluster(t *testing.T) (prefix string, control func(node int) string) {
 	t.Helper()
 	from, to := testfiles.Dir(t, "scr", "xor_1_after_crash"), t.TempDir()
@@ -51,7 +51,7 @@ func scrCluster(t *testing.T) (prefix string, control func(node int) string) {
 
 const scrWas = "--was=/p/lscratchb/user1/simulation123"
 
-// sums are the checksums of the files of rank 2 of checkpoint 4.
+// scrSums returns the checksums of the files of rank 2 of checkpoint 4.
 func scrSums(t *testing.T, dir string) (all []uint32) {
 	t.Helper()
 	for i := range 2 {
@@ -132,8 +132,8 @@ func TestScrSalvageUsage(t *testing.T) {
 	clitest.Shows(t, "nothing to save", "scr", "scavenge", "--control", prefix, prefix)
 }
 
-// TestDefect9ScavengeMakesTheFolder: scr_copy fails unless a script made .scr/scr.dataset.<id> before. Here it is made; a directory
-// without .scr is no prefix directory, which is said, and so is what is in the way.
+// TestDefect9ScavengeMakesTheFolder checks that scavenge creates .scr/scr.dataset.<id>; scr_copy fails unless a script has
+// created it. A directory without .scr is reported as no prefix directory, and an obstacle is named.
 func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	clitest.Good(t, "scr", "run", "--only", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
@@ -173,8 +173,8 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	}
 }
 
-// Files that could not be copied are in the JSON, too; ranks with nothing left have no number; and only where the nodes seem to be
-// empty another name of their folders is asked for.
+// The JSON must list files that could not be copied. Ranks without data have no number. Only if the nodes seem empty may the text
+// suggest another name of their folders.
 func TestScrScavengeTellsWhy(t *testing.T) {
 	prefix, control := scrCluster(t)
 	r := scrDo(t, "scavenge", "--json", "--control", control(0), "--control", control(1), prefix) // no --was
@@ -200,7 +200,7 @@ func TestScrScavengeTellsWhy(t *testing.T) {
 	}
 }
 
-// A byte flipped in a cache of SCR 3 is not saved as a checkpoint that is good.
+// A flipped byte in a cache of SCR 3 must not be saved as a good checkpoint.
 func TestDefect1Scavenge(t *testing.T) {
 	prefix, control := scrCluster(t)
 	_, dir, _ := strings.Cut(control(1), "=")

@@ -22,7 +22,7 @@ func transferDo(t *testing.T, args ...string) clitest.Result {
 	return clitest.Blobio(t, append([]string{"scr", "transfer"}, args...)...)
 }
 
-// A list is made, worked off once, and printed.
+// A list is made, processed once, and printed.
 func TestScrTransfer(t *testing.T) {
 	dir := t.TempDir()
 	ctl := filepath.Join(dir, "ctl")
@@ -80,7 +80,7 @@ func TestScrTransfer(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Out), &v); err != nil || !v.Done || v.Failed || len(v.Files) != 3 || !v.Files[0].Whole || v.Files[1].Written != int64(len(data)) || v.Files[1].CRC == "" {
 		t.Errorf("%v %+v", err, v)
 	}
-	// A file that is added later is not done yet.
+	// A file added later is still pending.
 	clitest.Good(t, "scr", "transfer", "--add", filepath.Join(dir, "c")+"="+filepath.Join(dir, "prefix", "c2"), ctl)
 	if r := transferDo(t, "--status", ctl); r.Code != cli.Good || strings.Contains(r.Out, ", done") {
 		t.Errorf("%+v", r)
@@ -91,7 +91,7 @@ func TestScrTransfer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "prefix", "c2")); err != nil {
 		t.Error(err)
 	}
-	// A file that went away is a finding.
+	// A file that has disappeared is a finding.
 	clitest.Check(t, os.Remove(filepath.Join(dir, "b")))
 	clitest.Check(t, os.Remove(filepath.Join(dir, "prefix", "sub", "b")))
 	if r := transferDo(t, "--once", ctl); r.Code != cli.Findings || !strings.Contains(r.Out, filepath.Join(dir, "b")) {
@@ -128,7 +128,7 @@ func TestScrTransferUsage(t *testing.T) {
 	}
 }
 
-// TestScrTransferOfAnotherFile: what is not a transfer file is not made one.
+// TestScrTransferOfAnotherFile checks that a file of another kind never becomes a transfer file.
 func TestScrTransferOfAnotherFile(t *testing.T) {
 	dir := t.TempDir()
 	text, tree := filepath.Join(dir, "input.txt"), filepath.Join(dir, "index.scr")
@@ -145,7 +145,7 @@ func TestScrTransferOfAnotherFile(t *testing.T) {
 			t.Errorf("%s is changed: %q, %v", name, is, err)
 		}
 	}
-	// One that was torn by a crash is another matter.
+	// A file torn by a crash is accepted.
 	torn := filepath.Join(dir, "transfer.scrinfo")
 	clitest.Good(t, "scr", "transfer", "--command", "stop", torn)
 	b := clitest.Read(t, torn)

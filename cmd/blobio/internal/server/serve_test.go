@@ -21,7 +21,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// childEnv makes this test program the command itself, which a test can kill.
+// childEnv makes this test program act as the command, in a process that a test can kill.
 const childEnv = "BLOBIO_TEST_SERVE_DIR"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 var shownOn = regexp.MustCompile(`is shown on (http://\S+/) `)
 
-// address waits for the line that says where the server is.
+// address waits for the line with the server's address.
 func address(t *testing.T, out io.Reader) string {
 	t.Helper()
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -57,7 +57,7 @@ func get(t *testing.T, url string) []byte {
 	return b
 }
 
-// TestServe: both layouts as the bytes that convert writes; an interrupt is how it ends.
+// TestServe checks that both layouts are served with the bytes of convert, and that an interrupt is a normal end.
 func TestServe(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	want := clitest.Read(t, canon)
@@ -111,14 +111,14 @@ func TestServeRefuses(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--listen 127.0.0.1:0 selects a free port", "serve", "--listen", l.Addr().String(), dir)
 }
 
-// child is a server in a process of its own.
+// child returns a server as a separate process.
 func child(dir string, flags ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], flags...)
 	cmd.Env = append(os.Environ(), childEnv+"="+dir)
 	return cmd
 }
 
-// begun starts it, and returns its address.
+// begun starts the server and returns its address.
 func begun(t *testing.T, cmd *exec.Cmd) (base string) {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
@@ -128,7 +128,7 @@ func begun(t *testing.T, cmd *exec.Cmd) (base string) {
 	return address(t, out)
 }
 
-// TestNobodyReads: a server whose stderr is a pipe that nobody reads, or that nobody can read any more, answers all the same.
+// TestNobodyReads checks that a server works if nobody reads its stderr pipe, or nobody can read it any more.
 func TestNobodyReads(t *testing.T) {
 	dir := t.TempDir()
 	clitest.Toy(t, dir)
@@ -152,7 +152,7 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestFewFiles: datasets of more subfiles than the process may have open, each of them twice.
+// TestFewFiles checks datasets with more subfiles than the limit of open files, each requested twice.
 func TestFewFiles(t *testing.T) {
 	dir := t.TempDir()
 	var want []byte
@@ -175,7 +175,7 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// TestServeKilled: a server that is killed leaves nothing behind, not even the port, and blocks no writer.
+// TestServeKilled checks that a killed server leaves nothing behind, not even the port, and blocks no writer.
 func TestServeKilled(t *testing.T) {
 	dir, _, variable, _ := clitest.Toys(t)
 	before := names(t, dir)
@@ -184,7 +184,7 @@ func TestServeKilled(t *testing.T) {
 	get(t, base+"files/v/toy.nc")
 	get(t, base+"dap/p/toy.h5.dods?T")
 	clitest.Check(t, cmd.Process.Kill())
-	_ = cmd.Wait() // says that it was killed
+	_ = cmd.Wait() // reports the kill
 	if after := names(t, dir); after != before {
 		t.Errorf("there is\n%s\nthere was\n%s", after, before)
 	}

@@ -125,7 +125,7 @@ func TestCompletion(t *testing.T) {
 	clitest.Shows(t, "blobio", "completion", "bash")
 }
 
-// TestFlagNumbers: a flag that wants a number says so, without words of Go.
+// TestFlagNumbers checks that the error of a numeric flag is in plain words, without terms of Go.
 func TestFlagNumbers(t *testing.T) {
 	clitest.Bad(t, cli.Failed, `invalid argument "x" for "--workers" flag, want a number (see 'blobio check --help')`, "check", "--workers", "x", "f")
 	clitest.Bad(t, cli.Failed, `the number is out of range`, "check", "--workers", "99999999999999999999", "f")

@@ -9,7 +9,8 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// TestCompletePaths: all files of a dataset are one path; a link to a directory is one; files by themselves are what they are.
+// TestCompletePaths checks that all files of a dataset complete to one path, that a link to a directory counts as a directory,
+// and that other files stay separate.
 func TestCompletePaths(t *testing.T) {
 	dir, _, _, _ := clitest.Toys(t)
 	clitest.Check(t, os.Symlink(filepath.Join(dir, "v"), filepath.Join(dir, "link")))

@@ -9,7 +9,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestOneKindOfFlag: a flag has a value in all families or in none, so that paths finds the paths before it knows the family.
+// TestOneKindOfFlag checks that a flag takes a value in all families or in none, so that paths can find the paths before the
+// family is known.
 func TestOneKindOfFlag(t *testing.T) {
 	root := newRoot(&cli.Env{})
 	for _, verb := range byContent {

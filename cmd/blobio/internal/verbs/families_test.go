@@ -11,7 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestFamilies: ls, check, dump, diff and plot know by the content what a path is, and say what a family does not have.
+// TestFamilies checks that ls, check, dump, diff and plot recognize a path by content, and report what a family lacks.
 func TestFamilies(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	store, _ := clitest.VersionStore(t)
@@ -99,7 +99,7 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d and %q\n%s%s", c.args, r.Code, c.code, c.words, r.Out, r.Err)
 		}
 	}
-	// Values of flags are no paths, whatever is there.
+	// Values of flags are not paths, even if such files exist.
 	t.Chdir(dir)
 	clitest.Check(t, os.Mkdir("5", 0o777))
 	for _, args := range [][]string{
@@ -109,9 +109,9 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%v: %d\n%s%s", args, r.Code, r.Out, r.Err)
 		}
 	}
-	// A flag that has a value in one family only.
+	// A flag that takes a value in only one family.
 	clitest.Shows(t, "BLOCK", "ls", "-b", cello)
-	// Names that are patterns of the shell.
+	// Names that are shell patterns.
 	odds := filepath.Join(dir, "[1-3]")
 	clitest.Check(t, os.Mkdir(odds, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(odds, "a.block_list"), nil, 0o666))

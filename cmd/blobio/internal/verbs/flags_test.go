@@ -12,10 +12,10 @@ import (
 	"blobio/internal/cli"
 )
 
-// shorthands that mean the same wherever they are. Others mean what their verb says.
+// shorthands are the short flags with the same meaning everywhere. The meaning of others depends on the verb.
 var shorthands = map[string]string{"o": "output", "v": "vars", "q": "quiet", "n": "dry-run", "s": "set"}
 
-// kinds of values that flags of a name have wherever they are, and in how many verbs they must be at least.
+// kinds are the kinds of values of flags by name, which are the same everywhere, and the minimum number of verbs with the flag.
 var kinds = map[string]struct {
 	kind  string
 	verbs int
@@ -28,7 +28,8 @@ var kinds = map[string]struct {
 
 var flagLine = regexp.MustCompile("^ +(?:-(.), )?--([a-z0-9-]+)(?: ([A-Za-z0-9:=]+))?(?:   |$)")
 
-// TestFlags: flags of one name, and of one letter, mean one thing; negations are --no-x; no flag is on unless it is said.
+// TestFlags checks that flags with the same name or letter have the same meaning. Negations are --no-x, and no flag is on by
+// default.
 func TestFlags(t *testing.T) {
 	count := map[string]int{}
 	var walk func(c *cobra.Command)

@@ -23,22 +23,22 @@ import (
 	"blobio/versioned"
 )
 
-// flipVerb is something that reads files of a form: a command line, or a program that restarts. OUT is
-// where output goes, WHOLE where the undamaged files are.
+// flipVerb is a reader of files of a form: a command line, or a program that restarts. OUT stands for the output, WHOLE for the
+// undamaged files.
 type flipVerb struct {
 	name string
 	args []string
 	do   func(t *testing.T) clitest.Result
 }
 
-// flipForm is files that have checksums, below a directory.
+// flipForm is a set of files with checksums, below a directory.
 type flipForm struct {
 	name  string
-	files []string // that get damage
+	files []string // files to damage
 	verbs []flipVerb
 }
 
-// cmdVerbs makes verbs of command lines.
+// cmdVerbs makes verbs from command lines.
 func cmdVerbs(lines ...string) (l []flipVerb) {
 	for _, line := range lines {
 		args := strings.Fields(line)
@@ -51,7 +51,7 @@ func cmdVerbs(lines ...string) (l []flipVerb) {
 	return l
 }
 
-// flipForms makes the forms in dir/whole. Verbs name them below dir/work, where they are copied to.
+// flipForms makes the forms in dir/whole. Verbs use copies in dir/work.
 func flipForms(t *testing.T, dir string) (forms []flipForm) {
 	whole := filepath.Join(dir, "whole")
 	clitest.Check(t, os.Mkdir(whole, 0o777))
@@ -106,7 +106,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 		append(cmdVerbs("ff check ckpts"), flipVerb{name: "restart", do: func(t *testing.T) clitest.Result { return ffRestart(t.Context(), "ckpts") }})...))
 	own := filepath.Join(dir, "own")
 	clitest.Check(t, ownStore(t.Context(), own))
-	for hash, name := range map[string]string{"md5": "md5.fti", "fast": "fast.fti"} { // files of FTI itself have ids that nothing vouches for
+	for hash, name := range map[string]string{"md5": "md5.fti", "fast": "fast.fti"} { // files of FTI itself have ids without a checksum
 		clitest.Good(t, "ff", "convert", "--no-sync", "--hash", hash, own, at(name))
 	}
 	add("md5.fti", ffVerbs("md5.fti", "md5.fti"))
@@ -124,7 +124,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 	return forms
 }
 
-// grow writes a dataset of two ranks by a writer and two that append.
+// grow writes a dataset of two ranks with one writer and two appends.
 func grow(ctx context.Context, path string, layout blob.Layout) error {
 	s := blob.NewSchema()
 	tm, col := s.Dim("time", blob.Unlimited), s.Dim("ncol", 400)
@@ -170,7 +170,7 @@ func ownStore(ctx context.Context, dir string) error {
 	})
 }
 
-// restarted is the result of a program that restarts; told are the errors of damage that it got.
+// restarted returns the result of a restarted program; told are the damage errors that it got.
 func restarted(state string, told []error, err error) clitest.Result {
 	r := clitest.Result{Out: state}
 	for _, e := range told {
@@ -216,7 +216,7 @@ func ffRestart(ctx context.Context, dir string) clitest.Result {
 	return restarted(fmt.Sprint(id, data), skipped, err)
 }
 
-// restorer keeps what it is given, as text.
+// restorer keeps restored data as text.
 type restorer struct{ strings.Builder }
 
 func (r *restorer) Create(context.Context, int, []cello.BlockInfo) error { return nil }

@@ -18,16 +18,16 @@ import (
 	"blobio/internal/cli"
 )
 
-// manifestIDs are what differs in the manifests of two equal datasets.
+// manifestIDs matches the differences between manifests of two equal datasets.
 var manifestIDs = regexp.MustCompile(`"(id|writer|(copy_)?crc32)": ?"[^"]*"`)
 
-// flipped is what a verb printed and wrote.
+// flipped is the output of a verb.
 type flipped struct {
 	clitest.Result
 	made map[string]string
 }
 
-// run runs a verb in the working directory and takes its output away.
+// run runs a verb in the working directory and removes its output.
 func (v *flipVerb) run(t *testing.T, dir string) (f flipped) {
 	out := filepath.Join(dir, "out")
 	if v.do != nil {
@@ -62,14 +62,14 @@ func (v *flipVerb) run(t *testing.T, dir string) (f flipped) {
 	return f
 }
 
-// flipTimes is what no two runs print alike.
+// flipTimes matches the parts of output that differ in every run.
 var flipTimes = regexp.MustCompile(`[0-9.]+ (ns|µs|ms|s)\b|[0-9.]+ [KMG]iB/s`)
 
-// told matches how findings and warnings begin.
+// told matches the beginning of findings and warnings.
 var told = regexp.MustCompile(`(?m)(^|: )(error|warning|note): `)
 
-// TestFlips: a changed byte in any file of any form that has checksums is noticed by whatever reads, converts, compares or restarts
-// from it, or it is of no consequence: the same comes out. BLOBIO_FLIPS is how many there are.
+// TestFlips changes a byte in any file of any form with checksums. Every reader, conversion, comparison and restart must notice
+// the change, or give the same result as without it. BLOBIO_FLIPS sets the number of changes.
 func TestFlips(t *testing.T) {
 	n := crashtest.Times(14, 44)
 	if v, err := strconv.Atoi(os.Getenv("BLOBIO_FLIPS")); err == nil {
@@ -146,7 +146,7 @@ func TestFlips(t *testing.T) {
 	t.Logf("%d flips:\n%sof no consequence to any of them: %v", n, flipTable(forms, counts), unseen)
 }
 
-// sameFiles reports whether two sets of files are the same; else, of what is there all is the same.
+// sameFiles reports whether two sets of files are equal. If all is false, some files may be missing.
 func sameFiles(got, want map[string]string, all bool) bool {
 	for name, b := range got {
 		if w, ok := want[name]; !ok || w != b {

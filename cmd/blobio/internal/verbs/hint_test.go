@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// A flag that was given already is no advice.
+// A flag already given must not be suggested.
 func TestHintOfForceOnce(t *testing.T) {
 	_, canon, variable, _ := clitest.Toys(t)
 	clitest.Bad(t, cli.Failed, "--force replaces the output", "convert", canon, variable)
@@ -22,7 +22,7 @@ func TestHintOfForceOnce(t *testing.T) {
 	}
 }
 
-// TestExamples: what the help of the verbs of datasets shows can be done as it stands, with what replay writes.
+// TestExamples checks that the examples in the help of dataset verbs work, with files from replay.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.Good(t, "replay", "--ne", "2", "--ranks", "4", "--num-records", "10", "--pattern", "smooth", "--no-sync", "--no-verify", "--no-convert", "--output", "run")
@@ -36,7 +36,7 @@ func TestExamples(t *testing.T) {
 		clitest.Good(t, "convert", "--no-sync", from, name)
 	}
 	clitest.Good(t, "decomp", "gen", "F", "map_f_case_16p.nc", "--ne", "2", "--ranks", "16")
-	absent := []string{"mesh.nc", "Ckpt7-Rank0.fti"} // of other programs
+	absent := []string{"mesh.nc", "Ckpt7-Rank0.fti"} // files of other programs
 	var lines [][]string
 	for _, cmd := range verbs.NewRoot(&cli.Env{}).Commands() {
 		if !slices.Contains([]string{"ls", "check", "dump", "where", "diff", "plot", "recover", "convert"}, cmd.Name()) {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestSeenByInterposersUnderMPI: all that replay writes goes through the C library, where tools such as Darshan see it.
+// TestSeenByInterposersUnderMPI checks that all writes of replay go through the C library, where tools such as Darshan see them.
 func TestSeenByInterposersUnderMPI(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")

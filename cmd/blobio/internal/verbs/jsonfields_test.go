@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "write testdata/json-fields.txt anew")
 
 const jsonFieldsFile = "testdata/json-fields.txt"
 
-// fields collects the names of all fields of a value with the kinds of what they hold. Elements of arrays count as one. Names below
-// a field "data" come from a file, not from us.
+// fields collects the names of all fields of a value with the kinds of their contents. Array elements count as one. Names below a
+// field "data" come from a file, so they are left out.
 func fields(at string, v any, into map[string][]string) {
 	kind := ""
 	switch v := v.(type) {
@@ -48,8 +48,8 @@ func fields(at string, v any, into map[string][]string) {
 	}
 }
 
-// TestJSONFields: the JSON that verbs print has just the fields, of just the kinds, that are in testdata/json-fields.txt. Programs rely on
-// them: lines are added there, with -update, and never go.
+// TestJSONFields checks that the JSON output of verbs has exactly the fields and kinds in testdata/json-fields.txt. Programs rely
+// on them: -update may add lines, but lines must never be removed.
 func TestJSONFields(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	broken := filepath.Join(dir, "broken.nc")

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// outputs are command lines, by the name of what they make, which is their last argument.
+// outputs returns command lines by the kind of their output, which is the last argument.
 func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	dir, canon, _, _ := clitest.Toys(t)
 	ck := filepath.Join(dir, "Ck")
@@ -42,8 +42,8 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	}
 }
 
-// TestSecondWriter: a second writer of an output fails with the name of the first, and changes nothing. Leftovers of dead writers of the
-// output do not hold it off, and go.
+// TestSecondWriter checks that a second writer of an output fails with the name of the first, and changes nothing. Remains of
+// dead writers do not block it, and are removed.
 func TestSecondWriter(t *testing.T) {
 	dir, lines := outputs(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -69,7 +69,7 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
-// TestSeveralOutputs: of several files none appears while somebody writes one of them.
+// TestSeveralOutputs checks that none of several files appears while somebody writes one of them.
 func TestSeveralOutputs(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -89,7 +89,7 @@ func TestSeveralOutputs(t *testing.T) {
 	}
 }
 
-// TestDeadWriter: the hidden files of dead writers are found and removed by recover, and by the next writer; ordinary files stay.
+// TestDeadWriter checks that recover and the next writer find and remove hidden files of dead writers; ordinary files stay.
 func TestDeadWriter(t *testing.T) {
 	dir := t.TempDir()
 	out, hidden := filepath.Join(dir, "maps.nc"), filepath.Join(dir, ".maps.nc.0123abcd.partial")
@@ -109,7 +109,7 @@ func TestDeadWriter(t *testing.T) {
 	}
 }
 
-// TestUnsureHint: behind the rename nothing says that there was no rename.
+// TestUnsureHint checks that an error after the rename does not claim that there was no rename.
 func TestUnsureHint(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		err := &durable.UnsureError{Name: "x.nc", Renamed: renamed, Err: errors.Join(syscall.ENOSPC)}

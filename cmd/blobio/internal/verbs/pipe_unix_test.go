@@ -11,7 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestPipes: a pipe that nobody writes to is no reason to wait.
+// TestPipes checks that a pipe without a writer does not block a verb.
 func TestPipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe, out := filepath.Join(dir, "pipe"), filepath.Join(dir, "out")

@@ -20,7 +20,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestMain lets the test program be blobio, as mpirun starts it.
+// TestMain lets the test program act as blobio, as started by mpirun.
 func TestMain(m *testing.M) {
 	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
 		verbs.Main()
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// underMPI runs a command line in some processes, each of them this test program.
+// underMPI runs a command line in several processes of this test program.
 func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -46,7 +46,7 @@ func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
 	return out, 0
 }
 
-// sameDirs compares the files of two directories. Manifests have an ID of their own.
+// sameDirs compares the files of two directories, except for the IDs of manifests.
 func sameDirs(t *testing.T, got, want string) {
 	t.Helper()
 	list := func(dir string) (names []string) {
@@ -67,7 +67,7 @@ func sameDirs(t *testing.T, got, want string) {
 		b := clitest.Read(t, filepath.Join(want, name))
 		if strings.HasSuffix(name, ".manifest") {
 			a, b = id.ReplaceAll(a, nil), id.ReplaceAll(b, nil)
-			if len(a) != len(b) { // the checksum at its end differs
+			if len(a) != len(b) { // the checksum at the end differs
 				t.Errorf("%s differs:\n%s\n%s", name, a, b)
 			}
 			continue
@@ -135,7 +135,7 @@ func TestConvertUnderMPI(t *testing.T) {
 	}
 }
 
-// TestErrorsUnderMPI: one line of the first process, whoever met the error, and one exit code.
+// TestErrorsUnderMPI checks that the first process prints one line for an error on any process, and that all have one exit code.
 func TestErrorsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()
@@ -172,7 +172,7 @@ func TestErrorsUnderMPI(t *testing.T) {
 	}
 }
 
-// TestSweepUnderMPI: points have the first processes; an error of one of them is one of its run.
+// TestSweepUnderMPI checks that the first processes run the points, and that an error of one of them is an error of its run.
 func TestSweepUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()

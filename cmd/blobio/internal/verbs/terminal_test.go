@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestNamesOnTerminals: what files are called, and what is in them, stays on its line and steers no terminal.
+// TestNamesOnTerminals checks that names and contents of files stay on their lines and cannot control the terminal.
 func TestNamesOnTerminals(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	b := clitest.Read(t, canon)
@@ -41,7 +41,7 @@ func TestNamesOnTerminals(t *testing.T) {
 	}
 }
 
-// full is a standard output without room.
+// full is a standard output without space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) {
@@ -64,7 +64,7 @@ func TestStandardOutputFails(t *testing.T) {
 	}
 }
 
-// TestWrongNumbers: numbers that make no sense are refused by the names of their flags.
+// TestWrongNumbers checks that errors for invalid numbers name their flags.
 func TestWrongNumbers(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -98,7 +98,7 @@ func TestWrongNumbers(t *testing.T) {
 	}
 }
 
-// TestOutputsThatNobodyCouldOpen: names that mean something else, or that no manifest can hold.
+// TestOutputsThatNobodyCouldOpen checks output names that have another meaning, or that no manifest can hold.
 func TestOutputsThatNobodyCouldOpen(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	before := clitest.Names(t, dir)

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestDamageEndsWithOne: whichever verb meets whichever damage, it exits with 1, as check does.
+// TestDamageEndsWithOne checks that every verb exits with 1 on any damage, like check.
 func TestDamageEndsWithOne(t *testing.T) {
 	dir := t.TempDir()
 	canon := clitest.Toy(t, dir)
@@ -74,7 +74,7 @@ func TestDamageEndsWithOne(t *testing.T) {
 					}
 				}
 				r := clitest.Blobio(t, args...)
-				elsewhere := strings.HasPrefix(line, "plot") || strings.HasPrefix(line, "where") // damage at bytes that it does not touch
+				elsewhere := strings.HasPrefix(line, "plot") || strings.HasPrefix(line, "where") // damage at bytes that the verb does not read
 				if r.Code != cli.Findings && !(elsewhere && r.Code == cli.Good) {
 					t.Errorf("%s: %s: %s: exit code %d, want 1\n%s", layout, what, line, r.Code, r.Err)
 				}
@@ -83,7 +83,8 @@ func TestDamageEndsWithOne(t *testing.T) {
 	}
 }
 
-// TestOtherFormats: what is of another format is not damaged, and the words say what it is and who reads it.
+// TestOtherFormats checks that files of another format are not called damaged, and that the text names the format and the verb
+// that reads it.
 func TestOtherFormats(t *testing.T) {
 	dir, canon, blobs, _ := clitest.Toys(t)
 	at := func(name, content string) string {
@@ -139,7 +140,7 @@ func TestOtherFormats(t *testing.T) {
 	clitest.Shows(t, ": good", "decomp", "check", blobs)
 	clitest.FlipByte(t, blobs+".0000", 0x100)
 	clitest.Bad(t, cli.Findings, "0x100", "decomp", "check", blobs)
-	// A subfile that Git LFS replaced by a pointer is elsewhere, not damaged.
+	// A subfile replaced by a Git LFS pointer is elsewhere, not damaged.
 	clitest.Check(t, os.WriteFile(blobs+".0000", clitest.Read(t, pointer), 0o666))
 	for _, line := range []string{"dump", "decomp info"} {
 		clitest.Bad(t, cli.Failed, lfs, append(strings.Fields(line), blobs)...)

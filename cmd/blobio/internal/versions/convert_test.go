@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestVersionsConvert: the file has the elements of all versions, as dump writes them, and is a file that the other verbs read.
+// TestVersionsConvert checks that the output has the elements of all versions, like dump, and that other verbs can read it.
 func TestVersionsConvert(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	out := filepath.Join(t.TempDir(), "rho.nc")

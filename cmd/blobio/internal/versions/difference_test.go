@@ -17,7 +17,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Runs of elements that differ by their bits, how far they are apart, and what is left out.
+// Runs of elements that differ in their bits, their distances, and ranges not listed.
 func TestDifference(t *testing.T) {
 	dir := t.TempDir()
 	steps := [][]float64{{0, 1, 2, 3, 4, 5}, {0, 1.5, 4, 3, math.NaN(), 5}, {math.Copysign(0, -1), 1.5, 4, 3, math.NaN(), 5}}

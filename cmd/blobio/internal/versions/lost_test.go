@@ -10,12 +10,12 @@ import (
 	"blobio/internal/cli"
 )
 
-// Lost arrays of a store are found, and listed as lost, whatever of them is there still.
+// Lost arrays of a store must be found and listed as lost, whatever remains of them.
 func TestVersionsLost(t *testing.T) {
 	for _, x := range []struct {
 		name        string
 		gone        []string
-		check, list string // what they say
+		check, list string // expected words
 		listed      int    // exit code of ls
 	}{
 		{"a level", []string{"amr.level1"}, "level 1 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    1    lost", cli.Findings},
@@ -45,7 +45,7 @@ func TestVersionsLost(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "version 2 is missing, but snapshot 1 needs it", "versions", "check", dir)
 }
 
-// Records that are lost are made anew, from the other one or from the data files.
+// Lost records must be rebuilt, from the other record or from the data files.
 func TestVersionsRebuild(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	rho, n := filepath.Join(dir, "rho"), filepath.Join(dir, "n")

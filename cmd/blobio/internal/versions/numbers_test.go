@@ -14,7 +14,8 @@ import (
 	"blobio/versioned"
 )
 
-// numberStore has versions with numbers that are hard to write: neighbours beyond 2^53, the ends of int64, a level at a time that is none.
+// numberStore makes versions with numbers that are hard to format: neighbours beyond 2^53, the limits of int64, a level at an
+// invalid time.
 func numberStore(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

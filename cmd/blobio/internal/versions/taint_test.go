@@ -8,7 +8,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// ls shows marks, verbs that take the newest version heed them, and they can be taken back.
+// ls must show marks, verbs that use the newest version must respect them, and they can be removed.
 func TestVersionsTaint(t *testing.T) {
 	dir, _ := clitest.VersionStore(t)
 	rho := filepath.Join(dir, "rho")
@@ -23,7 +23,7 @@ func TestVersionsTaint(t *testing.T) {
 		t.Error("the newest version is that which is tainted")
 	}
 	clitest.Shows(t, "dropped 1 version (6)", "versions", "drop", rho, "--keep", "9")
-	// A version of a level takes its snapshot out of the list of those that can be opened.
+	// A tainted version of a level removes its snapshot from the list of openable snapshots.
 	level := filepath.Join(dir, "amr.level0")
 	clitest.Good(t, "versions", "taint", level, "--versions", "4")
 	clitest.Shows(t, "no longer tainted; opened at version 4", "versions", "taint", "--clear", level, "--versions", "4")

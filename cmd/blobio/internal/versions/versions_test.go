@@ -175,7 +175,7 @@ func TestVersionsRefuses(t *testing.T) {
 	clitest.Check(t, os.WriteFile(short, []byte("abc"), 0o600))
 	for _, c := range []struct{ words, args string }{
 		{"needs the directory of a store", "ls"},
-		{"no such file or directory\n", "ls " + dir + "/none"}, // and no hint: there is nothing to check
+		{"no such file or directory\n", "ls " + dir + "/none"}, // without a hint: there is nothing to check
 		{"no array in this directory", "ls " + filepath.Dir(dir)},
 		{"is a store of 5 arrays, want the directory of one array", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
