@@ -104,7 +104,7 @@ func variables(f *pio.File, p uintptr, n, flags int32) ([]int, error) {
 	vars := make([]int, n)
 	for i := range vars {
 		vars[i] = int(ids[i])
-		if flags&C.PIO_MULTI != 0 && (ids[i] < 0 || ids[i] > maxVars) {
+		if flags&C.PIO_MULTI != 0 && flags&C.PIO_OF_NCAR == 0 && (ids[i] < 0 || ids[i] > maxVars) {
 			return nil, edge.Usage("%s: variable %d, want 0..%d", f.Path(), ids[i], maxVars)
 		}
 	}

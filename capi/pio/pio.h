@@ -260,10 +260,10 @@ typedef struct rearr_opt {
 	rearr_comm_fc_opt_t io2comp;
 } rearr_opt_t;
 
-/* Calls with the same declaration that behave differently in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
- * NULL in def_var; in set- and advanceframe an invalid id is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray requires the fill value of the variable;
- * map indices beyond the end of the array wrap around to 1, but are PIO_EINVAL in SCORPIO's form;
- * set_buffer_size_limit returns 128 MiB at first, 64 MiB in SCORPIO. */
+/* Calls that are declared alike, but do otherwise in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
+ * NULL in def_var; in setframe, advanceframe and write_darray_multi an id out of all bounds is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray wants the
+ * fill value of the variable; places of a map beyond the end of the array begin anew at 1, and are PIO_EINVAL in SCORPIO's form; the attribute with the
+ * version in a decomposition file has another name; set_buffer_size_limit returns 128 MiB at first, 64 MiB in SCORPIO. */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
 #define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly

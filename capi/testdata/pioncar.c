@@ -68,6 +68,8 @@ int main(int argc, char **argv) {
 	OK(PIOc_write_darray(nc, fixed, d, 1, data, &other)); /* not filled */
 	IS(PIO_EVARDIMMISMATCH, PIOc_write_darray_multi(nc, ids, d, 2, 1, data, frames, NULL, false));
 	IS(PIO_EINVAL, PIOc_write_darray_multi(nc, ids, d, 0, 1, data, frames, NULL, false));
+	int beyond = PIO_MAX_VARS + 1;
+	IS(PIO_ENOTVAR, PIOc_write_darray_multi(nc, &beyond, d, 1, 1, data, frames, NULL, false));
 	OK(PIOc_write_darray_multi(nc, ids, d, 1, 1, data, frames, NULL, true));
 	OK(PIOc_InitDecomp_ReadOnly(ios, PIO_INT, 1, gdims, 1, hole, &back, NULL, NULL, NULL));
 	OK(PIOc_read_darray(nc, rec, back, 1, got)); /* nobody's: the last rank wrote the first place */
