@@ -3,6 +3,7 @@ package fti
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -173,11 +174,16 @@ func (s *Session) flush(ctx context.Context) error {
 
 // copyFile copies a checkpoint file to the fresh name of another level and verifies it.
 func (s *files) copyFile(ctx context.Context, from string, k key) error {
-	f, err := s.fs.Open(from)
+	f, err := s.open(ctx, from)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // the file is only read
+	defer f.close()
+	for _, v := range f.r.File().Vars() {
+		if err := f.r.CopyVar(ctx, v.ID, io.Discard); err != nil {
+			return err
+		}
+	}
 	name := s.p.partial(k.Level)
 	if err := durable.Remove(s.fs, name); err != nil {
 		return err
@@ -186,7 +192,7 @@ func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = vfs.Sum(ctx, f, func(b []byte, off int64) error {
+	_, _, err = vfs.Sum(ctx, f.f, func(b []byte, off int64) error {
 		_, err := to.WriteAt(b, off)
 		return err
 	})

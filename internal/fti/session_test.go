@@ -187,6 +187,26 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
+// TestKeepDamaged: a damaged checkpoint does not replace an older one. The run ends with an error, and the next run restarts.
+func TestKeepDamaged(t *testing.T) {
+	m := disk(t, "keep_last_ckpt = 1")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		if err := errors.Join(write(ctx, c, s, 1, 1, 4), write(ctx, c, s, 4, 2, 1)); err != nil {
+			return err
+		}
+		if c.Rank() == 2 {
+			flip(t, m, "Local/node2/*/l1/Ckpt2-Rank2.fti")
+		}
+		if err := s.Close(ctx); !errors.Is(err, fault.ErrChecksum) {
+			return fmt.Errorf("close: %w", err)
+		}
+		return nil
+	}))
+	if got, err := stepOf(m); err != nil || got != 1 {
+		t.Errorf("step %d, %v", got, err)
+	}
+}
+
 // TestReturned: of two checkpoints of a level the newer one counts, even if an older one from a returned node has a higher number.
 func TestReturned(t *testing.T) {
 	older, newer := key{2, 9, 1}, key{2, 3, 2}
