@@ -12,16 +12,15 @@ import (
 	"blobio/cdf5"
 )
 
-// A hdrField is one field of a CDF-5 header, as walkHeader finds it.
+// A hdrField is one field of a CDF-5 header, found by walkHeader.
 type hdrField struct {
-	off  int64 // in the header
-	n    int   // bytes
+	off  int64 // offset in the header
+	n    int   // number of bytes
 	kind string
 	of   string // name of the dimension, attribute or variable
 }
 
-// walkHeader lists the fields of a CDF-5 header. It knows the format on its
-// own, so that the codec is not its own judge.
+// walkHeader lists the fields of a CDF-5 header. It implements the format independently of the codec under test.
 func walkHeader(b []byte, order binary.ByteOrder) []hdrField {
 	w := &hdrWalk{b: b, order: order}
 	w.add(3, "magic", "")
@@ -87,7 +86,7 @@ func (w *hdrWalk) atts(of string) {
 	}
 }
 
-// header returns where the header of a subfile is, and its fields.
+// header returns the offset and the fields of a subfile's header.
 func (s *sample) header(t testing.TB, name string) (base int64, fields []hdrField) {
 	t.Helper()
 	pl, _ := s.place(t, name)
@@ -99,7 +98,7 @@ func (s *sample) header(t testing.TB, name string) (base int64, fields []hdrFiel
 	return pl.Header.Off, fields
 }
 
-// bitsOf chooses which bits of a byte are flipped.
+// bitsOf chooses the bits of a byte to flip.
 func bitsOf(rnd *rand.Rand) []uint {
 	if long {
 		return []uint{0, 1, 2, 3, 4, 5, 6, 7}
@@ -204,8 +203,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 	})
 }
 
-// TestCorpusHeaderMeaning has well-formed headers that no blob subfile can
-// have. The error must point at the field.
+// TestCorpusHeaderMeaning checks well-formed headers that no blob subfile can have. The error must point at the field.
 func TestCorpusHeaderMeaning(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
@@ -244,11 +242,11 @@ func TestCorpusHeaderMeaning(t *testing.T) {
 				at := base + f.off
 				switch {
 				case c.of == "num_decompositions" && c.v < 1<<31-1:
-					at = base + find("tag", "dim_list").off // the dimensions do not fit it
+					at = base + find("tag", "dim_list").off // the dimensions do not match it
 				case c.of == "global_nprocs" && c.v == 0:
-					at = base + find("attribute value", "num_subfiles").off // more than ranks
+					at = base + find("attribute value", "num_subfiles").off // exceeds the number of ranks
 				case c.of == "nblobs" && c.v > 4:
-					at = -1 // sizes wrap before anybody looks at it
+					at = -1 // sizes overflow before the field is checked
 				case c.of == "D1.nreqs:global_dimids":
 					if c.v == 0 { // the unlimited dimension
 						at = base + f.off
@@ -258,17 +256,17 @@ func TestCorpusHeaderMeaning(t *testing.T) {
 					s.run(t, faulty{fmt.Sprintf("%s %q is %d", c.kind, c.of, int32(c.v)), s.patch(name, base+f.off, s.number(f.n, c.v)), name, at})
 				}
 			}
-			// Names: of a dimension, of a map variable, of an attribute that must be there.
+			// Names of a dimension, of a map variable, of a required attribute.
 			for _, c := range []struct{ kind, of string }{{"name", "D2.nelems"}, {"name", "D1.max_nreqs"}, {"name", "D2.lengths"}} {
 				f := find(c.kind, c.of)
 				s.run(t, faulty{"another name for " + c.of, s.patch(name, base+f.off, []byte("X")), name, base + f.off - 8})
 			}
-			// An attribute under another name is not there: the list is at fault.
+			// A renamed attribute is missing, so the error points at the list.
 			f := find("name", "num_subfiles")
 			if layout == dataset.ProcessCentric {
 				s.run(t, faulty{"no num_subfiles", s.patch(name, base+f.off, []byte("X")), name, base + find("tag", "att_list").off})
 			}
-			// Types of the right size and another meaning.
+			// Types with the right size but another meaning.
 			f = find("variable type", "D1.nreqs")
 			s.run(t, faulty{"nreqs is a float", s.patch(name, base+f.off, s.number(4, uint64(cdf5.Float))), name, base + f.off})
 			f = find("variable type", "D1.blob_count")

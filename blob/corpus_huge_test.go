@@ -197,7 +197,7 @@ func TestHugeClaims(t *testing.T) {
 	}
 }
 
-// lookAround opens, reads and checks one subfile without knowing what is in it.
+// lookAround opens, reads and checks one subfile without knowing its content.
 func lookAround(t *testing.T, what string, file []byte) {
 	t.Helper()
 	heapOf(t, what, func() {

@@ -17,16 +17,16 @@ import (
 	"blobio/cdf5"
 )
 
-// An outcome is what Open, Read and Check made of a dataset.
+// An outcome is the result of Open, Read and Check for a dataset.
 type outcome struct {
-	errs     []error  // of Open, Read, ReadRuns and Blobs
-	wrong    []string // what was read without an error, but is not what was written
+	errs     []error  // errors of Open, Read, ReadRuns and Blobs
+	wrong    []string // data read without an error that differ from those written
 	findings []dataset.Finding
-	faults   []dataset.Finding // those that are errors
+	faults   []dataset.Finding // findings that are errors
 	alloc    uint64
 }
 
-// allocCap is the most that looking at a dataset of some KiB may allocate.
+// allocCap is the maximum allocation for examining a dataset of some KiB.
 const allocCap = 64 << 20
 
 func allocated() uint64 {
@@ -41,10 +41,10 @@ func unlessHung(what string) func() {
 	return func() { t.Stop() }
 }
 
-// looks lets one look at a time be the only one: allocations are counted for the whole process.
+// looks can give one look exclusive access, since allocations are counted for the whole process.
 var looks sync.RWMutex
 
-// look opens, reads and checks a dataset, and does it once more alone if too much was allocated meanwhile.
+// look opens, reads and checks a dataset. If too much was allocated, it repeats this alone.
 func (s *sample) look(t testing.TB, what string, files map[string][]byte) outcome {
 	t.Helper()
 	o := func() outcome {
@@ -88,8 +88,7 @@ func (s *sample) lookOnce(t testing.TB, what string, files map[string][]byte) (o
 	return o
 }
 
-// readAll reads every variable that was written, and small pieces of all that
-// the dataset says it has.
+// readAll reads every written variable, and small pieces of all variables that the dataset declares.
 func (s *sample) readAll(ctx context.Context, r *read.Reader, o *outcome) {
 	if r.Now().Data.Records != s.records {
 		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Now().Data.Records))
@@ -134,7 +133,7 @@ func (s *sample) readAll(ctx context.Context, r *read.Reader, o *outcome) {
 	}
 }
 
-// readSome reads a few elements at both ends of a variable in every way there is.
+// readSome reads a few elements at both ends of a variable with every read method.
 func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
 	sv := &r.Data.Schema.Vars[v]
 	shape := r.Data.Schema.Shape(v)
@@ -178,7 +177,7 @@ func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
 	return nil
 }
 
-// hasClass reports whether a caller can find the class of an error.
+// hasClass reports whether an error has a class that callers can find.
 func hasClass(err error) bool {
 	var fe *dataset.FormatError
 	if errors.As(err, &fe) {
@@ -192,7 +191,7 @@ func hasClass(err error) bool {
 	return false
 }
 
-// judge holds what must be true of any dataset, however damaged.
+// judge checks the invariants of any dataset, however damaged.
 func (s *sample) judge(t testing.TB, what string, o outcome) {
 	t.Helper()
 	for _, err := range o.errs {
@@ -217,7 +216,7 @@ func (s *sample) judge(t testing.TB, what string, o outcome) {
 	}
 }
 
-// faultAt fails unless reading, or a finding of Check, names this place.
+// faultAt fails unless a read error or a finding of Check names this position.
 func (o *outcome) faultAt(t testing.TB, what, file string, off int64) {
 	t.Helper()
 	at := func(err error) bool {
@@ -239,15 +238,15 @@ func (o *outcome) foundAt(t testing.TB, what, file string, off int64) {
 	}
 }
 
-// A fault is one damaged copy of a sample.
+// faulty is one damaged copy of a sample.
 type faulty struct {
 	name  string
 	files map[string][]byte
 	file  string
-	at    int64 // where the error must point; -1 is not held
+	at    int64 // required offset of the error; -1: any
 }
 
-// run looks at one case and judges it.
+// run examines and judges one case.
 func (s *sample) run(t testing.TB, f faulty) outcome {
 	t.Helper()
 	what := s.name + ": " + f.name

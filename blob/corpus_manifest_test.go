@@ -21,7 +21,7 @@ func TestCorpusManifest(t *testing.T) {
 		s := newSample(t, lay, 2, true)
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
-		// Damage of the file is found by its own checksum, whatever it hits.
+		// The file's own checksum must reveal any damage.
 		for n := 0; n < len(file); n += times(13, 1) {
 			o := s.run(t, faulty{name: fmt.Sprintf("manifest of %d bytes", n), files: s.with(name, file[:n]), at: -1})
 			if len(o.errs) == 0 || len(o.faults) == 0 || o.faults[0].File != name {
@@ -37,7 +37,7 @@ func TestCorpusManifest(t *testing.T) {
 				}
 			}
 		}
-		// One that sums up right, but does not tell the truth.
+		// A manifest with a valid checksum but false content.
 		for what, change := range crashtest.SomeOf(t, 10, map[string]func(m *subfile.Manifest){
 			"layout":           func(m *subfile.Manifest) { m.Layout = (1 - lay).String() },
 			"unknown layout":   func(m *subfile.Manifest) { m.Layout = "round" },
@@ -119,7 +119,7 @@ func TestCorpusManifest(t *testing.T) {
 	}
 }
 
-// firstBlob is where the manifest has the first blob; of a layout that has no such list there is one then.
+// firstBlob returns the first blob in the manifest. If the layout has no such list, it adds one.
 func firstBlob(m *subfile.Manifest) *int64 {
 	sf := &m.Sets[0].Subfiles[0]
 	if len(sf.Blobs) == 0 {

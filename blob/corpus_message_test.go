@@ -9,8 +9,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestMessages holds the words of typical faults: place, field, what was found
-// and what was wanted. The first error of reading, else the first finding.
+// TestMessages checks the messages of typical faults: position, field, found and required values. It takes the first read error,
+// or else the first finding.
 func TestMessages(t *testing.T) {
 	vc, pc := newSample(t, dataset.VariableCentric, 2, false), newSample(t, dataset.ProcessCentric, 2, false)
 	sealed := newSample(t, dataset.VariableCentric, 2, true)

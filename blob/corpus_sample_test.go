@@ -23,26 +23,26 @@ import (
 	"blobio/internal/subfile"
 )
 
-// The corpus: good small datasets, and one fault in each of many copies.
+// The corpus consists of good small datasets, and many copies with one fault each.
 
 const sampleBase = "d.nc"
 
-// long says that the whole corpus is wanted, not a part of it.
+// long selects the whole corpus instead of a part.
 var long = crashtest.Long()
 
-// A sample is a good dataset, its files in memory.
+// A sample is a good dataset with its files in memory.
 type sample struct {
 	name     string
 	layout   dataset.Layout
 	manifest bool
 	files    map[string][]byte
 	schema   *dataset.Schema
-	want     map[string][]float64 // by variable: all its elements
+	want     map[string][]float64 // all elements, by variable
 	text     map[string][]byte    // of char variables
 	records  int64
 }
 
-var sampleCache sync.Map // name → *sample; they are not changed
+var sampleCache sync.Map // name → *sample; samples are immutable
 
 // newSample writes the toy dataset with 3 ranks (the last owns nothing) and 2 records.
 func newSample(t testing.TB, layout dataset.Layout, subfiles int, manifest bool) *sample {
@@ -114,13 +114,13 @@ func samples(t testing.TB) (out []*sample) {
 	return out
 }
 
-// someSamples are those that the large tests take: one of each layout, in the long run all.
+// someSamples returns the samples for the large tests: one of each layout, in the long run all.
 func someSamples(t testing.TB) []*sample {
 	all := samples(t)
 	return append(crashtest.Some(t, 1, all[:4]), crashtest.Some(t, 1, all[4:])...)
 }
 
-// eachSample runs f with each of someSamples, several at once, each with draws of its own.
+// eachSample runs f for each of someSamples, several concurrently, each with its own random numbers.
 func eachSample(t *testing.T, seed int64, f func(t *testing.T, s *sample, rnd *rand.Rand)) {
 	for _, s := range someSamples(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func flipped(file []byte, off int64, bit uint) []byte {
 
 func (s *sample) subfile(i int) string { return subfile.Name(sampleBase, i) }
 
-// order is the byte order of header and data.
+// order returns the byte order of header and data.
 func (s *sample) order() binary.ByteOrder {
 	if s.layout == dataset.ProcessCentric {
 		return binary.LittleEndian

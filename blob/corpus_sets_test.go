@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// otherSample writes a dataset of the toy after change has changed it.
+// otherSample writes the toy dataset modified by change.
 func otherSample(t testing.TB, lay dataset.Layout, ranks int, records int64, change func(*toy)) *sample {
 	toy := newToy(ranks)
 	if change != nil {
@@ -88,7 +88,7 @@ func TestCorpusSets(t *testing.T) {
 					}
 				}
 			}
-			// Other values of the same schema, or subfiles in another order: only the manifest can tell.
+			// Other values with the same schema, or subfiles in another order: only the manifest can reveal them.
 			swapped := s.with(s.subfile(0), s.files[s.subfile(1)])
 			swapped[s.subfile(1)] = s.files[s.subfile(0)]
 			pl, tab := s.place(t, s.subfile(0))
@@ -109,7 +109,7 @@ func TestCorpusSets(t *testing.T) {
 	}
 }
 
-// swapTwo lets two variables trade places in the file.
+// swapTwo swaps the positions of two variables in the file.
 func (t *toy) swapTwo() {
 	v := t.s.Vars
 	v[t.flux], v[t.never] = v[t.never], v[t.flux]
@@ -132,7 +132,7 @@ func canonicalSample(t testing.TB) *sample {
 	return &sample{files: map[string][]byte{s.subfile(0): b, s.subfile(1): b}}
 }
 
-// foreignHDF5 is a file with one dataset of that name.
+// foreignHDF5 makes an HDF5 file with one dataset of that name.
 func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
 	b := h5.NewBuilder()
 	if netCDF4 {

@@ -64,8 +64,7 @@ func TestCorpusTruncated(t *testing.T) {
 	})
 }
 
-// TestCorpusStructureBits flips bits of what is not header and not data: HDF5
-// metadata, and every entry of the maps.
+// TestCorpusStructureBits flips bits outside header and data: in HDF5 metadata and every map entry.
 func TestCorpusStructureBits(t *testing.T) {
 	eachSample(t, 4, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		for i := 0; s.files[s.subfile(i)] != nil; i++ {
@@ -95,8 +94,8 @@ func TestCorpusStructureBits(t *testing.T) {
 							for _, bit := range bitsOf(rnd) {
 								what := fmt.Sprintf("%s: bit %d of byte %d of D%d.%s[%d]", name, bit, k, d+1, layout.MapVarDefs[m].Name, j)
 								o := s.run(t, faulty{name: what, files: s.with(name, flipped(file, off+k, bit)), at: -1})
-								// A flipped offset can be just another map, and more requests can be without
-								// elements; with any other entry something no longer adds up.
+								// A flipped offset can give another valid map, and additional requests can be empty. Any other entry becomes
+								// inconsistent.
 								if len(o.faults) == 0 && (s.manifest || m != layout.MapOffsets && (len(o.wrong) > 0 || m != layout.MapNreqs)) {
 									t.Errorf("%s: %s: no finding; wrong: %v", s.name, what, o.wrong)
 								}
@@ -109,8 +108,7 @@ func TestCorpusStructureBits(t *testing.T) {
 	})
 }
 
-// TestCorpusData flips bits of data: only the manifest reveals it, and the
-// error names the variable and the record.
+// TestCorpusData flips bits of data: only the manifest reveals the change, and the error names the variable and the record.
 func TestCorpusData(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
 	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -180,7 +178,7 @@ func TestCorpusMaps(t *testing.T) {
 						hit(layout.MapStart, 0, v, 0)
 					}
 					if s.layout == dataset.VariableCentric && j > 0 && count > 0 {
-						// The sum of the counts no longer is the next start, or the whole.
+						// The sum of the counts no longer equals the next start or the total.
 						next := int64(-1)
 						if j == pl.Shape.Blobs-1 {
 							next = pl.Header.NelemsAt(d)
@@ -205,8 +203,7 @@ func TestCorpusMaps(t *testing.T) {
 	}
 }
 
-// TestCorpusOverlap has two owners of an element. Reading gives the one of the
-// highest rank; Check names both.
+// TestCorpusOverlap gives an element two owners. Reads return the value of the highest rank; Check names both ranks.
 func TestCorpusOverlap(t *testing.T) {
 	for _, s := range samples(t) {
 		name := s.subfile(0)
@@ -231,14 +228,14 @@ func TestCorpusOverlap(t *testing.T) {
 	}
 }
 
-// TestCorpusZeroLength has a request without elements: it is of no use, and does no harm.
+// TestCorpusZeroLength checks that a request without elements does no harm.
 func TestCorpusZeroLength(t *testing.T) {
 	for _, s := range samples(t) {
 		name := s.subfile(0)
 		pl, tab := s.place(t, name)
 		off, _ := pl.MapPiece(0, layout.MapLengths, tab, 0)
 		file := patched(s.files[name], off, s.number(4, 2))
-		file = patched(file, off+4, s.number(4, 0)) // the neighbour's element is taken over
+		file = patched(file, off+4, s.number(4, 0)) // takes over the neighbour's element
 		o := s.run(t, faulty{name: "zero length", files: s.with(name, file), at: -1})
 		if s.manifest {
 			if len(o.errs) == 0 || !errors.Is(o.errs[0], dataset.ErrChecksum) {
@@ -250,8 +247,7 @@ func TestCorpusZeroLength(t *testing.T) {
 	}
 }
 
-// TestCorpusTwoFaults plants two faults that have nothing to do with each
-// other: Check must name both places.
+// TestCorpusTwoFaults plants two unrelated faults: Check must name both positions.
 func TestCorpusTwoFaults(t *testing.T) {
 	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
@@ -265,7 +261,7 @@ func TestCorpusTwoFaults(t *testing.T) {
 			for i := range 2 {
 				name := s.subfile(i)
 				pl, tab := s.place(t, name)
-				j := 0 // the one blob of subfile 1 holds nothing, or the last
+				j := 0 // the only blob of subfile 1 is empty, or the last one
 				if tab.Nreqs[0] == 0 {
 					continue
 				}

@@ -12,12 +12,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// crashCase is one way to write a dataset.
+// crashCase is one configuration for writing a dataset.
 type crashCase struct {
 	name  string
 	o     dataset.Settings
 	apart bool // ranks share no heap
-	far   bool // other machines may write there, so that the commit copies its record
+	far   bool // other machines may write, so the commit copies its record
 }
 
 func crashCases() (l []crashCase) {
@@ -60,7 +60,7 @@ func crashCases() (l []crashCase) {
 	return l
 }
 
-// withFar are crashCases, and some where other machines may write.
+// withFar returns crashCases, and some in which other machines may write.
 func withFar() []crashCase {
 	l := crashCases()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -71,8 +71,8 @@ func withFar() []crashCase {
 	return l
 }
 
-// leaseOn returns the lease options of a client. In places each client is a machine, and a dead writer is found out soon: locks reach from one client to the
-// other there, so no living writer loses its lease.
+// leaseOn returns the lease options of a client. On shared file systems each client is a machine, and a dead writer is detected
+// soon. Locks work between clients there, so no live writer loses its lease.
 func leaseOn(client int) durable.LeaseOptions {
 	if crashtest.Places() == nil {
 		return durable.LeaseOptions{}
@@ -89,14 +89,14 @@ func (cc crashCase) comm(c comm.Comm) comm.Comm {
 	return isolateIf(c, cc.apart)
 }
 
-// create writes a dataset, each rank the whole session.
+// create writes a dataset; each rank runs the whole session.
 func (cc crashCase) create(m *model, fsys vfs.FS, force bool) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, force))
 	})
 }
 
-// add appends up to the records of the model.
+// add appends records up to the model's number.
 func (cc crashCase) add(m *model, fsys vfs.FS) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))

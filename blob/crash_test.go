@@ -21,8 +21,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// crashes runs work on a copy of start and gives what a power loss before each
-// changing operation, and after the last, would leave: strictly, and by chance.
+// crashes runs work on a copy of start. It yields the state after a power loss before each changing operation, and after the
+// last, in the worst case and at random.
 type crash struct {
 	fs     vfs.FS
 	when   string
@@ -30,7 +30,7 @@ type crash struct {
 	last   bool // work had returned
 }
 
-// after is what is left of it if the power is cut again, where that can be.
+// after returns the state after a second power loss, if one is possible.
 func (c crash) after() vfs.FS {
 	if m, ok := c.fs.(*vfs.Mem); ok {
 		return m.CrashClone(vfs.CrashOptions{})
@@ -43,7 +43,7 @@ func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsy
 	return crashesOf(t, start, seed, random, times(9, 1)*raced(3), work)
 }
 
-// crashesOf is crashes with a sample of one operation in every.
+// crashesOf is crashes for one of every given number of operations.
 func crashesOf(t *testing.T, start *vfs.Mem, seed int64, random, every int, work func(fsys vfs.FS) error) (l []crash) {
 	t.Helper()
 	s := crashtest.Scenario{Start: disk(start), Run: crashtest.One(work), Seed: seed, Torn: random, Every: every}
@@ -53,7 +53,7 @@ func crashesOf(t *testing.T, start *vfs.Mem, seed int64, random, every int, work
 	return l
 }
 
-// seen is what a dataset reads as.
+// seen identifies the content that a dataset reads as.
 func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
 	t.Helper()
 	got, err := canonicalOf(c.fs, base)
@@ -83,13 +83,13 @@ func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
 	return state
 }
 
-// nextWriter replaces what a crash left, or adds to it.
+// nextWriter replaces the remains of a crash, or adds to them.
 func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, now *model) {
 	t.Helper()
 	if crashtest.Places() != nil {
 		cc.o.Lease = leaseOn(1)
 	} else if cc.far {
-		cc.o.Lease.Boot = "another machine" // to which this process is none of its own
+		cc.o.Lease.Boot = "another machine" // this process appears foreign
 	}
 	if k/2%2 == 0 {
 		m := tinyModel(77, 1)
@@ -125,7 +125,7 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	expect(t, c, "append after it", m)
 }
 
-// expect holds a dataset against a model, also after a power loss, and looks for leftovers.
+// expect compares a dataset with a model, also after a power loss, and looks for leftovers.
 func expect(t *testing.T, c crash, what string, m *model) {
 	t.Helper()
 	after := c.after()
@@ -139,7 +139,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 	if l := names(c.fs, "."); strings.Contains(fmt.Sprint(l), ".lock") {
 		t.Fatalf("%s, %s: the lease was not given back: %v", c.when, what, l)
 	}
-	_ = after.Remove(durable.LockName("d.nc")) // that it is gone need not outlive the machine
+	_ = after.Remove(durable.LockName("d.nc")) // its removal need not survive a power loss
 	for f := range check.CheckWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: after}) {
 		if f.Severity != dataset.Note {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
@@ -155,7 +155,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 	}
 }
 
-// writeTo makes a committed dataset in a new file system.
+// writeTo writes the model as a committed dataset to a new file system.
 func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *dataset.Settings) {
 	t.Helper()
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }))
@@ -188,8 +188,7 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// TestCrashCreate: a power loss at any operation of a first session leaves no
-// dataset, or the whole.
+// TestCrashCreate checks that a power loss at any operation of a first session leaves no dataset or the complete one.
 func TestCrashCreate(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -200,8 +199,7 @@ func TestCrashCreate(t *testing.T) {
 	}
 }
 
-// TestCrashReplace: over a dataset of another width, layout and values, which
-// stays until the new one is whole.
+// TestCrashReplace replaces a dataset with another width, layout and values, which stays until the new one is complete.
 func TestCrashReplace(t *testing.T) {
 	for k, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, foreign := range []bool{false, true} {
@@ -211,7 +209,7 @@ func TestCrashReplace(t *testing.T) {
 				start := vfs.NewMem()
 				first := dataset.Settings{Options: dataset.Options{Layout: dataset.Layout((k / 2) % 2), Subfiles: 2 + k%2}, Knobs: dataset.Knobs{Fs: start}}
 				was.writeTo(t, start, &first)
-				if foreign { // as another program leaves it: without a manifest
+				if foreign { // like another program's: without a manifest
 					must(start.Remove(subfile.ManifestName("d.nc")))
 					must(start.SyncDir("."))
 				}
@@ -221,7 +219,8 @@ func TestCrashReplace(t *testing.T) {
 	}
 }
 
-// TestCrashAppend: records are added in two sessions, by the first or second of them variables and dimensions, too; each adds all or nothing.
+// TestCrashAppend adds records in two sessions, and also variables and dimensions in one of them. Each session adds all or
+// nothing.
 func TestCrashAppend(t *testing.T) {
 	for i, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, since := range []int64{0, int64(1 + i%2)} {
@@ -245,7 +244,7 @@ func TestCrashAppend(t *testing.T) {
 	}
 }
 
-// TestCrashAdopt: the dataset of another program is appended to.
+// TestCrashAdopt appends to another program's dataset.
 func TestCrashAdopt(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -261,7 +260,7 @@ func TestCrashAdopt(t *testing.T) {
 	}
 }
 
-// TestCrashTwice: the recovery from a crash is itself cut short.
+// TestCrashTwice interrupts the recovery from a crash.
 func TestCrashTwice(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -288,8 +287,8 @@ func TestCrashTwice(t *testing.T) {
 	}
 }
 
-// TestCrashUnfinishedTwice: a dataset that was never finished is written anew,
-// and that is cut short too: what is left of the first must not read as a dataset.
+// TestCrashUnfinishedTwice interrupts the rewrite of a dataset that was never finished. The remains of the first attempt must not
+// read as a dataset.
 func TestCrashUnfinishedTwice(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -309,8 +308,7 @@ func TestCrashUnfinishedTwice(t *testing.T) {
 	}
 }
 
-// TestCrashConvert: the output of a conversion is whole or not there, and the
-// conversion can be started again.
+// TestCrashConvert checks that the output of a conversion is complete or absent, and that the conversion can be repeated.
 func TestCrashConvert(t *testing.T) {
 	src := tinyModel(1, 2)
 	other := tinyModel(2, 1)
@@ -363,7 +361,7 @@ func TestCrashConvert(t *testing.T) {
 						}
 					}
 				}
-				if !raceEnabled && (counts["now"] == 0 || counts["now"] == sum(counts)) { // the sample is small then
+				if !raceEnabled && (counts["now"] == 0 || counts["now"] == sum(counts)) { // the sample is then small
 					t.Fatalf("states %v: the test sees one side only", counts)
 				}
 			})

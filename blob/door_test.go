@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// busyFS renames no file that is open, as Windows.
+// busyFS cannot rename open files, like Windows.
 type busyFS struct {
 	vfs.FS
 	mu   sync.Mutex
@@ -59,7 +59,7 @@ func (f *busyFile) Close() error {
 	return f.File.Close()
 }
 
-// TestCommitOfClosed: whatever was put, and put again, no subfile is open when the commit renames it.
+// TestCommitOfClosed checks that no subfile is open when a commit renames it, after any puts.
 func TestCommitOfClosed(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, method := range []dataset.Method{dataset.NoCompression, dataset.Zstd} {
@@ -86,7 +86,7 @@ func TestCommitOfClosed(t *testing.T) {
 	}
 }
 
-// TestForeignLocks: hidden files of other programs whose names end in .lock are no leases of ours.
+// TestForeignLocks checks that hidden files of other programs with names ending in .lock are not taken for leases.
 func TestForeignLocks(t *testing.T) {
 	mem := vfs.NewMem()
 	for name, text := range map[string]string{".hugo_build.lock": "", ".other.lock": "4711\n", ".json.lock": "{}"} {

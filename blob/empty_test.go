@@ -22,8 +22,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// writeLopsided writes a dataset of 4 ranks on 2 subfiles; the second one's
-// ranks own nothing.
+// writeLopsided writes a dataset of 4 ranks on 2 subfiles; the ranks of the second own nothing.
 func writeLopsided(t *testing.T, name string, l dataset.Layout) {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -71,7 +70,7 @@ func checkLopsided(t *testing.T, name string) {
 	onlyNotes(t, "check", vfs.OS, name)
 }
 
-// TestSubfileWithoutElements: no dimension of length 0, which would mean unlimited.
+// TestSubfileWithoutElements checks that no dimension has length 0, which would mean unlimited.
 func TestSubfileWithoutElements(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		name := filepath.Join(t.TempDir(), "x")
@@ -90,8 +89,8 @@ func TestSubfileWithoutElements(t *testing.T) {
 	}
 }
 
-// TestReferenceSubfileWithoutElements: the reference writes such dimensions
-// with length 0 in the process-centric layout. They are read as empty.
+// TestReferenceSubfileWithoutElements checks that dimensions of length 0, which the reference writes in the process-centric
+// layout, read as empty.
 func TestReferenceSubfileWithoutElements(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	writeLopsided(t, name, dataset.ProcessCentric)
@@ -110,8 +109,8 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 	checkLopsided(t, name)
 }
 
-// TestMissingPad: PnetCDF leaves out the pad behind the last variable. Such a
-// file is whole, with and without records, and can be appended to.
+// TestMissingPad checks files without padding after the last variable, as PnetCDF writes them. They are complete, with and
+// without records, and can be appended to.
 func TestMissingPad(t *testing.T) {
 	ctx := context.Background()
 	for _, records := range []int64{0, 2} {

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestForgottenInAppend: an append that forgets a variable that was put before is held back as in the first session, whatever has become of that; one
-// that nobody has ever put, or that is new, is not.
+// TestForgottenInAppend checks that an append that forgets an earlier variable is held back, as in the first session. A variable
+// never put, or new, holds nothing back.
 func TestForgottenInAppend(t *testing.T) {
 	const ranks = 4
 	for _, o := range []dataset.Options{{}, {Layout: dataset.ProcessCentric}, {Layout: dataset.ProcessCentric, Records: 4}, {Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}} {

@@ -17,7 +17,7 @@ import (
 
 const lev, ncol = 2, 6
 
-// columns are the elements of one rank: every Size-th column, on all levels.
+// columns returns the elements of one rank: every Size-th column, on all levels.
 func columns(c comm.Comm) (runs []decomp.Req) {
 	for k := range int64(lev) {
 		for i := int64(c.Rank()); i < ncol; i += int64(c.Size()) {
@@ -120,7 +120,7 @@ func Example() {
 	// record 1 level 1: [10 11 12 10 11 12]
 }
 
-// A later run adds a record. It has the ranks and maps of the first one, and finds the schema in the files.
+// A later run adds a record. It has the same ranks and maps, and finds the schema in the files.
 func ExampleAppend() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -167,7 +167,7 @@ func ExampleAppend() {
 	// Output: 3 records, the last one: [20 21 22 20 21 22]
 }
 
-// A process-centric dataset becomes an ordinary netCDF file, and is compared with it.
+// Convert a process-centric dataset to an ordinary netCDF file, and compare both.
 func ExampleConvert() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -205,7 +205,7 @@ func ExampleConvert() {
 	// differences: 0
 }
 
-// One byte of a record is overwritten: Check finds it, and so does whoever reads it.
+// One byte of a record is overwritten. Check finds the damage, and so does any reader.
 func ExampleCheck() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -232,7 +232,7 @@ func ExampleCheck() {
 	// Output: error F_h0.nc.0000 true
 }
 
-// A program that restarts on other ranks reads what each of them needs: here two, with half of the columns each.
+// A program restarts on other ranks and reads the elements that each rank needs: here two ranks, with half of the columns each.
 func ExampleReader_ReadRuns() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -268,7 +268,7 @@ func ExampleReader_ReadRuns() {
 	// Output: rank 1: [0 1 2 0 1 2]
 }
 
-// The same with ranks that share among themselves what there is to read.
+// The same with ranks that share the reads.
 func ExampleReader_Collective() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestFailuresUnderMPI: what fails on one rank, in whatever phase, is an error on all of them, soon, and the dataset is the old
-// one or the new one.
+// TestFailuresUnderMPI checks that a failure on one rank, in any phase, soon becomes an error on all ranks. The dataset is the
+// old one or the new one.
 func TestFailuresUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, test := range []string{"TestInJobFaults", "TestInJobArguments"} {
@@ -101,7 +101,7 @@ func TestInJobFaults(t *testing.T) {
 	}
 }
 
-// TestInJobArguments: bad arguments, panics, and ranks that give up.
+// TestInJobArguments checks bad arguments, panics, and ranks that give up.
 func TestInJobArguments(t *testing.T) {
 	job := startJob(t)
 	world := job.World()

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// rankFault is something that goes wrong on one of four ranks.
+// rankFault is a failure on one of four ranks.
 type rankFault struct {
 	name string
 	want error
@@ -109,7 +109,7 @@ func rankFaults(m *model) []rankFault {
 		}},
 		{"panic", nil, writes(func(ctx context.Context, c comm.Comm, w *write.Writer) error {
 			if c.Rank() == 2 {
-				if comm.Apart(c) { // then it is a process, which ends, and its part in the lease with it
+				if comm.Apart(c) { // the rank is then a process, which ends together with its lease
 					defer w.Abort()
 				}
 				panic("no")
@@ -141,8 +141,8 @@ func rankFaults(m *model) []rankFault {
 	}
 }
 
-// TestOneRankFails: whatever goes wrong on one rank only, every rank gets an
-// error, nothing is left under a final name, no goroutine stays.
+// TestOneRankFails checks that after any failure on one rank every rank gets an error. No file has a final name, and no goroutine
+// remains.
 func TestOneRankFails(t *testing.T) {
 	m := tinyModel(1, 2)
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
@@ -182,8 +182,7 @@ func TestOneRankFails(t *testing.T) {
 	}
 }
 
-// TestCancelAnywhere: the context of the run ends at any operation; the dataset
-// is the old or the new one.
+// TestCancelAnywhere cancels the context of the run at any operation; the dataset is the old or the new one.
 func TestCancelAnywhere(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		inParallel(t, cc.name, func(t *testing.T) {

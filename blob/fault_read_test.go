@@ -15,8 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestFaultRead: every operation of opening and reading fails once; the error
-// names the file, and where it is a read, the offset.
+// TestFaultRead lets every operation of open and read fail once. The error names the file and, for a read, the offset.
 func TestFaultRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	for k, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric, dataset.Canonical, dataset.VariableCentric} {
@@ -32,7 +31,7 @@ func TestFaultRead(t *testing.T) {
 				m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 3}, Knobs: dataset.Knobs{Fs: mem}})
 			}
 			count := vfs.Count(mem)
-			whole := int64(0) // operations up to the end of the last record that is read whole
+			whole := int64(0) // operations up to the end of the last complete record read
 			read := func(fsys vfs.FS) (err error) {
 				ctx := context.Background()
 				r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1, MaxOpen: 1}, dataset.Knobs{Fs: fsys})
@@ -76,7 +75,7 @@ func TestFaultRead(t *testing.T) {
 					}))
 					when := fmt.Sprintf("%s of %v", fault.Name, hit)
 					if err == nil {
-						if !mayIgnore(hit) && n <= whole { // a part that could not be read is read once more
+						if !mayIgnore(hit) && n <= whole { // a failed part is read once more
 							t.Fatalf("%s: no error", when)
 						}
 						continue
@@ -101,7 +100,7 @@ func TestFaultRead(t *testing.T) {
 	}
 }
 
-// TestFaultTruncatedRead: reading a truncated file fails with an error that has the file name and the offset.
+// TestFaultTruncatedRead checks that the error of reading a truncated file has the file name and the offset.
 func TestFaultTruncatedRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()

@@ -21,34 +21,33 @@ import (
 
 var errDisk = errors.New("the disk is on fire")
 
-// faults are the ways in which one operation goes wrong.
+// faults are the ways in which one operation fails.
 var faults = []crashtest.Way{crashtest.Fails(errDisk), crashtest.Short(vfs.ErrNoSpace)}
 
-// disk is where a scenario starts.
+// disk returns the initial disk of a scenario.
 func disk(m *vfs.Mem) []*vfs.Mem { return []*vfs.Mem{m} }
 
-// mayIgnore reports whether an error of an operation may be passed over, if all
-// values are right nevertheless: when a file that was read is closed, when it is
-// looked whether a file is there, when nothing is read.
+// mayIgnore reports whether an error of an operation may be ignored if all values are right: closing a file that was read,
+// testing whether a file exists, reading nothing.
 func mayIgnore(op vfs.Op) bool { return mayIgnoreIn(op, crashtest.Places() != nil) }
 
-// mayIgnoreIn is mayIgnore where, if shared is set, other machines may write.
+// mayIgnoreIn is mayIgnore; shared means that other machines may write.
 func mayIgnoreIn(op vfs.Op, shared bool) bool {
-	if strings.HasSuffix(op.Name, ".lock") { // what could not be removed of a lease ends with the process
+	if strings.HasSuffix(op.Name, ".lock") { // the remains of a lease end with the process
 		return true
 	}
-	aside := shared && strings.Contains(op.Name, subfile.NextName("")+".") // it has such a name when it is read, too
+	aside := shared && strings.Contains(op.Name, subfile.NextName("")+".") // the record has such a name when it is read too
 	return op.Kind == vfs.OpClose && (aside || !strings.HasSuffix(op.Name, ".partial")) || op.Kind == vfs.OpStat || op.Kind == vfs.OpRead && op.N == 0
 }
 
-// writtenLater reports whether an operation that met a full disk once needs no error: a later commit, or the end, opens the file
-// and writes numrecs.
+// writtenLater reports whether an operation on a full disk needs no error: a later commit, or the end, opens the file and writes
+// numrecs.
 func writtenLater(op vfs.Op, err error) bool {
 	return vfs.Full(err) && (op.Kind == vfs.OpOpen || op.Kind == vfs.OpWrite && op.Off == layout.NumrecsAt)
 }
 
-// bubble runs f in a bubble of testing/synctest: the test fails if a goroutine that f started does not end, and a sleep ends when all others wait.
-// In places f runs outside of one: what other machines do takes real time.
+// bubble runs f in a testing/synctest bubble. The test fails if a goroutine of f does not end, and a sleep ends when all others
+// wait. On shared file systems f runs outside a bubble, since other machines take real time.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	if crashtest.Places() != nil {
@@ -62,7 +61,7 @@ func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { bubble(t, f) })
 }
 
-// inParallel is inBubble for what runs in parallel with other subtests.
+// inParallel is bubble for parallel subtests.
 func inParallel(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -70,7 +69,7 @@ func inParallel(t *testing.T, name string, f func(t *testing.T)) {
 	})
 }
 
-// eachRank runs f and gives what each rank got, in case of an error on every one.
+// eachRank runs f on n ranks and returns each rank's error, provided that every rank has one.
 func eachRank(n int, f func(ctx context.Context, c comm.Comm) error) (errs []error, err error) {
 	errs = make([]error, n)
 	err = comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error {
@@ -80,7 +79,8 @@ func eachRank(n int, f func(ctx context.Context, c comm.Comm) error) (errs []err
 	return errs, err
 }
 
-// faultTest fails every operation of a session once. In places it also ends it there, and the other client looks at what is left, and writes next.
+// faultTest lets every operation of a session fail once. On shared file systems it also stops the session there; the other client
+// then examines the remains and writes next.
 func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work func(ctx context.Context, c comm.Comm, fsys vfs.FS) error) {
 	t.Helper()
 	var old []byte
@@ -127,8 +127,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	}
 }
 
-// tells reports whether err is of the wanted kind. Errors that are not of a common kind travel
-// between heaps as text.
+// tells reports whether err is of the wanted kind. Between heaps, errors without a common class travel as text.
 func tells(err, want error) bool {
 	return errors.Is(err, want) || want == errDisk && err != nil && strings.Contains(err.Error(), want.Error())
 }
@@ -168,7 +167,7 @@ func TestFaultReplace(t *testing.T) {
 	}
 }
 
-// TestFaultAppend: the same over appends, with variables and dimensions that are new, and without.
+// TestFaultAppend does the same with appends, with and without new variables and dimensions.
 func TestFaultAppend(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, more := range []bool{false, true} {
@@ -188,8 +187,7 @@ func TestFaultAppend(t *testing.T) {
 	}
 }
 
-// TestFaultRecover: a commit that was cut short is finished by a writer whose
-// disk fails in turn: what was committed stays so.
+// TestFaultRecover checks that a failing disk during the recovery of an interrupted commit loses no committed data.
 func TestFaultRecover(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		inParallel(t, cc.name, func(t *testing.T) {
@@ -203,7 +201,7 @@ func TestFaultRecover(t *testing.T) {
 	}
 }
 
-// TestFaultFullDisk: the disk is full at any size.
+// TestFaultFullDisk fills the disk at any size.
 func TestFaultFullDisk(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -243,8 +241,7 @@ func TestFaultFullDisk(t *testing.T) {
 	}
 }
 
-// TestFaultConvert: the same over conversions, whose source and output are on
-// the failing disk.
+// TestFaultConvert does the same with conversions, with source and output on the failing disk.
 func TestFaultConvert(t *testing.T) {
 	src, other := tinyModel(1, 2), tinyModel(2, 1)
 	start := vfs.NewMem()
@@ -317,7 +314,7 @@ func pendingCommit(t *testing.T, start *vfs.Mem, m *model, subfiles int) (cut *v
 	return cut
 }
 
-// syncedClone is a copy of everything.
+// syncedClone returns a copy in which everything is synced.
 func syncedClone(m *vfs.Mem) *vfs.Mem {
 	for _, dir := range []string{".", "in"} {
 		es, err := m.ReadDir(dir)

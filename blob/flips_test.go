@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestFlips: no flipped bit of any subfile gives wrong values without an error, in no way to read, convert or compare; and
-// what the bit is not in can still be read.
+// TestFlips checks that no flipped bit of any subfile gives wrong values without an error, in any read, conversion or comparison.
+// Data unaffected by the bit must stay readable.
 func TestFlips(t *testing.T) {
 	for k, h := range crashtest.Some(t, 1, histories()) {
 		if raceEnabled && !long && k%4 != 0 {
@@ -88,17 +88,17 @@ func diffOf(t testing.TB, a, b map[string][]byte) []dataset.Finding {
 	return slices.Collect(check.Diff(t.Context(), x, y, nil))
 }
 
-// whereabouts says what lies where in the files of a dataset.
+// whereabouts lists the extents in the files of a dataset.
 type whereabouts []struct {
 	read.Extent
 	copied bool
 }
 
-// holder is what a byte belongs to.
+// holder is the owner of a byte.
 type holder struct {
 	name string
 	rec  int64
-	copy bool // a copy of a variable that is not decomposed, which nobody reads
+	copy bool // an unread copy of a variable without a decomposition
 }
 
 func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
@@ -118,7 +118,7 @@ func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 	return w
 }
 
-// sample chooses bytes of a file: of the extents of data, and of all else. k is different for each dataset.
+// sample chooses bytes of a file, in extents of data and elsewhere. k differs for each dataset.
 func (w whereabouts) sample(name string, size, k int) (list []int) {
 	step, some := 601, 5
 	if raceEnabled {

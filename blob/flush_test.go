@@ -18,8 +18,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestFlushSizes: however a flush is cut, the file is the same. One session has flushes of many sizes, so that
-// workers use buffers of one for another, and pieces larger than a task.
+// TestFlushSizes checks that the file does not depend on the division of flushes. One session has flushes of many sizes, so that
+// workers reuse buffers, and pieces larger than a task.
 func TestFlushSizes(t *testing.T) {
 	const ranks = 3
 	sizes := []int64{1, 70_001, 100_007, 5, 300_001} // elements of a rank's piece, by variable
@@ -77,8 +77,8 @@ func TestFlushSizes(t *testing.T) {
 	}
 }
 
-// TestIdleSubfile: a flush writes nothing to a subfile whose ranks have put nothing. The files are the same as
-// after one flush of everything.
+// TestIdleSubfile checks that a flush writes nothing to a subfile whose ranks have put nothing. The files equal those after a
+// single flush.
 func TestIdleSubfile(t *testing.T) {
 	const ranks, each, subfiles = 6, 5, 3
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

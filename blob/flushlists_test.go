@@ -20,8 +20,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none
-// that they would need.
+// counting is a Comm of ranks without a shared heap. It counts the collectives of all Comms made from it, except Share, which
+// such ranks do not need.
 type counting struct {
 	comm.Comm
 	n *int
@@ -99,8 +99,8 @@ type countingMemory struct {
 
 func (m countingMemory) Fence(ctx context.Context) error { *m.n++; return m.Memory.Fence(ctx) }
 
-// TestCollectives: how often the ranks meet, without a common heap: in Create; in three flushes of the same
-// variables, in one of fewer and in two after it; in Close.
+// TestCollectives counts the collectives without a shared heap: in Create, in three flushes of the same variables, in one of
+// fewer variables and two after it, and in Close.
 func TestCollectives(t *testing.T) {
 	const (
 		own     = 1
@@ -110,7 +110,7 @@ func TestCollectives(t *testing.T) {
 		what  string
 		o     dataset.Settings
 		want  string
-		spare bool // what is not decomposed is put by rank 0 only
+		spare bool // only rank 0 puts variables without a decomposition
 	}{
 		{"own", dataset.Settings{Options: dataset.Options{OwnMin: own, Subfiles: 1}}, "5; 4 2 2 2 2 2; 9", false},
 		{"one window", dataset.Settings{Options: dataset.Options{OwnMin: windows, Subfiles: 1}}, "5; 4 3 3 3 3 3; 9", false},
@@ -133,7 +133,7 @@ func TestCollectives(t *testing.T) {
 			defer w.Abort()
 			list := []int{told()}
 			for rec := range m.records {
-				if rec == 3 { // all leave out the last variable
+				if rec == 3 { // all ranks leave out the last variable
 					err = errors.Join(write.Put(w, 1, rec, make([]float32, w.Job.Count(1))), write.Put(w, 2, rec, make([]int16, w.Job.Count(1))))
 				} else if tc.spare {
 					err = m.putSparely(w, rec, rec, c.Rank())
@@ -160,14 +160,14 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestFlushLists: flushes in which ranks put the same, and in which one of them puts something else: the files are equal to the files of
-// ranks that share a heap, and their sums hold.
+// TestFlushLists checks flushes in which all ranks put the same variables, and flushes in which one rank differs. The files equal
+// those of ranks with a shared heap, and their checksums hold.
 func TestFlushLists(t *testing.T) {
 	type putter func(m *model, w *write.Writer, rec int64, rank int) error
 	all := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }
 	sparely := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }
-	const odd = 1                      // the rank that does something else
-	oddly := func(put putter) putter { // with record 3
+	const odd = 1                      // the rank that differs
+	oddly := func(put putter) putter { // in record 3
 		return func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec == 3 && rank == odd {
 				return put(m, w, rec, rank)
@@ -175,7 +175,7 @@ func TestFlushLists(t *testing.T) {
 			return all(m, w, rec, rank)
 		}
 	}
-	later := func(put putter) putter { // from record 3 on; before, what is not decomposed is put by one rank
+	later := func(put putter) putter { // from record 3; before, one rank puts variables without a decomposition
 		return func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec < 3 {
 				return sparely(m, w, rec, rank)
@@ -237,7 +237,7 @@ func TestFlushLists(t *testing.T) {
 			{Options: dataset.Options{OwnMin: 1, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}},
 			{Options: dataset.Options{OwnMin: 1 << 40, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}},
 		}) {
-			for _, async := range []int64{-1, 3} { // the record that is flushed in the background
+			for _, async := range []int64{-1, 3} { // the record flushed in the background
 				var want [][]byte
 				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, commtest.Isolate} {
 					o := o
@@ -275,7 +275,7 @@ func TestFlushLists(t *testing.T) {
 	}
 }
 
-// putSparely puts a record of tinyModel, and of record at what is not decomposed, that on rank 0 only.
+// putSparely puts a record of tinyModel. For variables without a decomposition it puts record at, on rank 0 only.
 func (m *model) putSparely(w *write.Writer, rec, at int64, rank int) error {
 	err := errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
 	if rank == 0 {
@@ -287,14 +287,14 @@ func (m *model) putSparely(w *write.Writer, rec, at int64, rank int) error {
 	return err
 }
 
-// TestFlushErrors: an error of one rank in a flush reaches all of them in that flush, and ends the writer: of its
-// own writes, of an aggregator's, of its context.
+// TestFlushErrors checks that an error on one rank in a flush reaches all ranks in that flush and ends the writer. The error is
+// in its own write, in an aggregator's write, or in its context.
 func TestFlushErrors(t *testing.T) {
 	m := tinyModel(1, 6)
 	for _, tc := range []struct {
 		name   string
 		ownMin int64
-		rank   int // that fails; -1: the aggregator's write
+		rank   int // the rank that fails; -1: the aggregator's write
 		want   error
 	}{
 		{"own write", 1, 3, errMine},
@@ -303,7 +303,7 @@ func TestFlushErrors(t *testing.T) {
 		{"context, windows", 1 << 40, 2, context.Canceled},
 	} {
 		mem := vfs.NewMem()
-		var fails [8]bool // by rank: its writes do
+		var fails [8]bool // by rank: its writes fail
 		errs := make([]error, m.ranks)
 		after := make([]error, m.ranks)
 		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -337,7 +337,7 @@ func TestFlushErrors(t *testing.T) {
 			errs[r] = w.Flush(its)
 			after[r] = w.Flush(ctx)
 			return nil
-		}); err != nil && tc.want != context.Canceled { // that ends the communication
+		}); err != nil && tc.want != context.Canceled { // an error that ends the communication
 			t.Errorf("%s: %v", tc.name, err)
 		}
 		for r, err := range errs {
@@ -351,7 +351,7 @@ func TestFlushErrors(t *testing.T) {
 	}
 }
 
-// TestDigest: schemas that differ in anything have other digests.
+// TestDigest checks that different schemas have different digests.
 func TestDigest(t *testing.T) {
 	seen := map[int64]string{}
 	for _, tc := range []struct {
@@ -403,7 +403,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestPartOverWhole: a put of a part over the put of the whole is written by the next flush: what was lent for it may be used again.
+// TestPartOverWhole checks that the next flush writes a put of a part after a put of the whole, so that its lent data may be
+// reused.
 func TestPartOverWhole(t *testing.T) {
 	m := tinyModel(1, 3)
 	const clock = dataset.VarID(3)

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// addSeeds gives a fuzz target good subfiles and some with one fault.
+// addSeeds adds good subfiles and some with one fault to a fuzz target.
 func addSeeds(f *testing.F, lay dataset.Layout) {
 	for _, ranks := range []int{1, 3} {
 		s := writeSample(f, newToy(ranks), lay, 1, false, 1)
@@ -32,7 +32,7 @@ func addSeeds(f *testing.F, lay dataset.Layout) {
 		}
 		f.Add(patched(file, pl.Header.Off+layout.NumrecsAt, s.number(8, 1<<40)))
 	}
-	// A smaller one leaves the fuzzer more room.
+	// A smaller one gives the fuzzer more freedom.
 	tiny := dataset.NewSchema()
 	tm, col := tiny.Dim("t", dataset.Unlimited), tiny.Dim("c", 3)
 	tiny.Var("x", cdf5.Short, []dataset.DimID{tm, col}, dataset.Decomposed(tiny.Decomp(col)))
@@ -70,9 +70,8 @@ func FuzzOpenProcessCentric(f *testing.F) {
 	f.Fuzz(fuzzSubfile)
 }
 
-// fuzzSubfile holds what must be true of any bytes under the name of a
-// subfile: no panic, typed errors, memory by the size of the file; and if
-// Check finds nothing, an ordinary netCDF file can be made of it that reads the same.
+// fuzzSubfile checks the invariants of any bytes under a subfile's name: no panic, typed errors, memory in proportion to the
+// file. If Check finds nothing, an ordinary netCDF file can be made that reads the same.
 func fuzzSubfile(t *testing.T, b []byte) {
 	if len(b) > 1<<20 {
 		return
@@ -84,7 +83,7 @@ func fuzzSubfile(t *testing.T, b []byte) {
 	}
 }
 
-// convertAndCompare does nothing if Check has errors, or if the arrays are large.
+// convertAndCompare does nothing if Check has errors or the arrays are large.
 func convertAndCompare(m *vfs.Mem) error {
 	ctx := context.Background()
 	for f := range check.CheckWith(ctx, sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: m}) {
@@ -127,8 +126,7 @@ func convertAndCompare(m *vfs.Mem) error {
 	return nil
 }
 
-// TestCorpusManyFaults plants up to four faults in the fields of a header and
-// of the maps, where the bytes that a fuzzer changes seldom are.
+// TestCorpusManyFaults plants up to four faults in fields of a header and of the maps, which a fuzzer seldom hits.
 func TestCorpusManyFaults(t *testing.T) {
 	rounds := 60
 	if long {

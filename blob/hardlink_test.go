@@ -13,7 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestHardLinks: of a dataset and its copy by cp -l each is continued and recovered on its own, and the other keeps its bytes.
+// TestHardLinks checks that a dataset and its copy by cp -l can be continued and recovered separately, while the other keeps its
+// bytes.
 func TestHardLinks(t *testing.T) {
 	link := carrier{carry: func(files []string, base, to string) (err error) {
 		for _, f := range files {
@@ -80,7 +81,7 @@ func TestHardLinks(t *testing.T) {
 			need(resume.Recover(t.Context(), cp.base, nil))
 			k.expect(t, nil)
 
-			third := *k // of what a writer has left
+			third := *k // of a writer's remains
 			third.base = filepath.Join(dir, "third.nc")
 			must(link.carry(filesOf(k.base, false), k.base, third.base))
 			was = bytesOf(k.base)
@@ -91,7 +92,7 @@ func TestHardLinks(t *testing.T) {
 					t.Errorf("%v, dies %v: recover of third.nc has changed %s", o.Layout, dies, name)
 				}
 			}
-			for _, x := range []*kept{&cp, &third} { // both go on, each with records of its own
+			for _, x := range []*kept{&cp, &third} { // both go on, each with its own records
 				x.records += 2
 				m := x.model(2, 0)
 				must(run(2, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, x.base, &x.o) }))

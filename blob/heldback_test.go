@@ -20,8 +20,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestHeldBack: of variables that are not decomposed any one rank's puts are enough in any number of subfiles, one of 400 variables that nobody puts holds
-// nothing back, and commit, status and check name what is held back, for as long as it is so.
+// TestHeldBack checks variables without a decomposition: the puts of any one rank suffice, in any number of subfiles. One of 400
+// variables that nobody puts holds nothing back. Commit, status and check name held-back records as long as there are any.
 func TestHeldBack(t *testing.T) {
 	const ranks, vars = 4, 400
 	for _, subfiles := range []int{1, 2, 4} {
@@ -88,7 +88,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// heldIs checks what a commit has said, and what the files say, "": nothing is held back.
+// heldIs checks the held-back records in a commit's result and in the files; "": none.
 func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 	ctx := context.Background()
 	if want == "" && err != nil || want != "" && (err == nil || err.Error() != "d.nc: "+want) {
@@ -113,7 +113,8 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 	return c.Barrier(ctx)
 }
 
-// TestRecoverGivesUp: recover of a writer that died with records held back names what it gives up, once, and lists nothing of it where nothing was held back.
+// TestRecoverGivesUp checks that Recover of a dead writer names lost held-back records once, and lists nothing if there were
+// none.
 func TestRecoverGivesUp(t *testing.T) {
 	s := dataset.NewSchema()
 	td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", 2)
@@ -126,7 +127,7 @@ func TestRecoverGivesUp(t *testing.T) {
 				r := int64(c.Rank())
 				w, err := write.CreateWith(ctx, c, "d.nc", s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: r, Length: 1}}}}, &dataset.Settings{Options: dataset.Options{Layout: l}, Knobs: dataset.Knobs{Fs: mem}})
 				must(err)
-				defer w.Abort() // it does not come to Close
+				defer w.Abort() // never reaches Close
 				must(errors.Join(write.Put(w, v, 0, []float64{1}), w.Commit(ctx)))
 				if r == 0 || whole {
 					err = write.Put(w, v, 1, []float64{2})
@@ -158,10 +159,10 @@ func TestRecoverGivesUp(t *testing.T) {
 	}
 }
 
-// TestTwoValues: two values of an element between two flushes are an error on all ranks that names both, of any size, wholes and parts; equal bytes are
-// not, also of NaN, of other types in memory, and put in other parts.
+// TestTwoValues checks that two different values of an element between two flushes are an error on all ranks that names both.
+// This holds for any size, whole or part. Equal bytes are allowed, also for NaN, other memory types and other parts.
 func TestTwoValues(t *testing.T) {
-	const n = 1000 // more than what is sent with the list
+	const n = 1000 // more than is sent with the list
 	s := dataset.NewSchema()
 	td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", n)
 	v := s.Var("v", cdf5.Float, []dataset.DimID{td, x})

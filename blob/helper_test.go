@@ -18,7 +18,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// canonicalOf reads a dataset wholly: the bytes of its canonical file.
+// canonicalOf reads a whole dataset and returns the bytes of its canonical file.
 func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
 	ctx := context.Background()
 	r, err := read.OpenWith(ctx, base, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys})
@@ -56,7 +56,7 @@ func slurp(fsys vfs.FS, name string) ([]byte, error) {
 	return b, err
 }
 
-// names lists a directory, for messages and for leftovers.
+// names lists a directory, for messages and to detect leftovers.
 func names(fsys vfs.FS, dir string) (l []string) {
 	es, _ := fsys.ReadDir(dir)
 	for _, e := range es {
@@ -66,7 +66,7 @@ func names(fsys vfs.FS, dir string) (l []string) {
 	return l
 }
 
-// checkErrors returns what Check finds wrong: errors, not warnings and notes.
+// checkErrors returns the findings of Check that are errors, without warnings and notes.
 func checkErrors(fsys vfs.FS, base string) (bad []dataset.Finding) {
 	for f := range check.CheckWith(context.Background(), base, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: fsys}) {
 		if f.Severity >= dataset.Error {
@@ -82,7 +82,7 @@ type reporter interface {
 	Errorf(string, ...any)
 }
 
-// wantSound says what Check finds wrong.
+// wantSound fails if Check finds errors.
 func wantSound(t reporter, what any, fsys vfs.FS, base string) {
 	t.Helper()
 	if bad := checkErrors(fsys, base); len(bad) > 0 {
@@ -90,7 +90,7 @@ func wantSound(t reporter, what any, fsys vfs.FS, base string) {
 	}
 }
 
-// onlyNotes says what Check finds but for notes.
+// onlyNotes fails if Check finds more than notes.
 func onlyNotes(t reporter, what any, fsys vfs.FS, base string) {
 	t.Helper()
 	for f := range check.CheckWith(context.Background(), base, nil, dataset.Knobs{Fs: fsys}) {
@@ -100,7 +100,7 @@ func onlyNotes(t reporter, what any, fsys vfs.FS, base string) {
 	}
 }
 
-// readsAs says where a dataset, read wholly, is another than the model.
+// readsAs fails if a dataset, read completely, differs from the model.
 func readsAs(t reporter, what any, fsys vfs.FS, base string, m *model) {
 	t.Helper()
 	got, err := canonicalOf(fsys, base)
@@ -109,7 +109,7 @@ func readsAs(t reporter, what any, fsys vfs.FS, base string, m *model) {
 	}
 }
 
-// isolateIf gives ranks no common heap, if they are to have none.
+// isolateIf gives the ranks separate heaps if apart is set.
 func isolateIf(c comm.Comm, apart bool) comm.Comm {
 	if apart {
 		return commtest.Isolate(c)
@@ -131,7 +131,7 @@ func run(n int, f func(ctx context.Context, c comm.Comm) error) error {
 	return comm.Run(context.Background(), n, nil, f)
 }
 
-// notHeld is the error of a commit that may hold records back.
+// notHeld ignores the error of a commit that may hold records back.
 func notHeld(err error) error {
 	if errors.As(err, new(*write.HeldBackError)) {
 		return nil
@@ -139,10 +139,10 @@ func notHeld(err error) error {
 	return err
 }
 
-// times chooses between the quick test and the long one.
+// times returns quick for the quick test and long for the long one.
 func times(quick, long int) int { return crashtest.Times(quick, long) }
 
-// raced is n with the race detector, else 1: races show in the runs, not in what is left.
+// raced returns n with the race detector, otherwise 1: races show in runs, not in their results.
 func raced(n int) int {
 	if raceEnabled {
 		return n
@@ -161,7 +161,7 @@ type tester interface {
 	Fatal(...any)
 }
 
-// noError ends the test with an error. Where there is no test at hand, must panics.
+// noError fails the test on an error. must panics instead, where no test is at hand.
 func noError(t tester, err error) {
 	t.Helper()
 	if err != nil {

@@ -21,23 +21,23 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// The test binary starts itself under mpirun: TestFailuresUnderMPI and TestKilledUnderMPI are outside of
-// it, tests whose name begins with TestInJob inside, in step in all processes.
+// The test binary runs itself under mpirun. TestFailuresUnderMPI and TestKilledUnderMPI run outside the job. Tests with names
+// beginning with TestInJob run inside, in step in all processes.
 const (
-	envJobDir = "BLOBIO_TEST_JOB"  // directory in which the job works
-	envJobDo  = "BLOBIO_TEST_WORK" // how a session is written: a key of sessions, a layout, and the number of nodes
+	envJobDir = "BLOBIO_TEST_JOB"  // working directory of the job
+	envJobDo  = "BLOBIO_TEST_WORK" // configuration of a session: a key of sessions, a layout, and the number of nodes
 	envKill   = "BLOBIO_TEST_KILL" // rank and operation at which it is killed
 )
 
-const jobRanks = 4 // as many as tinyModel has
+const jobRanks = 4 // the number of ranks in tinyModel
 
-// aSession is a way in which ranks write.
+// aSession is a configuration in which ranks write.
 type aSession struct {
 	layout dataset.Layout
-	append bool // to a dataset, otherwise it replaces one
+	append bool // appends to a dataset; otherwise replaces one
 	nodes  int
-	aggs   int  // aggregators of a node
-	async  bool // flushes are in the background
+	aggs   int  // aggregators per node
+	async  bool // flushes in the background
 }
 
 func (s aSession) String() string {
@@ -67,7 +67,7 @@ func (s aSession) options(fsys vfs.FS) *dataset.Settings {
 	return o
 }
 
-// models are the dataset that is there, and what it becomes.
+// models returns the existing dataset and its successor.
 func (s aSession) models() (was, now *model) {
 	was, now = tinyModel(2, 1), tinyModel(1, 2)
 	if s.append {
@@ -76,7 +76,7 @@ func (s aSession) models() (was, now *model) {
 	return was, now
 }
 
-// begin makes the dataset that is there, by one process.
+// begin makes the existing dataset, with one process.
 func (s aSession) begin() error {
 	was, _ := s.models()
 	return comm.Run(context.Background(), was.ranks, &comm.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
@@ -92,7 +92,7 @@ func (s aSession) write(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
 	return now.create(ctx, c, "d.nc", s.options(fsys))
 }
 
-// look holds the dataset in a directory against what may be there, and lets the next writer have it.
+// look compares the dataset in a directory with the possible contents, and runs the next writer.
 func (s aSession) look(t *testing.T, dir, when string, k int) string {
 	t.Helper()
 	was, now := s.models()
@@ -102,7 +102,7 @@ func (s aSession) look(t *testing.T, dir, when string, k int) string {
 	return state
 }
 
-// loaded is a copy of a directory.
+// loaded returns a copy of a directory.
 func loaded(t *testing.T, dir string) *vfs.Mem {
 	t.Helper()
 	es := need(os.ReadDir(dir))
@@ -121,7 +121,7 @@ func runJob(t *testing.T, limit time.Duration, test string, env ...string) (stri
 	return mpitest.Run(t, jobRanks, limit, env, exe, "-test.run", "^"+test+"$", "-test.v")
 }
 
-// highest is the highest number that lines of this beginning say, or least.
+// highest returns the highest number in lines with this prefix, or least.
 func highest(out, begin string, least int64) int64 {
 	for l := range strings.Lines(out) {
 		var k int64
@@ -132,7 +132,7 @@ func highest(out, begin string, least int64) int64 {
 	return least
 }
 
-// doomed is a file system whose process is killed before operation n; 0: it is not. It counts them.
+// doomed is a file system whose process is killed before operation n; 0: never. It counts the operations.
 func doomed(n int, ops *atomic.Int64) vfs.FS {
 	return vfs.NewFault(vfs.OS, func(vfs.Op) error {
 		if k := ops.Add(1); n > 0 && k == int64(n) {
@@ -142,7 +142,7 @@ func doomed(n int, ops *atomic.Int64) vfs.FS {
 	})
 }
 
-// rankOutcome is what came of a session on one rank.
+// rankOutcome is the outcome of a session on one rank.
 type rankOutcome struct {
 	err  string
 	note string
@@ -188,7 +188,7 @@ func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(
 	return all
 }
 
-// newDir makes a directory that all ranks work in.
+// newDir makes a directory shared by all ranks.
 func newDir(t *testing.T, world comm.Comm, name string, f func() error) string {
 	t.Helper()
 	dir := filepath.Join(os.Getenv(envJobDir), name)

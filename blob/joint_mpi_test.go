@@ -16,7 +16,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestJointUnderMPI: processes read together what others wrote.
+// TestJointUnderMPI checks that processes can read together data that others wrote.
 func TestJointUnderMPI(t *testing.T) {
 	open := mpitest.OpenMPI(mpitest.Launcher(t))
 	m := scattered(24, 500)

@@ -18,13 +18,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// jointWant is what one rank reads in one call.
+// jointWant is one rank's request in one call.
 type jointWant struct {
 	runs []decomp.Req
 	keep bool
 }
 
-// drawJoint draws which of elems elements each rank wants: in any order, some twice, and for some ranks none.
+// drawJoint draws each rank's elements, of elems: in any order, some twice, and none for some ranks.
 func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
 	l := make([]jointWant, ranks)
 	for i := range l {
@@ -43,7 +43,8 @@ func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
 	return l
 }
 
-// TestJointMetamorphic: whatever ranks read together of whatever ranks wrote is what each reads alone.
+// TestJointMetamorphic checks that ranks that read together get the same data as ranks that read alone, for any writers and
+// readers.
 func TestJointMetamorphic(t *testing.T) {
 	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,7 +66,7 @@ func TestJointMetamorphic(t *testing.T) {
 				continue
 			}
 			c := call{want: drawJoint(t, ranks, m.s.Elems(dataset.VarID(v)))}
-			for w := range m.s.Vars { // all that have the shape
+			for w := range m.s.Vars { // all variables with the shape
 				x := &m.s.Vars[w]
 				if m.s.Elems(dataset.VarID(w)) != m.s.Elems(dataset.VarID(v)) || x.Record && m.records == 0 || w != v && rapid.Bool().Draw(t, "without") {
 					continue
@@ -110,7 +111,7 @@ func TestJointMetamorphic(t *testing.T) {
 	})
 }
 
-// jointRight holds what was read against the model.
+// jointRight compares the data read with the model.
 func jointRight(m *model, g *read.Get, runs []decomp.Req) error {
 	v, _ := m.s.VarID(g.Name)
 	size := int64(m.s.Vars[v].Type.Size())

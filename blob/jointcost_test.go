@@ -30,7 +30,7 @@ func scattered(ranks, pairs int) *decomp.Map {
 	return need(b.Map())
 }
 
-// scatteredDataset is a variable with the map, of two records.
+// scatteredDataset makes a variable with the map, and two records.
 func scatteredDataset(m *decomp.Map, layout dataset.Layout, subfiles int) *vfs.Mem {
 	s := dataset.NewSchema()
 	tm := s.Dim("time", dataset.Unlimited)
@@ -54,7 +54,7 @@ func scatteredDataset(m *decomp.Map, layout dataset.Layout, subfiles int) *vfs.M
 	return mem
 }
 
-// readScattered reads both records of it and compares them.
+// readScattered reads both records and compares them.
 func readScattered(ctx context.Context, k *read.Collective, mine []decomp.Req) error {
 	p := k.Plan(mine)
 	got := [2][]float32{make([]float32, p.Total), make([]float32, p.Total)}
@@ -74,7 +74,7 @@ func readScattered(ctx context.Context, k *read.Collective, mine []decomp.Req) e
 	return nil
 }
 
-// jointCost reads such a dataset on other ranks, each an equal part, and returns what was read of its files.
+// jointCost reads such a dataset on other ranks, in equal parts, and returns the reads of its files.
 func jointCost(m *decomp.Map, layout dataset.Layout, subfiles, readers int) (c *vfs.Counter, maps, data int64) {
 	c = vfs.Count(scatteredDataset(m, layout, subfiles))
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
@@ -89,7 +89,7 @@ func jointCost(m *decomp.Map, layout dataset.Layout, subfiles, readers int) (c *
 	return c, maps, 2 * 4 * m.Elems()
 }
 
-// TestJointCost: ranks that read together read each part of maps and data once, in long pieces.
+// TestJointCost checks that ranks that read together read each part of maps and data once, in long pieces.
 func TestJointCost(t *testing.T) {
 	type shape struct {
 		writers, subfiles, readers, pairs int
@@ -97,7 +97,7 @@ func TestJointCost(t *testing.T) {
 	}
 	both := []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric}
 	shapes := crashtest.Some(t, 1, []shape{{300, 7, 100, 1500, both}, {100, 10, 7, 4000, both}, {64, 1, 300, 4000, both}})
-	if os.Getenv("BLOBIO_READERS") != "" { // by hand, since it takes minutes
+	if os.Getenv("BLOBIO_READERS") != "" { // manual, since it takes minutes
 		shapes = append(shapes, shape{4096, 64, 4096, 1708, both[:1]}, shape{21600, 96, 4096, 300, both[:1]}, shape{4096, 64, 256, 1708, both[1:]})
 	}
 	for _, x := range shapes {
@@ -110,7 +110,7 @@ func TestJointCost(t *testing.T) {
 					t.Errorf("%d bytes of %d of maps and %d of data", bytes, maps, data)
 				}
 				most := 40*int64(x.subfiles) + 10*(maps+data)>>20 + 100
-				if layout == dataset.ProcessCentric { // each blob has its own lists, and its own part of a record
+				if layout == dataset.ProcessCentric { // each blob has its own lists and its own part of a record
 					most += 6 * int64(x.writers)
 				}
 				if calls > most {

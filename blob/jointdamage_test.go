@@ -22,7 +22,8 @@ import (
 
 const jointCols, jointRanks = 60, 6
 
-// jointDataset is of six ranks in three subfiles; rank r has columns r, r+6 ... but for the last ten, which nobody has.
+// jointDataset makes a dataset of six ranks in three subfiles. Rank r has columns r, r+6 ..., except the last ten, which have no
+// owner.
 func jointDataset(t *testing.T, layout dataset.Layout, piece int64) *vfs.Mem {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -56,7 +57,7 @@ func jointDataset(t *testing.T, layout dataset.Layout, piece int64) *vfs.Mem {
 	return mem
 }
 
-// jointly reads columns of a record on three ranks, which want one third each of those in cols, and all columns one by one as each reads alone.
+// jointly reads columns of a record on three ranks: together one third each of those in cols, then each column alone.
 func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []int32, err error) {
 	got = make([]int32, len(cols))
 	err = run(3, func(ctx context.Context, c comm.Comm) error {
@@ -74,7 +75,7 @@ func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []i
 			runs = append(runs, decomp.Req{Offset: x, Length: 1})
 		}
 		err = k.Plan(runs).Read(ctx, read.Get{Name: "T", Record: rec, Into: got[lo:hi]})
-		if e := co.Barrier(ctx); e != nil { // nobody is left behind
+		if e := co.Barrier(ctx); e != nil { // keeps the ranks together
 			return errors.Join(err, e)
 		}
 		all := comm.Agree(ctx, co, err)
@@ -86,7 +87,7 @@ func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []i
 	return got, err
 }
 
-// TestJointDamage: what one rank can read alone of a damaged dataset all ranks can read together, and nothing else.
+// TestJointDamage checks that ranks together can read exactly the data of a damaged dataset that one rank can read alone.
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
 	step := int64(times(13, 1))
@@ -161,7 +162,7 @@ func flipAt(fsys vfs.FS, name string, at int64) {
 	must(rewrite(fsys, name, flipped(need(slurp(fsys, name)), at, 0)))
 }
 
-// TestJointAgrees: what one rank does wrong, or meets, is an error on all, and the next read is right.
+// TestJointAgrees checks that an error on one rank is an error on all, and that the next read is right.
 func TestJointAgrees(t *testing.T) {
 	mem := jointDataset(t, dataset.ProcessCentric, 0)
 	all := []decomp.Req{{Length: jointCols}}
@@ -210,7 +211,7 @@ func TestJointAgrees(t *testing.T) {
 				}
 				return k.Plan(all).Read(ctx, read.Get{Name: "T", Into: make([]int32, n)})
 			}},
-			{"int8", func() error { // column 200 and more do not fit
+			{"int8", func() error { // columns from 200 do not fit
 				if odd {
 					return k.Plan(all).Read(ctx, read.Get{Name: "T", Record: 1, Into: make([]int8, jointCols)})
 				}
@@ -229,7 +230,7 @@ func TestJointAgrees(t *testing.T) {
 	}))
 }
 
-// TestJointAlike: if one rank has other options, or begins a new Collective, all ranks get an error, and none waits for another.
+// TestJointAlike checks that different options, or a new Collective on one rank, give all ranks an error, and that none waits.
 func TestJointAlike(t *testing.T) {
 	mem := jointDataset(t, dataset.VariableCentric, 0)
 	for name, odd := range map[string]read.OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: read.VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
@@ -260,7 +261,8 @@ func TestJointAlike(t *testing.T) {
 	}
 }
 
-// TestJointAnother: one rank reads another dataset of the same name and shape: an error of all ranks, not a mixture.
+// TestJointAnother checks that all ranks get an error, not mixed data, if one rank reads another dataset with the same name and
+// shape.
 func TestJointAnother(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		of := []vfs.FS{jointDataset(t, l, 0), jointDataset(t, l, 0)}
@@ -284,7 +286,7 @@ func TestJointAnother(t *testing.T) {
 	}
 }
 
-// manyRanks is a Comm that only has a size.
+// manyRanks is a Comm with only a size.
 type manyRanks struct {
 	comm.Comm
 	n int
@@ -292,7 +294,7 @@ type manyRanks struct {
 
 func (m manyRanks) Size() int { return m.n }
 
-// TestJointKeeper: of a large job, too, each subfile has a keeper; ints of 32 bits do not hold the product of both numbers.
+// TestJointKeeper checks that each subfile has a keeper even in a large job, where the product of both numbers overflows 32 bits.
 func TestJointKeeper(t *testing.T) {
 	k := &read.Collective{C: manyRanks{n: 100_000}}
 	s := &read.Set{Parts: make([]*read.FilePart, 65_536)}
@@ -303,7 +305,7 @@ func TestJointKeeper(t *testing.T) {
 	}
 }
 
-// TestJointFaults: a file system that fails at one call on one rank is an error on all ranks or on none.
+// TestJointFaults lets the file system fail at one call on one rank. The error is on all ranks or none.
 func TestJointFaults(t *testing.T) {
 	mem := jointDataset(t, dataset.VariableCentric, 16)
 	for n := int64(1); ; n += int64(times(3, 1)) {

@@ -21,9 +21,8 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestKilledUnderMPI: a rank is killed in each phase. mpirun ends the others, what was committed before
-// can be read, or the new dataset if its record was written; Check names what is left, and the next
-// writer clears it away.
+// TestKilledUnderMPI kills a rank in each phase. mpirun ends the other ranks. The earlier commit is readable, or the new dataset
+// if its record was written. Check names the leftovers, and the next writer removes them.
 func TestKilledUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	counts := map[string]int{}
@@ -33,9 +32,8 @@ func TestKilledUnderMPI(t *testing.T) {
 				continue // the first rank of a node writes for all
 			}
 			t.Run(fmt.Sprintf("%v/rank %d", s, who), func(t *testing.T) {
-				// run kills the rank in its operation n, in none if that is 0. With flushes in the background the
-				// number of operations differs from run to run, as more or less of a file is synced in each: a
-				// session that ended before its operation n must have ended well.
+				// run kills the rank in its operation n; 0: never. With background flushes the number of operations varies between runs,
+				// since syncs cover different parts of a file. A session that ended before its operation n must have succeeded.
 				run := func(n int) (dir, out string, ops int) {
 					dir = t.TempDir()
 					t.Chdir(dir)
@@ -43,7 +41,7 @@ func TestKilledUnderMPI(t *testing.T) {
 					start := time.Now()
 					out, err := runJob(t, 5*time.Minute, "TestInJobKilled", envJobDir+"="+dir, envJobDo+"="+s.String(), fmt.Sprintf("%s=%d,%d", envKill, who, n))
 					ops = int(highest(out, "operations", 0))
-					idle := who != 0 && n == 0 && strings.Contains(out, "operations 0\n") // another rank of its node does all
+					idle := who != 0 && n == 0 && strings.Contains(out, "operations 0\n") // another rank of its node does all the work
 					killed, through := err != nil && !errors.Is(err, mpitest.ErrHung), err == nil && (ops > 0 || idle)
 					if ok := through && (n == 0 || s.async && ops < n) || killed && n > 0 && ops == 0; !ok {
 						t.Fatalf("killed at operation %d: %v after %v, %d operations\n%s", n, err, time.Since(start), ops, out)
@@ -51,7 +49,7 @@ func TestKilledUnderMPI(t *testing.T) {
 					return dir, out, ops
 				}
 				_, _, ops := run(0)
-				// Each second or so, and not the same ones of all sessions.
+				// A sample of the operations, different for each session.
 				for n := 1 + i%2; n <= ops; n += times(max(4, ops/3), 1) {
 					dir, out, through := run(n)
 					when := "killed"
@@ -79,7 +77,7 @@ func TestKilledUnderMPI(t *testing.T) {
 	t.Log(counts)
 }
 
-// TestKilledNewUnderMPI: where there was no dataset, there is an uncommitted one, which Check names as such.
+// TestKilledNewUnderMPI checks that without an earlier dataset an uncommitted one remains, and that Check says so.
 func TestKilledNewUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, phase := range []string{"create", "put", "flush", "close"} {
@@ -138,11 +136,11 @@ func TestInJobKilledAfter(t *testing.T) {
 				err = c.Send(ctx, 2, 0, nil)
 			}
 			if err == nil {
-				_, err = c.Recv(ctx, 2, 0) // waits for a dead one
+				_, err = c.Recv(ctx, 2, 0) // waits for a dead rank
 			}
 			return err
 		}
-		for r := range c.Size() { // until the others are through with Close, too
+		for r := range c.Size() { // until the others have finished Close too
 			if r != 2 && err == nil {
 				_, err = c.Recv(ctx, r, 0)
 			}
@@ -162,7 +160,7 @@ func TestInJobKilled(t *testing.T) {
 	need(fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n))
 	must(mpi.Run(t.Context(), &mpi.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
 		fsys := vfs.OS
-		var ops atomic.Int64 // of the flushes in the background, too
+		var ops atomic.Int64 // including those of background flushes
 		if c.Rank() == who {
 			fsys = vfs.NewFault(fsys, func(op vfs.Op) error {
 				if ops.Add(1); n > 0 && op.Seq == int64(n) {

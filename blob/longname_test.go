@@ -15,7 +15,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestLongNames: what a writer needs beside the subfiles has longer names. Where they are too long nothing is begun.
+// TestLongNames checks that a writer does not begin if the names of its auxiliary files, which are longer than those of subfiles,
+// would be too long.
 func TestLongNames(t *testing.T) {
 	ctx := context.Background()
 	toy := newToy(1)

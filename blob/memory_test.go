@@ -26,8 +26,7 @@ import (
 
 const envConvert = "BLOBIO_TEST_CONVERT" // input, output and kind of output, for the subprocess
 
-// TestMain lets the test binary convert, as a process of its own whose memory
-// can be measured.
+// TestMain lets the test binary convert in a separate process with measurable memory.
 func TestMain(m *testing.M) {
 	if job := os.Getenv(envConvert); job != "" {
 		if err := convertJob(strings.Split(job, "|")); err != nil {
@@ -67,7 +66,7 @@ func convertJob(job []string) error {
 	return nil
 }
 
-// peakRSS is the most memory that this process had resident, in bytes.
+// peakRSS returns the maximum resident memory of this process, in bytes.
 func peakRSS() (int64, error) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -83,8 +82,7 @@ func peakRSS() (int64, error) {
 	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
 }
 
-// TestMemoryOfConvert: a dataset of 4 GiB is
-// converted within 512 MiB of resident memory.
+// TestMemoryOfConvert checks that a dataset of 4 GiB is converted within 512 MiB of resident memory.
 func TestMemoryOfConvert(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("resident memory is read from /proc")
@@ -143,7 +141,7 @@ func TestMemoryOfConvert(t *testing.T) {
 	}
 }
 
-// roomFor returns an empty directory with room for n bytes: in memory if there is any.
+// roomFor returns an empty directory with space for n bytes, in memory if possible.
 func roomFor(t *testing.T, n int64) string {
 	t.Helper()
 	if free(t, "/dev/shm") > 2*n {
@@ -160,7 +158,7 @@ func roomFor(t *testing.T, n int64) string {
 	return dir
 }
 
-// free returns the free bytes where a directory is, 0 if that is not known.
+// free returns the free bytes on the file system of a directory, 0 if unknown.
 func free(t *testing.T, dir string) int64 {
 	t.Helper()
 	b, err := exec.Command("df", "-Pk", dir).Output()
@@ -176,8 +174,8 @@ func free(t *testing.T, dir string) int64 {
 	return kb << 10
 }
 
-// TestOpenReadsNoMaps: opening a dataset of 21,600 ranks and listing what it
-// holds reads the header of one subfile and the manifest, not the maps.
+// TestOpenReadsNoMaps checks that opening a dataset of 21,600 ranks and listing its content reads the header of one subfile and
+// the manifest, but no maps.
 func TestOpenReadsNoMaps(t *testing.T) {
 	const ranks, per = 5400, 40
 	s := dataset.NewSchema()

@@ -24,22 +24,22 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// The cases of TestMetamorphicUnderMPI: BLOBIO_SEED is the seed of the first case (default: by the time), BLOBIO_CASES
-// how many there are (default 300 for each number of processes, with BLOBIO_LONG 10000), as far as there is time.
+// Parameters of TestMetamorphicUnderMPI. BLOBIO_SEED is the seed of the first case (default: from the time). BLOBIO_CASES is the
+// number of cases for each number of processes (default 300, with BLOBIO_LONG 10000), time permitting.
 const (
 	envSeed  = "BLOBIO_SEED"
 	envCases = "BLOBIO_CASES"
-	envUntil = "BLOBIO_TEST_UNTIL" // seconds of a job
+	envUntil = "BLOBIO_TEST_UNTIL" // seconds for a job
 )
 
-// mpiCase is a dataset, how it is written, and by what engine.
+// mpiCase is a dataset with its options and engine.
 type mpiCase struct {
 	m    *model
 	p    *writePlan
 	opts mpi.Options
 }
 
-// newCase is the same for the same seed, in whatever process.
+// newCase returns the same case for the same seed, in any process.
 func newCase(seed int64, ranks int) mpiCase {
 	return rapid.Custom(func(t *rapid.T) mpiCase {
 		m := drawModel(t, ranks)
@@ -66,8 +66,8 @@ func rerun(seed int64, ranks int) string {
 	return fmt.Sprintf("%s%s=%d %s=1 go test -tags %s ./blob -count=1 -run 'TestMetamorphicUnderMPI/%d$' -v", more, envSeed, seed, envCases, tags, ranks)
 }
 
-// TestMetamorphicUnderMPI: processes write the same bytes as the ranks of one process, whatever the dataset, the
-// decompositions, the layout and the options. Cases come from a seed, the same in all processes.
+// TestMetamorphicUnderMPI checks that processes write the same bytes as the ranks of one process, for any dataset,
+// decompositions, layout and options. Cases come from a seed, the same in all processes.
 func TestMetamorphicUnderMPI(t *testing.T) {
 	launcher := mpitest.Launcher(t)
 	open := mpitest.OpenMPI(launcher)
@@ -149,7 +149,7 @@ func TestInJobMetamorphic(t *testing.T) {
 	}
 }
 
-// oneCase writes a case by the processes of the job, and on the first by ranks in it.
+// oneCase writes a case with the processes of the job, and on the first process also with ranks in it.
 func oneCase(t *testing.T, job *mpi.Engine, c mpiCase, k int64) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

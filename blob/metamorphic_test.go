@@ -23,7 +23,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sameContent compares what manifests of a compressed dataset and of a plain one say of the content.
+// sameContent compares the descriptions of the content in the manifests of a compressed and a plain dataset.
 func sameContent(a, b vfs.FS, base string) error {
 	x, y := manifestOf(a, base), manifestOf(b, base)
 	if x.Codec != dataset.ManifestCodec || y.Codec != "" {
@@ -39,7 +39,7 @@ func sameContent(a, b vfs.FS, base string) error {
 	return nil
 }
 
-// sameFiles compares the names and bytes of all files of two datasets; of the manifests what they say but for the identity.
+// sameFiles compares the names and bytes of all files of two datasets. It compares manifests without their identity.
 func sameFiles(a, b vfs.FS, base string) error {
 	if p, q := names(a, "."), names(b, "."); !slices.Equal(p, q) {
 		return fmt.Errorf("files %v and %v", p, q)
@@ -61,7 +61,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 	return nil
 }
 
-// checks sets how many cases rapid draws: all in the long run, fewer otherwise.
+// checks sets the number of cases that rapid draws: all in the long run, otherwise fewer.
 func checks(t *testing.T, all int) {
 	n := times(all/80, all)
 	if testing.Short() {
@@ -75,8 +75,7 @@ func checks(t *testing.T, all int) {
 	t.Cleanup(func() { must(flag.Set("rapid.checks", old)) })
 }
 
-// TestMetamorphic: however a dataset is written, read and converted, it is the
-// same canonical file, byte for byte.
+// TestMetamorphic checks that any way of writing, reading and converting a dataset gives the same canonical file, byte for byte.
 func TestMetamorphic(t *testing.T) {
 	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,7 +106,7 @@ func TestMetamorphic(t *testing.T) {
 	})
 }
 
-// native reads what dst holds as big-endian file bytes.
+// native converts dst to big-endian file bytes.
 func native(ty cdf5.Type, dst any) []byte {
 	n, _, _ := cdf5.SliceLen(dst)
 	b := make([]byte, n*ty.Size())
@@ -146,7 +145,7 @@ func drawReads(t *rapid.T, m *model, r *read.Reader) {
 		}
 		for _, rec := range recs {
 			whole := m.bytes(dataset.VarID(v), rec, false)
-			for at := range m.s.Elems(dataset.VarID(v)) { // every element, whether it is inside
+			for at := range m.s.Elems(dataset.VarID(v)) { // for every element: whether it is inside
 				inside, rest := true, at
 				for i := len(shape) - 1; i >= 0; i-- {
 					x := rest % shape[i]
@@ -187,7 +186,7 @@ func drawReads(t *rapid.T, m *model, r *read.Reader) {
 	}
 }
 
-// checkBlobs holds every raw blob against the elements that its runs name.
+// checkBlobs compares every raw blob with the elements of its runs.
 func checkBlobs(t *rapid.T, m *model, r *read.Reader) {
 	for v := range m.s.Vars {
 		sv := &m.s.Vars[v]
@@ -237,7 +236,7 @@ func drawPart(t *rapid.T, m *model, r *read.Reader) {
 		}
 	}
 	got := need(convertBytes(context.Background(), r, o))
-	// The header as canonical makes it, the data from the whole model.
+	// The header as in canonical, the data from the whole model.
 	part.records = end - first
 	want := part.canonicalOf(func(v dataset.VarID, rec int64) []byte {
 		if m.s.Vars[src[v]].Record {
@@ -250,7 +249,7 @@ func drawPart(t *rapid.T, m *model, r *read.Reader) {
 	}
 }
 
-// drawChain converts on and on; the canonical file at the end must be the same.
+// drawChain converts repeatedly; the canonical file at the end must be the same.
 func drawChain(t *rapid.T, fsys vfs.FS, r *read.Reader, want []byte) {
 	ctx := context.Background()
 	for k := range rapid.IntRange(1, 3).Draw(t, "chain") {

@@ -70,8 +70,8 @@ func writeSets(t *testing.T) (name string) {
 	return name
 }
 
-// TestMissingOfAppended: what a missing subfile of an appended set held reads
-// as fill values, however it is read, and nothing else does.
+// TestMissingOfAppended checks that exactly the data of a missing subfile in an appended set read as fill values, with every read
+// method.
 func TestMissingOfAppended(t *testing.T) {
 	ctx := context.Background()
 	for _, gone := range []string{".0000", ".0001", "+1.0000", "+1.0001", "+2.0002"} {
@@ -143,8 +143,8 @@ func TestMissingOfAppended(t *testing.T) {
 	}
 }
 
-// TestVariableNotInAppendedSet: an appended set without a variable of the
-// dataset is an error of every way to read it.
+// TestVariableNotInAppendedSet checks that an appended set that lacks a variable of the dataset is an error for every read
+// method.
 func TestVariableNotInAppendedSet(t *testing.T) {
 	ctx := context.Background()
 	name := writeSets(t)
@@ -180,7 +180,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	}
 }
 
-// TestCheckMissing: what a missing subfile held is lost, not without an owner.
+// TestCheckMissing checks that elements of a missing subfile count as lost, not as without an owner.
 func TestCheckMissing(t *testing.T) {
 	name := writeSets(t)
 	noError(t, os.Remove(name+".0001"))
@@ -198,7 +198,8 @@ func TestCheckMissing(t *testing.T) {
 	}
 }
 
-// TestCheckHoleWithoutManifest: an element that no rank owns is a note, also where the manifest is lost but all subfiles of the headers' count are here.
+// TestCheckHoleWithoutManifest checks that an element without an owner is a note, even without the manifest, if all subfiles
+// counted by the headers exist.
 func TestCheckHoleWithoutManifest(t *testing.T) {
 	const cols = 37
 	name := filepath.Join(t.TempDir(), "h.h5")
@@ -209,7 +210,7 @@ func TestCheckHoleWithoutManifest(t *testing.T) {
 	o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2}}
 	for session := range 2 {
 		noError(t, comm.Run(t.Context(), 4, nil, func(ctx context.Context, c comm.Comm) error {
-			parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(c.Rank()) * 9, Length: 9}}}} // nobody owns the last one
+			parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(c.Rank()) * 9, Length: 9}}}} // the last one has no owner
 			var w *write.Writer
 			var err error
 			if session == 0 {

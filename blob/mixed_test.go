@@ -17,15 +17,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestMixedDatasets: files of two datasets under one name are refused, the wrong ones by name, and nothing that recovers or continues changes them.
+// TestMixedDatasets checks that files of two datasets under one name are an error that names the wrong files, and that recovery
+// and continuation do not change them.
 func TestMixedDatasets(t *testing.T) {
 	ctx := context.Background()
 	type mixture struct {
 		name  string
 		other leg // the other dataset
 		seed  int64
-		file  string // that comes from it, behind the base
-		from  string // where it is called so
+		file  string // the suffix of the file taken from it
+		from  string // the file's suffix there
 	}
 	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []mixture{
@@ -102,8 +103,8 @@ func TestMixedDatasets(t *testing.T) {
 	}
 }
 
-// TestMixedWithoutManifest: subfiles of two runs under one name, without a manifest. They differ in something that all ranks of a run write alike: the
-// records, the definitions, or the values of variables without a decomposition; or the maps do not fit together.
+// TestMixedWithoutManifest checks subfiles of two runs under one name, without a manifest. They differ in data that all ranks of
+// a run write alike (records, definitions, values of variables without a decomposition), or their maps do not match.
 func TestMixedWithoutManifest(t *testing.T) {
 	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []struct {
@@ -111,7 +112,7 @@ func TestMixedWithoutManifest(t *testing.T) {
 			other leg
 			seed  int64
 			good  bool
-			reads bool // headers, records and numbers of blobs are the same: only maps and values tell
+			reads bool // headers, records and numbers of blobs are equal: only maps and values differ
 		}{
 			{"the same", leg{to: 3, ranks: 4}, 1, true, true},
 			{"other values", leg{to: 3, ranks: 4}, 2, false, true},
@@ -141,7 +142,7 @@ func TestMixedWithoutManifest(t *testing.T) {
 	}
 }
 
-// TestMixedHeaders: headers of one run are equal to the order of their attributes.
+// TestMixedHeaders checks that headers of one run are equal even in the order of their attributes.
 func TestMixedHeaders(t *testing.T) {
 	of := func(names ...string) *dataset.Place {
 		s := dataset.NewSchema()

@@ -15,8 +15,7 @@ import (
 	"blobio/decomp"
 )
 
-// model is a dataset as a test wants it to be, in canonical terms, and the one
-// thing that all ways of writing and reading are held against.
+// model is the dataset that a test expects, in canonical terms. All ways of writing and reading are compared with it.
 type model struct {
 	s       *dataset.Schema
 	maps    []*decomp.Map // D1 first
@@ -24,14 +23,14 @@ type model struct {
 	records int64
 	seed    int64
 	absent  map[rankRec]bool // never put by that rank: reads as fill
-	seeds   map[int64]int64  // by record: its seed, if another one
+	seeds   map[int64]int64  // seeds of records with another seed
 
-	since        int64                 // with more: records from here on have the variables that an append has added
-	first, later *dataset.Schema       // with more: the schema of the records before since, and the schema of all
-	more         func(*dataset.Schema) // what the append defines; nil: there is one schema
+	since        int64                 // with more: the first record with the variables that an append has added
+	first, later *dataset.Schema       // with more: the schema of the records before since, and the complete schema
+	more         func(*dataset.Schema) // definitions of the append; nil: only one schema
 }
 
-// extended has more variables from a record on. As long as there are no such records, it has them not.
+// extended returns a model with additional variables from a record on. Without such records it does not have the variables.
 func (m *model) extended(since int64, more func(*dataset.Schema)) *model {
 	c, s := *m, *m.s
 	s.Dims, s.Vars = slices.Clip(s.Dims), slices.Clip(s.Vars)
@@ -40,7 +39,7 @@ func (m *model) extended(since int64, more func(*dataset.Schema)) *model {
 	return c.upTo(m.records)
 }
 
-// rankRec names one put; rank -1 stands for all ranks.
+// rankRec identifies a put; rank -1 stands for all ranks.
 type rankRec struct {
 	v    dataset.VarID
 	rec  int64
@@ -100,7 +99,7 @@ func appendElem(b []byte, t cdf5.Type, x float64) []byte {
 	return binary.BigEndian.AppendUint64(b, math.Float64bits(x))
 }
 
-// netcdfFill are the default fill values of netCDF, from its user's guide.
+// netcdfFill are netCDF's default fill values, from its user's guide.
 var netcdfFill = map[cdf5.Type][]byte{
 	cdf5.Byte: {0x81}, cdf5.Char: {0}, cdf5.Short: {0x80, 1}, cdf5.Int: {0x80, 0, 0, 1},
 	cdf5.Float: {0x7c, 0xf0, 0, 0}, cdf5.Double: {0x47, 0x9e, 0, 0, 0, 0, 0, 0},
@@ -128,8 +127,7 @@ func appendValues(b []byte, v any) ([]byte, int) {
 	return buf.Bytes(), n
 }
 
-// owners returns the rank that owns each element of a variable, -1 for none. Rank 0
-// owns what is not decomposed.
+// owners returns the rank that owns each element of a variable, or -1. Rank 0 owns variables without a decomposition.
 func (m *model) owners(v dataset.VarID) []int {
 	o := make([]int, m.s.Elems(v))
 	d := m.s.Vars[v].Decomp
@@ -149,8 +147,7 @@ func (m *model) owners(v dataset.VarID) []int {
 	return o
 }
 
-// bytes of one record of a variable, in canonical order, big-endian. zero: what
-// no rank owns is zeros.
+// bytes returns one record of a variable in canonical order, big-endian. zero: elements without an owner are zeros.
 func (m *model) bytes(v dataset.VarID, rec int64, zero bool) []byte {
 	sv := &m.s.Vars[v]
 	var b []byte
@@ -167,8 +164,7 @@ func (m *model) bytes(v dataset.VarID, rec int64, zero bool) []byte {
 	return b
 }
 
-// canonical is the ordinary CDF-5 file of the dataset, made from the format's
-// description alone.
+// canonical returns the ordinary CDF-5 file of the dataset, made from the format's description alone.
 func (m *model) canonical(zero bool) []byte {
 	return m.canonicalOf(func(v dataset.VarID, rec int64) []byte { return m.bytes(v, rec, zero) })
 }
@@ -252,7 +248,7 @@ func (m *model) canonicalOf(data func(v dataset.VarID, rec int64) []byte) []byte
 	return b
 }
 
-// upTo is the same dataset with fewer (or more) records.
+// upTo returns the same dataset with another number of records.
 func (m *model) upTo(records int64) *model {
 	c := *m
 	c.records = records
@@ -264,8 +260,8 @@ func (m *model) upTo(records int64) *model {
 	return &c
 }
 
-// tinyModel is the dataset of the crash and fault tests: both kinds of
-// variables, decomposed and not, a hole in the map, a rank without elements.
+// tinyModel returns the dataset of the crash and fault tests, with fixed and record variables, decomposed or not, a hole in the
+// map, and a rank without elements.
 func tinyModel(seed, records int64) *model { return tinyModelOf(seed, records, 4) }
 
 // extendTiny adds both kinds of variables to tinyModel, and a dimension.
@@ -275,7 +271,7 @@ func extendTiny(s *dataset.Schema) {
 	s.Var("time_bnds", cdf5.Double, []dataset.DimID{0, k})
 }
 
-// tinyModelOf deals what the four ranks of tinyModel have to fewer.
+// tinyModelOf distributes the elements of tinyModel's four ranks to fewer ranks.
 func tinyModelOf(seed, records int64, ranks int) *model {
 	const cols = 7
 	s := dataset.NewSchema()
@@ -290,7 +286,7 @@ func tinyModelOf(seed, records int64, ranks int) *model {
 	b := decomp.NewBuilder([]int64{cols}, ranks)
 	reqs := make([][]decomp.Req, ranks)
 	for rank, l := range [][]decomp.Req{{{Offset: 4, Length: 2}, {Offset: 0, Length: 1}}, {{Offset: 1, Length: 2}}, nil, {{Offset: 6, Length: 1}}} {
-		reqs[rank%ranks] = append(reqs[rank%ranks], l...) // unsorted; nobody owns 3, of four ranks one has nothing
+		reqs[rank%ranks] = append(reqs[rank%ranks], l...) // unsorted; element 3 has no owner, and one of four ranks has no elements
 	}
 	for rank, l := range reqs {
 		must(b.Set(rank, l))
@@ -299,8 +295,8 @@ func tinyModelOf(seed, records int64, ranks int) *model {
 	return &model{s: s, maps: []*decomp.Map{m}, ranks: ranks, records: records, seed: seed}
 }
 
-// drawModel draws a dataset: types, dimensions, maps with holes and idle
-// ranks, what is never put. The number of ranks is drawn if it is 0.
+// drawModel draws a dataset: types, dimensions, maps with holes and idle ranks, values never put. If ranks is 0, it draws the
+// number of ranks.
 func drawModel(t *rapid.T, ranks int) *model {
 	m := &model{s: dataset.NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), ranks: ranks, absent: map[rankRec]bool{}}
 	s := m.s
@@ -363,7 +359,7 @@ func drawModel(t *rapid.T, ranks int) *model {
 	if nrec > 0 {
 		m.records = rapid.Int64Range(0, 5).Draw(t, "records")
 	}
-	for v := range s.Vars { // some is never put: by nobody, or not by some
+	for v := range s.Vars { // some values are never put, by any rank or by some ranks
 		switch rapid.IntRange(0, 5).Draw(t, "put") {
 		case 0:
 			for rec := range max(m.records, 1) {
@@ -380,8 +376,7 @@ func drawModel(t *rapid.T, ranks int) *model {
 	return m
 }
 
-// drawMap deals elements to ranks: some to nobody, some ranks get nothing,
-// requests in any order.
+// drawMap distributes elements to ranks. Some elements have no owner, some ranks have none, and requests are in any order.
 func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
 	n, last := dataset.Product(dims), dims[len(dims)-1]
 	style := rapid.SampledFrom([]string{"random", "runs", "block", "nothing", "one"}).Draw(t, "style")

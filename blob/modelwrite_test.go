@@ -20,7 +20,7 @@ func (m *model) parts(rank int) (p []write.Part) {
 	return p
 }
 
-// mine is what a rank puts of a variable's record.
+// mine returns a rank's values of a variable's record.
 func (m *model) mine(v dataset.VarID, rec int64, rank int) (x []float64) {
 	x = []float64{}
 	d := m.s.Vars[v].Decomp
@@ -115,7 +115,7 @@ func putSlice[T dataset.Number](w *write.Writer, id dataset.VarID, rec int64, st
 	return write.PutAt(w, id, rec, start, count, data)
 }
 
-// putRecord puts everything of one record, and the fixed variables with it if asked.
+// putRecord puts all variables of one record and, if fixed is set, the fixed variables.
 func (m *model) putRecord(w *write.Writer, rec int64, rank int, fixed bool) error {
 	for v := range m.s.Vars {
 		sv := &m.s.Vars[v]
@@ -133,7 +133,7 @@ func (m *model) putRecord(w *write.Writer, rec int64, rank int, fixed bool) erro
 	return nil
 }
 
-// create is one rank's work of a whole session: Create, a flush per record, Close.
+// create runs one rank's whole session: Create, a flush per record, Close.
 func (m *model) create(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error {
 	w, err := write.CreateWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *model) create(ctx context.Context, c comm.Comm, base string, o *dataset
 	return nil
 }
 
-// flushOf is how a session with these options flushes: in the background if they have a syncMin.
+// flushOf returns the flush method for a session with these options: in the background if they have a syncMin.
 func flushOf(w *write.Writer, o *dataset.Settings) func(context.Context) error {
 	if o.SyncMin > 0 {
 		return w.FlushAsync
@@ -164,7 +164,7 @@ func flushOf(w *write.Writer, o *dataset.Settings) func(context.Context) error {
 	return w.Flush
 }
 
-// append opens a dataset to add records, and the variables that it lacks.
+// append opens a dataset to add records and missing variables.
 func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) (*write.Writer, error) {
 	var s *dataset.Schema
 	if m.more != nil {
@@ -183,7 +183,7 @@ func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset
 	return resume.AppendSettings(ctx, c, base, s, m.parts(c.Rank()), o)
 }
 
-// add is one rank's work of a session that appends up to m.records.
+// add runs one rank's session that appends up to m.records.
 func (m *model) add(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error {
 	w, err := m.append(ctx, c, base, o)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestNamesAreNotShared: a file and subfiles under one name would be two datasets.
+// TestNamesAreNotShared checks that a file and subfiles cannot have one name, which would be two datasets.
 func TestNamesAreNotShared(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -46,10 +46,10 @@ func TestNamesAreNotShared(t *testing.T) {
 			}
 		}
 	}
-	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrExist) { // who opened it would read the other one
+	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrExist) { // an open would read the other one
 		t.Errorf("the name of a subfile that is not there: %v, want ErrExist", err)
 	}
-	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrUsage) { // JSON cannot name its subfiles
+	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrUsage) { // JSON cannot hold the names of its subfiles
 		t.Errorf("a name that is no UTF-8: %v", err)
 	}
 	toy.check(t, base, 1)

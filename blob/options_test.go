@@ -21,8 +21,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestOptionsHash: the hash differs if any option, or a field of an option, has another value, except options that concern a process
-// alone. A new field is compared without being named anywhere.
+// TestOptionsHash checks that the hash differs if any option, or a field of an option, differs, except options that concern one
+// process alone. A new field is compared automatically.
 func TestOptionsHash(t *testing.T) {
 	own := []string{"Memory", "Workers", "MaxOpen"}
 	var base dataset.Options
@@ -73,7 +73,7 @@ func TestOptionsHash(t *testing.T) {
 	}
 }
 
-// TestOptionsBounds: what could not be held is an error before anything is made.
+// TestOptionsBounds checks that impossible options are errors before anything is made.
 func TestOptionsBounds(t *testing.T) {
 	m := tinyModel(1, 2)
 	for name, tc := range map[string]struct {
@@ -115,7 +115,7 @@ func TestOptionsBounds(t *testing.T) {
 	}
 }
 
-// TestAppendAlike: if ranks pass different arguments to Append, each of them gets an error, and nothing is changed.
+// TestAppendAlike checks that different arguments of Append on the ranks give all of them an error, and nothing changes.
 func TestAppendAlike(t *testing.T) {
 	m := tinyModel(1, 2)
 	for name, change := range map[string]func(o *dataset.Settings, base *string){
@@ -152,8 +152,8 @@ func TestAppendAlike(t *testing.T) {
 	}
 }
 
-// TestConvertRecordsOfNothing: a small file may promise any number of records that no rank has anything of. Converting it
-// takes long, but no memory by their number, and sizes that cannot be are errors.
+// TestConvertRecordsOfNothing checks that a small file with a huge number of empty records takes long to convert, but little
+// memory. Impossible sizes are errors.
 func TestConvertRecordsOfNothing(t *testing.T) {
 	for _, records := range []int64{1 << 23, 1 << 57} {
 		s := dataset.NewSchema()
@@ -184,7 +184,7 @@ func TestConvertRecordsOfNothing(t *testing.T) {
 	}
 }
 
-// TestDiffValues: differences that float64 arithmetic hides are still differences.
+// TestDiffValues checks that differences hidden by float64 arithmetic are found.
 func TestDiffValues(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

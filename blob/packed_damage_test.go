@@ -22,7 +22,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCompressedFlipped: no byte of header, data and index may change without a finding.
+// TestCompressedFlipped checks that a flipped byte of header, data or index gives a finding.
 func TestCompressedFlipped(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
 	for _, s := range []*sample{packedSample(t, 1, true, dataset.ShuffleZstd), packedSample(t, 2, true, dataset.AutoCompression)} {
@@ -62,7 +62,7 @@ func TestCompressedTruncated(t *testing.T) {
 	}
 }
 
-// resealed gives a changed index right checksums.
+// resealed gives a changed index valid checksums.
 func resealed(file []byte, idx int64) []byte {
 	le := binary.LittleEndian
 	b := file[idx:]
@@ -71,7 +71,7 @@ func resealed(file []byte, idx int64) []byte {
 	return file
 }
 
-// TestCompressedHostile: an index that was made to be wrong, with good checksums.
+// TestCompressedHostile checks hostile indexes with valid checksums.
 func TestCompressedHostile(t *testing.T) {
 	le := binary.LittleEndian
 	for _, manifest := range []bool{true, false} {
@@ -87,7 +87,7 @@ func TestCompressedHostile(t *testing.T) {
 		}
 		type change struct {
 			what string
-			at   int64 // where a finding must point; -1 not held
+			at   int64 // required offset of a finding; -1: any
 			f    func(b []byte)
 		}
 		entry := func(b []byte, k int64) []byte { return b[ents+k*layout.IndexEntryLen:] }
@@ -125,7 +125,7 @@ func TestCompressedHostile(t *testing.T) {
 				t.Errorf("%s, manifest %v: wrong without a word: %v", c.what, manifest, o.wrong)
 			}
 		}
-		rnd := rand.New(rand.NewSource(9)) // and anything, anywhere
+		rnd := rand.New(rand.NewSource(9)) // and random changes anywhere
 		for range times(60, 3000) {
 			b := slices.Clone(good)
 			for range 1 + rnd.Intn(3) {
@@ -144,7 +144,7 @@ func TestCompressedHostile(t *testing.T) {
 	}
 }
 
-// TestCompressedSmallFileLargePromise: a file of some KiB whose chunks all say that they are large.
+// TestCompressedSmallFileLargePromise checks a file of some KiB whose chunks all claim to be large.
 func TestCompressedSmallFileLargePromise(t *testing.T) {
 	const n = 1 << 30
 	s := dataset.NewSchema()
@@ -183,7 +183,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
 		t.Error("no finding")
 	}
-	if got := allocated() - before; got > 96<<20 && !raceEnabled { // buffers of the largest chunk; with the race detector pools forget
+	if got := allocated() - before; got > 96<<20 && !raceEnabled { // buffers of the largest chunk; with the race detector pools drop memory
 		t.Errorf("%d MiB allocated for a file of %d bytes", got>>20, len(data))
 	}
 }
@@ -200,7 +200,7 @@ func FuzzOpenCompressed(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// With checksums of its own the fuzzer would not come far.
+		// The fuzzer must not be stopped by checksums.
 		if k := bytes.LastIndex(b, []byte(layout.IndexMagic)); k >= 0 && len(b)-k > layout.IndexHead {
 			b = resealed(slices.Clone(b), int64(k))
 		}
@@ -208,8 +208,8 @@ func FuzzOpenCompressed(f *testing.F) {
 	})
 }
 
-// TestCompressedListsOfNothing: a file of some KiB whose rank has millions of requests, all but one of no elements: its lists are zeros, which compress
-// to nothing. It is read only if the reader has memory for them.
+// TestCompressedListsOfNothing checks a file of some KiB with a rank that has millions of requests, all but one empty. Its lists
+// are zeros, which compress to almost nothing. It is read only if the reader has memory for them.
 func TestCompressedListsOfNothing(t *testing.T) {
 	const nreqs, n = 1 << 20, 8
 	s := dataset.NewSchema()
@@ -262,7 +262,8 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	}
 }
 
-// TestCompressedEntries: a wrong checksum, or a form of a later version, in any entry of the index is an error of whoever reads the chunk.
+// TestCompressedEntries checks that a wrong checksum, or a form of a later version, in any index entry is an error of reads of
+// the chunk.
 func TestCompressedEntries(t *testing.T) {
 	le := binary.LittleEndian
 	forms := map[byte]int{}
@@ -302,7 +303,7 @@ func TestCompressedEntries(t *testing.T) {
 	}
 }
 
-// TestCompressedHead: each field of the head of the index, and the version in the header, is compared.
+// TestCompressedHead checks that each field of the index head, and the version in the header, is verified.
 func TestCompressedHead(t *testing.T) {
 	s := packedSample(t, 1, false, dataset.ShuffleZstd)
 	name := s.subfile(0)

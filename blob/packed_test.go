@@ -26,14 +26,14 @@ import (
 	"blobio/internal/subfile"
 )
 
-// packedSample is the toy dataset compressed, in chunks of 64 bytes: pieces of one and of several.
+// packedSample makes the toy dataset compressed, in chunks of 64 bytes: pieces of one and of several chunks.
 func packedSample(t testing.TB, subfiles int, manifest bool, method dataset.Method) *sample {
 	s := writeSampleWith(t, newToy(3), &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: subfiles, Compress: dataset.Compress{Method: method}}, Knobs: dataset.Knobs{Chunk: 64}}, manifest, 2)
 	s.name = fmt.Sprintf("%v-%d-manifest=%v", method, subfiles, manifest)
 	return s
 }
 
-// TestCompressedIsAnother: whoever looks for the datasets of the plain form finds none of them.
+// TestCompressedIsAnother checks that readers of the plain format do not recognize a compressed dataset.
 func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, dataset.AutoCompression)
 	file := s.files[s.subfile(0)]
@@ -51,7 +51,7 @@ func TestCompressedIsAnother(t *testing.T) {
 	if m := manifestOf(memOf(t, s.files), sampleBase); m.Codec != dataset.ManifestCodec {
 		t.Errorf("codec %q", m.Codec)
 	}
-	// A codec that is not known is refused.
+	// An unknown codec must be rejected.
 	b := bytes.Replace(s.files[subfile.ManifestName(sampleBase)], []byte(dataset.ManifestCodec), []byte("blobio-zstd-2"), 1)
 	o := s.look(t, "codec", s.with(subfile.ManifestName(sampleBase), b))
 	if len(o.faults) == 0 {
@@ -98,7 +98,7 @@ func TestCompressUsage(t *testing.T) {
 	}
 }
 
-// TestCompressedAgain: what is put again in another flush, whole or in part, and the note of what it leaves.
+// TestCompressedAgain checks repeated puts in later flushes, whole or in part, and the note about unused space.
 func TestCompressedAgain(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		mem := vfs.NewMem()
@@ -159,7 +159,7 @@ func TestCompressedAgain(t *testing.T) {
 	}
 }
 
-// TestCompressedChoice: noise is left alone, smooth fields are shuffled, fields of few values are not.
+// TestCompressedChoice checks that noise is not compressed, smooth fields are shuffled, and fields of few values are not.
 func TestCompressedChoice(t *testing.T) {
 	const n = 64 << 10
 	s := dataset.NewSchema()

@@ -57,7 +57,7 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 	return extents, pieces
 }
 
-// TestPieces: whatever wrote a dataset, its manifest has the checksums of what lies in the files.
+// TestPieces checks that any writer's manifest has the checksums of the bytes in the files.
 func TestPieces(t *testing.T) {
 	ways := map[string]func(o *dataset.Settings){
 		"windows":  func(o *dataset.Settings) {},
@@ -138,7 +138,7 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 	onlyNotes(t, what, memOf(t, files), sampleBase)
 }
 
-// TestCheckPieces: Check names the piece that is damaged, and a manifest that contradicts itself.
+// TestCheckPieces checks that Check names the damaged piece, and a manifest that contradicts itself.
 func TestCheckPieces(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Piece == 0 {
@@ -194,7 +194,8 @@ func TestCheckPieces(t *testing.T) {
 	}
 }
 
-// TestLargeExtents: in extents of several MiB damage is seen where it is, and a hyperslab costs its pieces, not its extent.
+// TestLargeExtents checks that damage in extents of several MiB is located precisely, and that a hyperslab reads only its pieces,
+// not the extent.
 func TestLargeExtents(t *testing.T) {
 	const elems = 1200000 // 4.6 MiB of int
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -219,19 +220,19 @@ func TestLargeExtents(t *testing.T) {
 					if bad := k == piece; bad && !errors.Is(err, dataset.ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
 						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
 					}
-					most := int64(checksum.DefaultPiece + 100000) // and headers and maps, at first
+					most := int64(checksum.DefaultPiece + 100000) // plus headers and maps, at first
 					if verify == read.VerifyOnce && i > 0 && k != piece {
 						most = 4
 					}
 					if k == piece {
-						most *= 2 // what failed is read once more
+						most *= 2 // failed reads are repeated
 					}
 					if cost > most {
 						t.Errorf("%v: element %d: %d bytes were read", layout, at, cost)
 					}
 				}
 			}
-			// All but the damaged piece, and what an open without the option sees of it.
+			// All but the damaged piece, and what an open without the option reads of it.
 			got := make([]int32, elems)
 			if err := r.Read(t.Context(), "A", nil, nil, got); !errors.Is(err, dataset.ErrChecksum) {
 				t.Errorf("%v: whole: %v", layout, err)
@@ -247,8 +248,8 @@ func TestLargeExtents(t *testing.T) {
 	}
 }
 
-// TestConvertInParts: a record that is converted in several parts, each smaller than a piece, is still compared with
-// its checksums, and a rank that converts all of the record reads nothing twice for that.
+// TestConvertInParts checks that a record converted in several parts, each smaller than a piece, is still verified, and that a
+// rank that converts the whole record reads nothing twice for that.
 func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -297,7 +298,7 @@ func TestConvertInParts(t *testing.T) {
 	}
 }
 
-// TestConvertLargeRecords: if records are so large that each is converted in several parts, a range of them still begins with its first record.
+// TestConvertLargeRecords checks that a range of large records, each converted in several parts, begins with its first record.
 func TestConvertLargeRecords(t *testing.T) {
 	const elems = 5 << 19
 	m := vfs.NewMem()

@@ -14,7 +14,7 @@ import (
 	"blobio/cdf5"
 )
 
-// readsAll reads what dump does, a little of each record of each variable, until an error. It gives up beyond most elements.
+// readsAll reads a little of each record of each variable, like dump, until an error. It gives up after most elements.
 func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, err error) {
 	t.Helper()
 	r, err := read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, files)})
@@ -47,8 +47,8 @@ func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, e
 	return elems, nil
 }
 
-// TestEndless: no length in the header of a small file of another program makes an endless array of it. A file that is not
-// refused has at most as many elements as its bytes can stand for, and Check agrees.
+// TestEndless checks that no length in the header of a small foreign file gives an endless array. An accepted file has at most
+// the elements that its bytes allow, and Check agrees.
 func TestEndless(t *testing.T) {
 	const most = 12 << 20
 	type file struct {
@@ -96,7 +96,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// lastUnwritten is a canonical file whose last variable was never written: fewer bytes than it may lack.
+// lastUnwritten makes a canonical file whose last variable was never written, with fewer missing bytes than allowed.
 func lastUnwritten(t testing.TB) []byte {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "x", Len: 10}, {Name: "y", Len: 1000}},
@@ -106,7 +106,7 @@ func lastUnwritten(t testing.TB) []byte {
 	return append(b, make([]byte, 40)...)
 }
 
-// TestUnwrittenLimit: 2 x 10^15 elements of a last variable cannot have been left out of a small file; a million can.
+// TestUnwrittenLimit checks that a small file may lack a million elements of its last variable, but not 2 x 10^15.
 func TestUnwrittenLimit(t *testing.T) {
 	whole := lastUnwritten(t)
 	at := slices.Index(whole, 'y') + 4

@@ -13,8 +13,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestPlusName: a dataset may be renamed to a name such as an append gives to a set of another dataset. With and without that other dataset beside it, it
-// is listed, checked, read, continued and recovered, and the other one stays as it is.
+// TestPlusName renames a dataset to a name that an append could give to a set of another dataset. With and without the other
+// dataset beside it, it is listed, checked, read, continued and recovered. The other dataset stays unchanged.
 func TestPlusName(t *testing.T) {
 	const base = "a.nc+1"
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -65,7 +65,7 @@ func TestPlusName(t *testing.T) {
 					must(m.putRecord(w, 4, c.Rank(), false))
 					return w.Commit(ctx)
 				}))
-				must(vfs.WriteFile(mem, base+".0000.w00000001.partial", nil)) // of a writer that died, too
+				must(vfs.WriteFile(mem, base+".0000.w00000001.partial", nil)) // also of a dead writer
 				left, err := resume.UnfinishedIn(mem, ".")
 				if must(err); len(left) != 1 || left[0] != base {
 					t.Errorf("unfinished: %v, want %s", left, base)

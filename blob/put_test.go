@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestWideMapsAreKept: an appended set, and a conversion to blobs, have the
-// int64 offsets of the first set without being asked for them.
+// TestWideMapsAreKept checks that an appended set, and a conversion to blobs, keep the int64 offsets of the first set
+// automatically.
 func TestWideMapsAreKept(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -59,7 +59,7 @@ func TestWideMapsAreKept(t *testing.T) {
 	}
 }
 
-// TestPutRefused: what cannot be put is an error of the Put itself, and nothing of it gets into the file.
+// TestPutRefused checks that an invalid Put returns an error, and that none of its data gets into the file.
 func TestPutRefused(t *testing.T) {
 	ctx := t.Context()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -124,7 +124,7 @@ func TestPutRefused(t *testing.T) {
 	}
 }
 
-// TestPutAgainFreesTheOneBefore: the memory cap counts what is kept, not what was.
+// TestPutAgainFreesTheOneBefore checks that the memory limit counts only the copies still kept.
 func TestPutAgainFreesTheOneBefore(t *testing.T) {
 	ctx := context.Background()
 	const n = 1000
