@@ -29,26 +29,26 @@ import (
 	"blobio/internal/subfile"
 )
 
-const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for the process that it is
+const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for its process
 
 // racer is one of several processes that write the same dataset.
 type racer struct {
 	Name, Source string
 	Do           string // "replace", "append", "to blobs", "to canonical"
-	Seed         int64  // of its values
+	Seed         int64  // seed of its values
 	Records      int64
 	Layout       dataset.Layout
 	Subfiles     int
 	Mode         int
-	Packed       bool   // compressed, if the layout can be
-	Apart        bool   // its ranks share no heap
+	Packed       bool   // compressed, if the layout supports it
+	Apart        bool   // its ranks have separate heaps
 	Delays       uint64 // seed of the delays; 0: none
-	Pace         int    // the longest delay in ms
-	Client       int    // of those that see the directory
-	KillAt       int64  // it kills itself before this operation; 0: never
+	Pace         int    // maximum delay in ms
+	Client       int    // index of the client that it uses
+	KillAt       int64  // kills itself before this operation; 0: never
 
-	killAfter  time.Duration // its parent kills it; 0: never
-	start, end int64         // on the clock of the race: it was let go, it was gone
+	killAfter  time.Duration // its parent kills it after this time; 0: never
+	start, end int64         // on the clock of the race: its start and end
 	outcome    raceOutcome
 }
 
@@ -56,14 +56,14 @@ func (j *racer) String() string {
 	return fmt.Sprintf("%s (seed %d, %v, %d subfiles, kill at %d or after %v): %s %s", j.Do, j.Seed, j.Layout, j.Subfiles, j.KillAt, j.killAfter, j.outcome.What, j.outcome.Err)
 }
 
-// raceOutcome is what a racer says at its end.
+// raceOutcome is the result that a racer reports.
 type raceOutcome struct {
 	What   string // "committed", "unfinished", "in doubt", "in use", "exists", "not there", "error"; of its parent: "killed"
 	Err    string
-	Record int64 // that was appended
+	Record int64 // the appended record
 }
 
-// committed reports whether the racer's work is in force: for sure, or perhaps.
+// committed reports whether the racer's work is in force: certainly, or possibly.
 func (o raceOutcome) committed() (sure, perhaps bool) {
 	switch o.What {
 	case "committed", "unfinished":
@@ -95,7 +95,7 @@ func outcomeOf(err error) raceOutcome {
 	return o
 }
 
-// slow is the file system of a racer: it waits before each operation, longer where races are lost.
+// slow returns the file system of a racer: it waits before each operation, longer where races are lost.
 func (j *racer) slow() vfs.FS {
 	if j.Delays == 0 {
 		return vfs.OS
@@ -106,7 +106,7 @@ func (j *racer) slow() vfs.FS {
 		if op.Seq == j.KillAt {
 			if p, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = p.Kill()
-				select {} // nothing is done any more
+				select {} // does nothing more
 			}
 		}
 		mu.Lock()
@@ -123,7 +123,7 @@ func (j *racer) slow() vfs.FS {
 	})
 }
 
-// work is what a racer does.
+// work does the work of a racer.
 func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	m := tinyModel(j.Seed, j.Records)
 	o := &dataset.Settings{Options: dataset.Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, Renames: j.Mode, Workers: 1}, Knobs: dataset.Knobs{Fs: j.slow(), Lease: leaseOn(j.Client)}}
@@ -144,7 +144,7 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 		return 0, ranks(func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, j.Name, o) })
 	case "append":
 		var first atomic.Int64
-		o.Layout, o.Subfiles, o.Compress, o.Chunk = 0, 0, dataset.Compress{}, 0 // of the dataset
+		o.Layout, o.Subfiles, o.Compress, o.Chunk = 0, 0, dataset.Compress{}, 0 // taken from the dataset
 		err := ranks(func(ctx context.Context, c comm.Comm) error {
 			w, err := resume.AppendWith(ctx, c, j.Name, m.parts(c.Rank()), o)
 			if err != nil {
@@ -169,8 +169,8 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	return 0, convert.ConvertWith(ctx, comm.Self(), r, j.Name, &convert.ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, Force: true, Workers: 1}, dataset.Knobs{Chunk: o.Chunk, Fs: o.Fs, Lease: o.Lease})
 }
 
-// raceMain is a racer's process: it says that it is ready, waits to be let go, works, and says what came of it. It does
-// not outlive its parent.
+// raceMain is a racer's process. It reports that it is ready, waits for the start, works, and reports the outcome. It does not
+// outlive its parent.
 func raceMain(job string) {
 	var j racer
 	must(json.Unmarshal([]byte(job), &j))
@@ -189,7 +189,7 @@ func raceMain(job string) {
 	os.Exit(0)
 }
 
-// raceProcess is a racer that is ready to be let go.
+// raceProcess is a racer ready to start.
 type raceProcess struct {
 	*racer
 	cmd  *exec.Cmd
@@ -199,7 +199,7 @@ type raceProcess struct {
 	read chan error
 }
 
-// begin starts the process of a racer. It ends with ctx.
+// begin starts the process of a racer, which ends with ctx.
 func (j *racer) begin(ctx context.Context) (*raceProcess, error) {
 	job, err := json.Marshal(j)
 	if err != nil {
@@ -230,7 +230,7 @@ func (j *racer) begin(ctx context.Context) (*raceProcess, error) {
 	return p, nil
 }
 
-// finish lets the process go, kills it if that is its fate, and waits for its end.
+// finish lets the process run, kills it if planned, and waits for its end.
 func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	p.start = clock.Add(1)
 	if _, err := p.in.Write([]byte{1}); err != nil {
@@ -240,7 +240,7 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	if p.killAfter > 0 {
 		t := time.AfterFunc(p.killAfter, func() {
 			doomed.Store(true)
-			_ = p.cmd.Process.Kill() // it may have come to its end
+			_ = p.cmd.Process.Kill() // it may have ended already
 		})
 		defer t.Stop()
 	}
@@ -250,7 +250,7 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: it hangs: %w", p.racer, ctx.Err())
 	}
-	if p.out.Len() > 0 { // it had come to its end before the signal
+	if p.out.Len() > 0 { // it had ended before the signal
 		return json.Unmarshal(p.out.Bytes(), &p.outcome)
 	}
 	if !doomed.Load() && p.KillAt == 0 || p.cmd.ProcessState.Exited() || p.errs.Len() > 0 {
@@ -260,9 +260,9 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	return nil
 }
 
-// TestRaces: processes write one dataset at once, slowly, and one of them may be killed. Readers find, meanwhile and in the
-// end, what the processes that report a commit have committed, in some order; a process that is refused learns who holds
-// the dataset; and nothing is left over. BLOBIO_RACES is how many races of two and of three there are. In places they are on several machines.
+// TestRaces lets processes write one dataset concurrently and slowly, and may kill one. During and after the race, readers find
+// the commits that processes reported, in some order. A rejected process learns who holds the dataset, and no leftovers remain.
+// BLOBIO_RACES is the number of races of two and of three. On shared file systems the processes run on several machines.
 func TestRaces(t *testing.T) {
 	if job := os.Getenv(envRace); job != "" {
 		raceMain(job)
@@ -306,7 +306,7 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// raceSources writes what is converted, a dataset for each racer of a race.
+// raceSources writes datasets to convert, one for each racer.
 func raceSources(t *testing.T) (names []string) {
 	for k := range 5 {
 		j := racer{Name: filepath.Join(t.TempDir(), "source.nc"), Do: "replace", Seed: int64(10 + k), Records: int64(1 + k%2), Layout: dataset.Layout(k % 2), Subfiles: 1 + k%3}

@@ -24,13 +24,13 @@ import (
 	"blobio/internal/subfile"
 )
 
-// race is several racers of one dataset.
+// race is a group of racers for one dataset.
 type race struct {
 	seed  int
 	base  string
-	start *racer // made what was there; nil: nothing was
+	start *racer // made the initial dataset; nil: there is none
 	all   []*racer
-	late  *racer // comes when the first of them is gone; may be nil
+	late  *racer // starts when the first racer has ended; may be nil
 	pids  []int
 	clock atomic.Int64
 }
@@ -51,7 +51,7 @@ func (r *race) first() *raceState {
 	return s
 }
 
-// newRace draws a race of n in a directory that the racers, by turns, know by these names.
+// newRace draws a race of n racers in a directory, which they access alternately by these names.
 func newRace(dirs []string, sources []string, n, seed int) *race {
 	rnd := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
 	r := &race{seed: seed, base: filepath.Join(dirs[len(dirs)-1], "d.nc")}
@@ -66,9 +66,9 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 	}
 	verbs := []string{"replace", "append", "append", "to blobs"}
 	switch rnd.IntN(8) {
-	case 0: // nothing is there
+	case 0: // no initial dataset
 		verbs = []string{"replace", "to blobs", "to canonical"}
-	case 1: // an ordinary file is
+	case 1: // an ordinary file
 		verbs = []string{"to canonical", "to canonical", "to canonical", "replace"}
 		r.start = draw(3, "to canonical")
 	default:
@@ -93,10 +93,10 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 	return r
 }
 
-// raceLimit ends what hangs.
+// raceLimit ends races that hang.
 const raceLimit = 3 * time.Minute
 
-// run lets the racers go and judges what comes of it.
+// run runs the racers and judges the result.
 func (r *race) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, raceLimit)
 	defer cancel()
@@ -143,12 +143,12 @@ func (r *race) run(ctx context.Context) error {
 	return err
 }
 
-// watch reads the dataset again and again, and keeps what it sees.
+// watch reads the dataset repeatedly and keeps the contents.
 func (r *race) watch(ctx context.Context, saw *[][]byte) error {
 	for ctx.Err() == nil {
 		b, err := r.look()
 		switch {
-		case errors.Is(err, dataset.ErrBroken): // replaced since it was opened
+		case errors.Is(err, dataset.ErrBroken): // replaced since the open
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, dataset.ErrNotCommitted):
 			if r.start != nil {
 				return fmt.Errorf("while they write: %w", err)
@@ -162,10 +162,10 @@ func (r *race) watch(ctx context.Context, saw *[][]byte) error {
 	return nil
 }
 
-// look reads the dataset, if it is there.
+// look reads the dataset if it exists.
 func (r *race) look() ([]byte, error) { return canonicalOf(vfs.OS, r.base) }
 
-// judge looks at what the racers said and at what they left.
+// judge checks the racers' reports and the files that they left.
 func (r *race) judge(ctx context.Context, saw [][]byte) error {
 	ever, final := map[string]bool{}, map[string]bool{}
 	r.orders(func(s *raceState, all bool) {
@@ -187,7 +187,7 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 		return err
 	}
 	got, err := r.look()
-	for from := time.Now(); crashtest.Places() != nil && !final[string(got)] && time.Since(from) < time.Minute; { // a client may know names for a moment that another one has replaced
+	for from := time.Now(); crashtest.Places() != nil && !final[string(got)] && time.Since(from) < time.Minute; { // a client may briefly know names that another one has replaced
 		time.Sleep(read.LookAgain)
 		got, err = r.look()
 	}
@@ -211,7 +211,7 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 	return r.recovered(got)
 }
 
-// refused looks at those that have committed nothing: each says why, and is right.
+// refused checks that racers without a commit report a correct reason.
 func (r *race) refused() error {
 	somebody, killed, legal := false, false, false
 	for _, j := range r.all {
@@ -231,8 +231,8 @@ func (r *race) refused() error {
 			if !others(func(o *racer) bool { return o.start < j.end && j.start < o.end }) {
 				return fmt.Errorf("%s: but nobody was there", j)
 			}
-			// Whoever has just taken over has not said so in the file yet: then it names the one before. Another machine may still see the lease of
-			// this process, which has written what was there at first.
+			// A racer that has just taken over may not have written the file yet: then it names the previous holder. Another machine may
+			// still see the lease of this process, which wrote the initial dataset.
 			pids := r.pids
 			if crashtest.Places() != nil {
 				pids = append(slices.Clip(pids), os.Getpid())
@@ -249,7 +249,7 @@ func (r *race) refused() error {
 			if !others(other) && (r.start == nil || (r.start.Do == "to canonical") == (j.Do == "to canonical")) {
 				return fmt.Errorf("%s: but there was nothing of another kind", j)
 			}
-		case "error", "not there", "unfinished", "in doubt": // nothing fails here, and nobody takes over from the living
+		case "error", "not there", "unfinished", "in doubt": // nothing fails here, and nobody takes over from a live process
 			return fmt.Errorf("%s: want another error", j)
 		}
 	}
@@ -259,7 +259,7 @@ func (r *race) refused() error {
 	return nil
 }
 
-// recovered looks at what is left after Recover.
+// recovered checks the files after Recover.
 func (r *race) recovered(was []byte) error {
 	var want []string
 	if was != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// raceState is what is there under a name; nil is nothing.
+// raceState is the content under a name; nil is none.
 type raceState struct {
 	single  bool    // one ordinary file
 	creator int64   // seed of the fixed variables
@@ -21,7 +21,7 @@ func (s *raceState) String() string {
 	return fmt.Sprintf("one file %v, seed %d, records of %v", s.single, s.creator, s.seeds)
 }
 
-// canonical is the ordinary file of the state.
+// canonical returns the ordinary file of the state.
 func (s *raceState) canonical() []byte {
 	if s == nil {
 		return nil
@@ -35,7 +35,7 @@ func (s *raceState) canonical() []byte {
 	})
 }
 
-// after is what the racer makes of a state. ok is false if it cannot have succeeded then.
+// after returns the state after the racer's work. ok is false if the racer cannot have succeeded.
 func (j *racer) after(s *raceState) (_ *raceState, ok bool) {
 	if j.Do == "append" {
 		if s == nil || s.single || j.outcome.What == "committed" && j.outcome.Record != int64(len(s.seeds)) {
@@ -47,8 +47,8 @@ func (j *racer) after(s *raceState) (_ *raceState, ok bool) {
 	return now, s == nil || s.single == now.single
 }
 
-// orders calls f with every state that the racers can have made, and whether all that say so have committed by then. A racer
-// that began when another was gone comes after it.
+// orders calls f with every possible state, and whether all racers that report a commit have committed. A racer that began after
+// another's end comes after it.
 func (r *race) orders(f func(s *raceState, all bool)) {
 	used := map[*racer]bool{}
 	var next func(s *raceState)
@@ -75,7 +75,7 @@ func (r *race) orders(f func(s *raceState, all bool)) {
 	next(r.first())
 }
 
-// raceTable counts outcomes by what racers did.
+// raceTable counts outcomes by the racers' tasks.
 type raceTable struct {
 	mu    sync.Mutex
 	count map[[2]string]int

@@ -23,7 +23,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestTiles: an array of several tiles, to which ranks contribute strips of each row, reads right as a whole and from any row on.
+// TestTiles checks that an array of several tiles, to which ranks contribute strips of each row, reads correctly as a whole and
+// from any row.
 func TestTiles(t *testing.T) {
 	const ranks, rows, cols, strip = 5, 20, 1 << 16, 7
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -48,8 +49,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestUnevenRecords: the nodes of a run that was killed have written different
-// numbers of records. Records that all nodes have can be read.
+// TestUnevenRecords checks a killed run whose nodes have written different numbers of records: the records common to all nodes
+// can be read.
 func TestUnevenRecords(t *testing.T) {
 	ctx := context.Background()
 	for _, short := range []string{".0000", ".0001"} {
@@ -94,8 +95,8 @@ func TestUnevenRecords(t *testing.T) {
 	}
 }
 
-// TestUnwrittenTail: a canonical file that ends within its last variable, as
-// PnetCDF leaves it, is read; one that ends before is truncated.
+// TestUnwrittenTail checks that a canonical file that ends within its last variable, as PnetCDF leaves it, can be read. One that
+// ends earlier is truncated.
 func TestUnwrittenTail(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 2)
@@ -145,7 +146,7 @@ func TestUnwrittenTail(t *testing.T) {
 	}
 }
 
-// TestNumbersWithAMissingSubfile: the blobs that are there keep their numbers.
+// TestNumbersWithAMissingSubfile checks that the existing blobs keep their numbers.
 func TestNumbersWithAMissingSubfile(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -182,7 +183,8 @@ func canonicalToy(t *testing.T, ranks int) string {
 	return out
 }
 
-// TestMapsDropped: with OpenOptions.Maps no more maps are kept than that, but for the last one, and all that is read is right.
+// TestMapsDropped checks that no more than OpenOptions.Maps maps are kept, except for the last one, and that all data read are
+// right.
 func TestMapsDropped(t *testing.T) {
 	const maps, ranks, n = 6, 2, 40_000
 	ctx, fsys := t.Context(), vfs.NewMem()
@@ -194,7 +196,7 @@ func TestMapsDropped(t *testing.T) {
 			d := s.Decomp(x)
 			s.Var(fmt.Sprintf("v%d", k), cdf5.Int, []dataset.DimID{x}, dataset.Decomposed(d))
 			p := write.Part{Decomp: d}
-			for i := int64(0); i < n; i++ { // nothing repeats itself
+			for i := int64(0); i < n; i++ { // no repetition
 				if (uint64(i+n*int64(k))*0x9e3779b97f4a7c15)>>40%ranks == uint64(c.Rank()) {
 					p.Runs = append(p.Runs, decomp.Req{Offset: i, Length: 1})
 				}

@@ -22,12 +22,12 @@ import (
 type history struct {
 	name     string
 	o        dataset.Settings
-	first    int64 // records of Create; the others are appended, each by itself
-	separate bool  // ranks share no heap
+	first    int64 // records of Create; the others are appended one by one
+	separate bool  // ranks have separate heaps
 }
 
 func histories() (out []history) {
-	for _, piece := range []int64{0, 100} { // of one piece, of many
+	for _, piece := range []int64{0, 100} { // one piece, many pieces
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			for _, subfiles := range []int{1, 2} {
 				o := dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: subfiles}, Knobs: dataset.Knobs{Piece: piece}}
@@ -65,14 +65,14 @@ func (h history) write(t testing.TB) map[string][]byte {
 	return memFiles(t, m)
 }
 
-// cutout is what is read of a variable's record: all of it, and some elements.
+// cutout is the part of a variable's record to read: the whole record, and some elements.
 type cutout struct {
 	name string
 	rec  int64
 	v    dataset.VarID
 }
 
-// readings are ways to read one record of a variable. Each returns the bytes of what it read, or an error.
+// readings are ways to read one record of a variable. Each returns the bytes read, or an error.
 var readings = []struct {
 	name string
 	o    read.OpenOptions
@@ -90,7 +90,7 @@ var readings = []struct {
 		for at := int64(0); at < n; at += 11 {
 			runs = append(runs, decomp.Req{Offset: at, Length: 1})
 		}
-		for range 2 { // what is known to be good is not compared again, and stays so
+		for range 2 { // verified data are not compared again, and stay right
 			out = make([]float64, len(runs))
 			if err := r.ReadRuns(ctx, s.name, s.rec, runs, out); err != nil {
 				return nil, err
@@ -103,7 +103,7 @@ var readings = []struct {
 		out := make([]float64, n-1)
 		return out, r.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: 0, Length: n / 2}, {Offset: n/2 + 1, Length: n - n/2 - 1}}, out)
 	}},
-	{"5 processes", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads an extent whole
+	{"5 processes", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads a whole extent
 		n := r.Data.Schema.Elems(s.v)
 		out := make([]float64, n)
 		var errs []error
@@ -167,7 +167,7 @@ func readWhole(ctx context.Context, r *read.Reader, s cutout) ([]float64, error)
 	return out, r.Read(ctx, s.name, start, count, out)
 }
 
-// box is all of the record.
+// box returns the whole record.
 func (s cutout) box(r *read.Reader) (start, count []int64) {
 	shape := r.Data.Schema.Shape(s.v)
 	start, count = make([]int64, len(shape)), slices.Clone(shape)
@@ -177,7 +177,7 @@ func (s cutout) box(r *read.Reader) (start, count []int64) {
 	return start, count
 }
 
-// corner is some elements of it, not next to each other.
+// corner returns some separate elements of the record.
 func (s cutout) corner(r *read.Reader) (start, count []int64) {
 	start, count = s.box(r)
 	last := len(count) - 1
@@ -204,7 +204,7 @@ func slabsOf(r *read.Reader) (out []cutout) {
 	return out
 }
 
-// readout is what each reading gave of each slab, in order.
+// readout returns the result of each reading of each slab, in order.
 func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []error) {
 	t.Helper()
 	fs := memOf(t, files)
@@ -227,7 +227,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 	return values, errs
 }
 
-// labels are the slabs of the values of readout.
+// labels returns the names of the slabs in readout.
 func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout) {
 	r := opened(t, memOf(t, files), sampleBase, nil)
 	for _, way := range readings {

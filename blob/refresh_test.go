@@ -26,9 +26,9 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another
-// goroutine reads through it; at the end it knows that there will be no more. A reader that opens the dataset again and again meanwhile sees
-// whole commits only, and never fewer records than before.
+// TestFollow opens a reader at the first commit and refreshes it, in both layouts, while another goroutine reads through it. The
+// reader sees each record whole, and at the end knows that no more will come. A reader that repeatedly opens the dataset sees
+// only whole commits, and never fewer records than before.
 func TestFollow(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// follow opens a dataset until stop.
+// follow opens a dataset repeatedly until stop.
 func follow(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx := context.Background()
 	for last := int64(-1); ; {
@@ -101,7 +101,7 @@ func followAll(base string, m *model) error {
 	}
 	defer r.Close()
 	stop, beside := make(chan struct{}), make(chan error, 1)
-	go func() { // a call is of one state, whichever
+	go func() { // each call sees a single state
 		for {
 			select {
 			case <-stop:
@@ -149,7 +149,8 @@ func followAll(base string, m *model) error {
 	return nil
 }
 
-// beating looks at a writer of another machine by the clock of a bubble: the heartbeat shows that the writer is alive, and then that it is not.
+// beating watches a writer of another machine by the clock of a bubble: the heartbeat shows that the writer is alive, and later
+// that it is dead.
 func beating(t *testing.T) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -169,12 +170,12 @@ func beating(t *testing.T) {
 	lo := durable.LeaseOptions{Period: time.Second / 2, Boot: "another"}
 	l := need(durable.Acquire(context.Background(), farFS{mem}, "d.nc", lo))
 	defer l.Release()
-	noError(t, vfs.WriteFile(mem, subfile.NextName("d.nc"), nil)) // an announcement that is torn
+	noError(t, vfs.WriteFile(mem, subfile.NextName("d.nc"), nil)) // a torn announcement
 	until(farFS{mem}, watch.Writing)
 	until(farFS{syncedClone(mem)}, watch.Died)
 }
 
-// changeHolder changes what the lease of d.nc says.
+// changeHolder changes the content of the lease of d.nc.
 func changeHolder(t *testing.T, fsys vfs.FS, f func(h *durable.Holder)) {
 	t.Helper()
 	name := durable.LockName("d.nc")
@@ -202,7 +203,7 @@ func rewrite(fsys vfs.FS, name string, b []byte) error {
 	return errors.Join(err, f.Truncate(int64(len(b))), f.Close())
 }
 
-// TestRefreshReplaced: a reader of a dataset that another one has replaced says so, and can be closed.
+// TestRefreshReplaced checks that a reader of a replaced dataset reports the replacement, and can be closed.
 func TestRefreshReplaced(t *testing.T) {
 	mem := vfs.NewMem()
 	sc := sessionCases()[0]
@@ -230,7 +231,8 @@ func TestRefreshReplaced(t *testing.T) {
 	}
 }
 
-// TestHopeless: a lease that cannot be read on a file system that machines share leaves open whether its holder is alive; after a while the watch reports that it is hopeless.
+// TestHopeless checks an unreadable lease on a shared file system: it is unknown whether the holder is alive, and after a while
+// the watch is hopeless.
 func TestHopeless(t *testing.T) {
 	mem := vfs.NewMem()
 	must(vfs.WriteFile(mem, "d.nc.0000.w0123abcd.partial", nil))
@@ -255,8 +257,8 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-// TestStatus: the status at each moment of a writer's life, seen from its own machine and from another one, whose clock the test controls.
-// A dead writer's data stay readable, and it is reported as dead after one period of its heartbeat and within two.
+// TestStatus checks the status at each moment of a writer's life, from its own machine and from another one, whose clock the test
+// controls. A dead writer's data stay readable. Its death is reported between one and two periods of its heartbeat.
 func TestStatus(t *testing.T) {
 	m := sessionCases()[0].model(3)
 	sc := sessionCases()[0]
@@ -303,7 +305,7 @@ func TestStatus(t *testing.T) {
 					follower, err = read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				}
 				noError(t, err)
-				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // at once, not only behind Close
+				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // at once, not only after Close
 					t.Errorf("refreshed behind commit %d: %d records, %v", rec+1, n, err)
 				}
 			}); err != nil {
@@ -338,7 +340,7 @@ func TestStatus(t *testing.T) {
 			case silent >= 2*period && (s.State != watch.Died || s.Records != x.records):
 				t.Fatalf("%v silent: %+v", silent, s)
 			}
-			if step == 5 { // one that beats is alive, whatever the clocks say
+			if step == 5 { // a beating writer is alive, whatever the clocks say
 				changeHolder(t, x.fs, func(h *durable.Holder) { h.Beat++ })
 				if s, err = w.Look(); err != nil || s.State != watch.Writing {
 					t.Fatalf("a beat: %+v, %v", s, err)
@@ -370,7 +372,7 @@ func TestStatus(t *testing.T) {
 	}
 	r := opened(t, dead, "d.nc", nil)
 	here, _ := os.Hostname()
-	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose number is another's by now
+	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose id another process now has
 	var died *watch.WriterDiedError
 	if n, err := r.WaitRecords(context.Background(), 3); n != 2 || !errors.As(err, &died) || died.Status.Records != 2 {
 		t.Errorf("waiting for a dead writer: %d, %v", n, err)

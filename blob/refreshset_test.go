@@ -18,7 +18,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestRefreshLooks: a refresh looks at none of the files that were there before, but for the first.
+// TestRefreshLooks checks that a refresh looks at none of the old files except the first.
 func TestRefreshLooks(t *testing.T) {
 	mem := vfs.NewMem()
 	o := dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric}}
@@ -51,7 +51,8 @@ func TestRefreshLooks(t *testing.T) {
 	}
 }
 
-// TestRefreshContinued: a reader that has read data and maps goes over to sets of other ranks, and to attributes. The data that it gave before do not change.
+// TestRefreshContinued checks that a reader that has read data and maps can switch to sets of other ranks and new attributes.
+// Data returned earlier do not change.
 func TestRefreshContinued(t *testing.T) {
 	ctx := t.Context()
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {

@@ -17,13 +17,13 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestRenamedUnderWriter: a dataset is renamed while its writer is at work. The writer commits nothing more and says so; what it has committed is under the
-// new name, which nobody else writes to as long as the writer lives.
+// TestRenamedUnderWriter renames a dataset during writing. The writer commits nothing more and reports this. Its commits are
+// under the new name, which nobody else can write while the writer lives.
 func TestRenamedUnderWriter(t *testing.T) {
 	type moment struct {
 		name      string
-		before    int64 // records that were there, of a writer that is closed
-		committed int64 // records that this one has committed by then
+		before    int64 // records of an earlier, closed writer
+		committed int64 // records committed by this writer so far
 	}
 	for name, o := range crashtest.SomeOf(t, 2, map[string]dataset.Settings{
 		"variable":      {Options: dataset.Options{Subfiles: 2}},
@@ -92,7 +92,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 						}
 						return nil
 					}))
-					if told { // the files that were copied back are its own as well as the others
+					if told { // the files copied back are its own as well as the others
 						if !back || at.committed > 0 {
 							t.Error("a commit to what was renamed")
 						}
@@ -121,7 +121,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 	}
 }
 
-// TestHalfRenamed: where only the manifest was renamed, reader and check say what lies there under the former name.
+// TestHalfRenamed checks that reader and check describe the files under the former name if only the manifest was renamed.
 func TestHalfRenamed(t *testing.T) {
 	mem := vfs.NewMem()
 	tinyModel(1, 1).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// retainCase is a dataset of two ranks: a decomposed record variable, a decomposed fixed one, and one that is not decomposed.
+// retainCase is a dataset of two ranks: a decomposed record variable, a decomposed fixed one, and one without a decomposition.
 type retainCase struct {
 	s           *dataset.Schema
 	d           dataset.DecompID
@@ -39,10 +39,10 @@ func (k *retainCase) parts(rank int) []write.Part {
 	return []write.Part{{Decomp: k.d, Runs: []decomp.Req{{Offset: int64(rank * retainPer), Length: retainPer}}}}
 }
 
-// value of an element of T and bounds.
+// retainValue is the value of an element of T and bounds.
 func retainValue(rec int64, i int) float64 { return float64(100*rec) + float64(i) + 0.5 }
 
-// putChanged puts a record out of a slice that is changed after each Put: this rank's elements of T, and these parts of bounds.
+// putChanged puts a record from a slice that changes after each Put: this rank's elements of T, and these parts of bounds.
 func (k *retainCase) putChanged(w *write.Writer, rank int, rec int64, parts ...int) error {
 	var x [retainPer]float64
 	put := func(at int, f func() error) error {
@@ -98,7 +98,7 @@ func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int6
 	}
 }
 
-// TestPutCopies: without an option the values at Put are those in the file, whatever becomes of the slice.
+// TestPutCopies checks that, without an option, the file has the values at the time of Put, even if the slice changes.
 func TestPutCopies(t *testing.T) {
 	const records = 3
 	compress := dataset.Compress{Method: dataset.ShuffleZstd}
@@ -135,12 +135,12 @@ func TestPutCopies(t *testing.T) {
 	}
 }
 
-// TestCopiesInALongRun: copies come free when they are written, and of what is kept until Close each value counts once, so
-// that no number of flushes comes to the cap.
+// TestCopiesInALongRun checks that written copies are freed, and that each value kept until Close counts once, so that any number
+// of flushes stays within the limit.
 func TestCopiesInALongRun(t *testing.T) {
 	const puts = 8 * (retainPer + retainPer*retainRanks) // bytes of a record that rank 0 puts
 	for name, o := range map[string]dataset.Settings{
-		"variable":         {Options: dataset.Options{Memory: 2*puts + 8*retainPer}}, // of ranks that share a heap, what is not decomposed twice
+		"variable":         {Options: dataset.Options{Memory: 2*puts + 8*retainPer}}, // for ranks with a shared heap, variables without a decomposition count twice
 		"process, records": {Options: dataset.Options{Memory: 2*puts + 8*retainPer, Layout: dataset.ProcessCentric, Records: 100}},
 		"process":          {Options: dataset.Options{Memory: 7 * puts, Layout: dataset.ProcessCentric}},
 	} {
@@ -151,14 +151,14 @@ func TestCopiesInALongRun(t *testing.T) {
 					cc := crashCase{o: o, apart: apart}
 					records, kept := int64(100), [retainRanks]int64{}
 					if o.Layout == dataset.ProcessCentric && o.Records == 0 {
-						records = 2 // put again and again
+						records = 2 // put repeatedly
 						kept = [...]int64{2*puts + 4*retainPer, 2*8*retainPer + 4*retainPer}
 					}
 					mem := vfs.NewMem()
 					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
 						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
 						for n := range int64(100) {
-							parts := []int{1, 0, 1} // more than what is kept of it
+							parts := []int{1, 0, 1} // more than the kept part
 							if n >= records && n%3 == 0 {
 								parts = parts[:1] // less
 							}
@@ -188,13 +188,13 @@ func TestCopiesInALongRun(t *testing.T) {
 	}
 }
 
-// TestCopiesOverTheCap: a copy over the cap is an error that says what helps, and the same Put is in order after that; what
-// is lent is never over it.
+// TestCopiesOverTheCap checks that a copy over the limit is an error with advice, and that the same Put then succeeds. Lent data
+// never exceed the limit.
 func TestCopiesOverTheCap(t *testing.T) {
 	const one = 8 * retainPer
 	for name, tc := range map[string]struct {
 		o      dataset.Settings
-		advice string // "": there is room
+		advice string // "": fits
 	}{
 		"variable":            {dataset.Settings{}, "call Flush earlier, or lend data until Flush"},
 		"process, records":    {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}}, "call Flush earlier, or lend data until Flush"},

@@ -30,8 +30,8 @@ const (
 	toyLev, toyCol = 5, 37
 )
 
-// newToy deals columns round robin; the last two columns are owned by nobody, and the
-// last rank owns nothing if there are more than two.
+// newToy distributes columns round robin. The last two columns have no owner. With more than two ranks, the last rank owns
+// nothing.
 func newToy(ranks int) *toy {
 	t := &toy{s: dataset.NewSchema(), ranks: ranks}
 	s := t.s

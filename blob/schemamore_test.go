@@ -24,7 +24,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// extend gives a schema of dealtModel what the second leg of a history adds.
+// extend adds the definitions of a history's second leg to a schema of dealtModel.
 func extend(s *dataset.Schema) {
 	k := s.Dim("bnds", 2)
 	s.Var("time_bnds", cdf5.Double, []dataset.DimID{0, k})
@@ -32,8 +32,8 @@ func extend(s *dataset.Schema) {
 	s.Var("count", cdf5.Int, []dataset.DimID{0, 2}, dataset.Decomposed(1))
 }
 
-// TestAppendSchema: variables and dimensions that appends add are there for all readers, whatever way they read; in the records before, the variables are fill values.
-// The result is the same as for a dataset that had them from the beginning, where no rank has put them.
+// TestAppendSchema checks that variables and dimensions added by appends are visible to all readers and read methods. In earlier
+// records the variables are fill values. The result equals a dataset that had them from the beginning but never put them.
 func TestAppendSchema(t *testing.T) {
 	ctx := t.Context()
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
@@ -94,7 +94,7 @@ func TestAppendSchema(t *testing.T) {
 	}
 }
 
-// putMore puts what extend has added.
+// putMore puts the variables from extend.
 func putMore(w *write.Writer, m *model, rec int64, rank int) error {
 	s := w.Job.Schema
 	for v := range s.Vars {
@@ -119,7 +119,7 @@ func putMore(w *write.Writer, m *model, rec int64, rank int) error {
 	return nil
 }
 
-// lookExtended holds a dataset to which extend was added behind some records against what was put.
+// lookExtended checks a dataset with variables from extend after some records.
 func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -186,7 +186,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 
 const cdf5FillDouble = 9.9692099683868690e+36
 
-// crossSets converts to blobs and back: both give the same bytes.
+// crossSets converts to blobs and back: both results have the same bytes.
 func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()
@@ -203,7 +203,7 @@ func crossSets(t *testing.T, mem vfs.FS) []byte {
 	return want
 }
 
-// TestAppendSchemaRefused: what a dataset cannot be given is an error where it is defined, and of all ranks; nothing is left of it.
+// TestAppendSchemaRefused checks that invalid additions are errors at their definition, on all ranks, and leave nothing.
 func TestAppendSchemaRefused(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -291,7 +291,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 	}
 }
 
-// TestAddedDamaged: a manifest that says something else of added variables than the headers is an error.
+// TestAddedDamaged checks that a manifest that contradicts the headers about added variables is an error.
 func TestAddedDamaged(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 1, ranks: 2, subfiles: 1}.sail(mem, dataset.Settings{}, false, false))
@@ -321,7 +321,7 @@ func withExtended(l dataset.Layout) *vfs.Mem {
 	return mem
 }
 
-// extending appends on some ranks, with what extend adds.
+// extending appends on some ranks, with the additions of extend.
 func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *write.Writer, m *model, rank int) error) error {
 	r := need(read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 	defer r.Close()
@@ -335,7 +335,7 @@ func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *write
 	})
 }
 
-// TestAddedLost: without the files that have the added variables the rest can be read where files may be missing.
+// TestAddedLost checks that without the files of the added variables the other data can be read if missing files are allowed.
 func TestAddedLost(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := withExtended(l)
@@ -366,7 +366,7 @@ func TestAddedLost(t *testing.T) {
 	}
 }
 
-// TestExtendedApart: ranks that extend different states all hear of it.
+// TestExtendedApart checks that ranks that extend different states all get an error.
 func TestExtendedApart(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, dataset.Settings{}, false, false))
@@ -392,7 +392,8 @@ func TestExtendedApart(t *testing.T) {
 	}
 }
 
-// TestLayoutAtts: what the layout writes to variables is refused where it is defined, since nobody could read the dataset.
+// TestLayoutAtts checks that attributes reserved by the layout are errors at their definition, since they would make the dataset
+// unreadable.
 func TestLayoutAtts(t *testing.T) {
 	for _, name := range []string{dataset.AttDecompID, dataset.AttDimIDs} {
 		a, b := dataset.NewSchema(), dataset.NewSchema()

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lateSizes is a file system on which a process does not see yet how long others have made a subfile.
+// lateSizes is a file system on which a process sees outdated sizes of subfiles extended by others.
 type lateSizes struct{ *vfs.Mem }
 
 type lateSize struct{ vfs.File }
@@ -29,7 +29,7 @@ func (l lateSizes) OpenRW(name string) (vfs.File, error) {
 	return f, err
 }
 
-// TestSessionLateSize: a commit cuts nothing off that other processes have written of later records.
+// TestSessionLateSize checks that a commit does not truncate later records that other processes have written.
 func TestSessionLateSize(t *testing.T) {
 	m, mem := tinyModelOf(1, 3, 3), vfs.NewMem()
 	guard := dataset.VarID(len(m.s.Vars) - 1)

@@ -17,9 +17,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// drawnSession is a session that commits now and then, and is given up or closed.
+// drawnSession is a session with some commits that ends by Close or Abort.
 type drawnSession struct {
-	to    int64 // records that are there at its end, if it is closed
+	to    int64 // number of records at its end, if it is closed
 	steps []int // by record: what follows its puts
 	close bool
 }
@@ -34,7 +34,8 @@ const (
 	numThen
 )
 
-// TestSessionAny: any dataset, written in any way by sessions that commit: what a reader finds at each commit is what the writer says.
+// TestSessionAny checks, for any dataset and any sessions with commits, that at each commit a reader finds what the writer
+// reports.
 func TestSessionAny(t *testing.T) {
 	checks(t, 2500)
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,7 +54,7 @@ func TestSessionAny(t *testing.T) {
 			list = append(list, s)
 		}
 		mem := vfs.NewMem()
-		have := int64(-1) // records that are committed; below 0: no dataset
+		have := int64(-1) // committed records; negative: no dataset
 		for k, s := range list {
 			if s.to == 0 { // whose fixed variables nobody would put
 				continue

@@ -11,13 +11,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// asked is how many operations and syncs a file system had, and how many bytes were written and read.
+// asked returns the numbers of operations and syncs of a file system, and of bytes written and read.
 func asked(c *vfs.Counter) [4]int64 {
 	return [4]int64{c.Ops(), c.Kind(vfs.OpSync), c.Bytes(vfs.OpWrite), c.Bytes(vfs.OpRead)}
 }
 
-// TestSessionNotQuadratic: the last of 10,000 commits asks the file system for what the hundredth has, but for digits of numbers: the same operations, one
-// sync of the data and one of the log.
+// TestSessionNotQuadratic checks that the last of 10,000 commits costs as much as the hundredth, except for digits of numbers:
+// the same operations, one sync of the data and one of the log.
 func TestSessionNotQuadratic(t *testing.T) {
 	grown := int64(times(600, 10_000))
 	for _, tc := range []struct {

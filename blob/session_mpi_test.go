@@ -36,9 +36,9 @@ func mpiSessions() (l []sessionCase) {
 	return l
 }
 
-// TestSessionsUnderMPI: a rank of a job that commits is killed in one of its operations, while one reader opens the dataset again and again, and another one
-// refreshes it until it learns that the writer has finished or died. Both
-// see whole commits only, never fewer than before; all commits that succeeded are there afterwards; and the next writer goes on.
+// TestSessionsUnderMPI kills a rank of a committing job in one of its operations. Meanwhile one reader repeatedly opens the
+// dataset, and another refreshes it until the writer has finished or died. Both see only whole commits, never fewer than before.
+// All successful commits are present afterwards, and the next writer continues.
 func TestSessionsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for i, sc := range mpiSessions() {
@@ -79,7 +79,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 						t.Fatalf("%s: %d records, %d were committed and %d seen: %v", when, have, told, seen, names(left, "."))
 					}
 					next := sc
-					next.apart = false // of one process, with as many subfiles
+					next.apart = false // one process, with the same number of subfiles
 					next.o.Subfiles, next.o.Aggregators, next.o.OwnMin = max(sc.o.Subfiles, 1), 0, 0
 					next.goOnAfter(t, crash{fs: left, when: when}, m, have)
 				}
@@ -88,7 +88,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 	}
 }
 
-// followOn waits for one record after the other, through one reader, until there will be no more: as the job ends, the reader must report that at some time.
+// followOn waits for one record after another through one reader, until the reader reports that no more will come.
 func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()

@@ -32,8 +32,8 @@ func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Contex
 	})
 }
 
-// TestSessionDied: a writer has died after its second commit. Check and a dry run of Recover describe what it left; Recover makes a
-// finished dataset of it.
+// TestSessionDied checks a writer that died after its second commit. Check and a dry run of Recover describe the remains; Recover
+// finishes the dataset.
 func TestSessionDied(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestSessionDied(t *testing.T) {
 	}
 }
 
-// TestSessionAlive: while a writer goes on Check has notes only, and nobody else can write.
+// TestSessionAlive checks that Check has only notes during writing, and that nobody else can write.
 func TestSessionAlive(t *testing.T) {
 	t.Parallel()
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
@@ -99,8 +99,8 @@ func TestSessionAlive(t *testing.T) {
 	}
 }
 
-// TestSessionPieces: extents of several pieces have checksums of pieces in the log, too, and damage to one is found; where old manifests have
-// none, the log has none.
+// TestSessionPieces checks that the log also has checksums of pieces for large extents, and that damage to a piece is found. If
+// an old manifest has none, the log has none.
 func TestSessionPieces(t *testing.T) {
 	for _, o := range []dataset.Options{{Subfiles: 2}, {Subfiles: 2, Layout: dataset.ProcessCentric, Records: 3}} {
 		for _, coarse := range []bool{false, true} {

@@ -23,14 +23,14 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sessionCase is one way to commit while writing.
+// sessionCase is a configuration for commits during writing.
 type sessionCase struct {
 	crashCase
 	async bool
-	ranks int // that write; 0: as many as the model has
+	ranks int // number of writing ranks; 0: that of the model
 }
 
-// sessionCases are both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a common heap.
+// sessionCases returns both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a shared heap.
 func sessionCases() (l []sessionCase) {
 	add := func(name string, apart bool, ranks int, o dataset.Settings) {
 		o.Workers = 1
@@ -62,7 +62,7 @@ func sessionCases() (l []sessionCase) {
 	return l
 }
 
-// model is what the case writes.
+// model returns the dataset that the case writes.
 func (sc sessionCase) model(records int64) *model {
 	if sc.ranks == 0 {
 		return tinyModel(1, records)
@@ -70,7 +70,8 @@ func (sc sessionCase) model(records int64) *model {
 	return tinyModelOf(1, records, sc.ranks)
 }
 
-// writeCommits is one rank's work of a session that commits each record. After each commit it passes the number of committed records to its last argument.
+// writeCommits runs one rank's session that commits each record. After each commit it passes the number of committed records to
+// its last argument.
 func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o *dataset.Settings, add bool, told func(int64)) error {
 	var w *write.Writer
 	var err error
@@ -116,7 +117,7 @@ func (h *most) tell(n int64) {
 	}
 }
 
-// recordsSeen holds a dataset against what m has after some commit, and returns how many records that are; -1: there is none.
+// recordsSeen checks that a dataset equals m after some commit, and returns the number of records; -1: no dataset.
 func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	t.Helper()
 	ctx := context.Background()
@@ -142,7 +143,7 @@ func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	return r.Now().Data.Records
 }
 
-// goOnAfter lets the next writer add a record to what is left.
+// goOnAfter lets the next writer add a record to the remains.
 func (sc sessionCase) goOnAfter(t *testing.T, c crash, m *model, have int64) {
 	t.Helper()
 	o := sc.with(c.fs, false)
@@ -163,8 +164,8 @@ func (sc sessionCase) goOnAfter(t *testing.T, c crash, m *model, have int64) {
 	expect(t, c, "append after it", next)
 }
 
-// TestSessionCrash: the power is cut between any two operations of a writer that commits. A reader finds what was committed last, or the commit
-// that was being made; never a mixture; and the next writer goes on from there.
+// TestSessionCrash cuts the power between any two operations of a committing writer. A reader finds the last commit or the one in
+// progress, never a mixture, and the next writer continues.
 func TestSessionCrash(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		for _, add := range []bool{false, true} {
@@ -211,7 +212,7 @@ func TestSessionCrash(t *testing.T) {
 	}
 }
 
-// TestSessionFault: each operation fails once. All ranks get the error, what was committed before stays, and the next writer goes on.
+// TestSessionFault lets each operation fail once. All ranks get the error, earlier commits stay, and the next writer continues.
 func TestSessionFault(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		inParallel(t, sc.name, func(t *testing.T) {
@@ -256,8 +257,8 @@ func TestSessionFault(t *testing.T) {
 	}
 }
 
-// TestSessionHeaders: at each commit another program may read the subfiles alone, without manifest and log: they have as many records as the header
-// says, all of them committed.
+// TestSessionHeaders checks that at each commit another program can read the subfiles alone, without manifest and log. Their
+// headers count only committed records.
 func TestSessionHeaders(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.o.Layout != dataset.VariableCentric {
@@ -303,7 +304,7 @@ func TestSessionHeaders(t *testing.T) {
 	}
 }
 
-// TestAbortCloses: an aborted writer leaves no file open, before and after a commit.
+// TestAbortCloses checks that an aborted writer leaves no file open, before and after a commit.
 func TestAbortCloses(t *testing.T) {
 	for _, commits := range []bool{false, true} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

@@ -17,8 +17,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSessionZombie: a writer that commits stops at any operation, and another one on a machine that its locks do not reach takes over and adds a
-// record. Meanwhile or afterwards the first goes on: its commits that succeeded are there, in the order of the two writers, and nothing else.
+// TestSessionZombie stops a committing writer at any operation. Another writer, on a machine that its locks do not reach, takes
+// over and adds a record. Meanwhile or afterwards the first writer goes on. Only successful commits are present, in the order of
+// the two writers.
 func TestSessionZombie(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		switch sc.name {
@@ -28,7 +29,7 @@ func TestSessionZombie(t *testing.T) {
 		}
 		for _, add := range []bool{false, true} {
 			if add && sc.o.Records > 0 {
-				continue // the room that it asks for depends on who comes first
+				continue // the space requested depends on the order of ranks
 			}
 			t.Run(fmt.Sprintf("%s-append=%v", sc.name, add), func(t *testing.T) {
 				t.Parallel()
@@ -66,7 +67,7 @@ func (z *sessionZombie) first(fsys vfs.FS, told func(int64)) error {
 	})
 }
 
-// second adds a record of other values, if there is a dataset, and calls its last argument when the record is committed.
+// second adds a record of other values, if there is a dataset, and calls its last argument after the commit.
 func (z *sessionZombie) second(fsys vfs.FS, told func(int64)) error {
 	o := z.options(fsys, "two")
 	o.Records = 0

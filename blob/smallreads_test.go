@@ -43,7 +43,7 @@ func ints(t testing.TB, o dataset.Settings, dims []int64, ranks int, runs func(r
 	return m
 }
 
-// itself is a value that is the element's place.
+// itself returns the element's index as its value.
 func itself(_, at int64) int32 { return int32(at) }
 
 // flat is ints with one dimension; each of two ranks has one half of it.
@@ -54,7 +54,8 @@ func flat(t testing.TB, l dataset.Layout, elems int64) *vfs.Mem {
 	}, itself)
 }
 
-// TestSmallReads: a small read moves its own bytes and the rest of the pieces in which they lie, of each piece once while the dataset is open.
+// TestSmallReads checks that a small read transfers its own bytes and the rest of their pieces, each piece once while the dataset
+// is open.
 func TestSmallReads(t *testing.T) {
 	const elems, piece = 1 << 20, checksum.DefaultPiece / 4 // 4 pieces
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -86,7 +87,7 @@ func TestSmallReads(t *testing.T) {
 	}
 }
 
-// TestProveReadsOnce: who proves some of what is not read yet, in a file that is longer than the cache, reads nothing twice for that.
+// TestProveReadsOnce checks that Prove on unread data, in a file larger than the cache, reads nothing twice.
 func TestProveReadsOnce(t *testing.T) {
 	const elems, step, window = 2 << 20, 16 << 10, 256 << 10
 	mem := flat(t, dataset.VariableCentric, elems)

@@ -19,7 +19,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// strays are files of a user, under names that subfiles could have.
+// strays creates a user's files with names that subfiles could have.
 func strays(t *testing.T, fsys vfs.FS, m *model) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{"d.nc.2024": []byte("notes"), "d.nc.20240131": m.canonical(false), "d.nc.999999999": []byte("?"), "d.nc.0007": nil, "d.nc+1.1999": []byte("CDF")}
@@ -50,7 +50,7 @@ func untouched(t *testing.T, what string, fsys vfs.FS, files map[string][]byte) 
 	}
 }
 
-// TestStrays: a file that is no subfile is never taken for one, nor removed, whatever its name.
+// TestStrays checks that other files are never taken for subfiles or removed, whatever their names.
 func TestStrays(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -78,7 +78,7 @@ func TestStrays(t *testing.T) {
 			force.Force = true
 			now.writeTo(t, mem, force)
 			holds("replace", now, 2)
-			// A subfile of the dataset before is one that the manifest does not list: check says so, and recover removes it.
+			// A subfile of the previous dataset is not in the manifest: check reports it, and recover removes it.
 			must(vfs.WriteFile(mem, "d.nc.0003", left))
 			if !slices.ContainsFunc(slices.Collect(check.CheckWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})), func(f dataset.Finding) bool {
 				return f.Severity == dataset.Warning && f.File == "d.nc.0003"
@@ -96,7 +96,7 @@ func TestStrays(t *testing.T) {
 				t.Error(err)
 			}
 			holds("recover", now, 2)
-			// A file whose record is damaged too, and which the record in force before the replacement lists.
+			// A file with a damaged record, which the record in force before the replacement lists.
 			f, err := mem.OpenRW("d.nc.0001")
 			must(err)
 			_, err = f.WriteAt(make([]byte, 64), 0)
@@ -108,7 +108,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestStraysForeign: beside a dataset of another program too, which Force replaces with all of its subfiles.
+// TestStraysForeign does the same beside a dataset of another program, which Force replaces with all its subfiles.
 func TestStraysForeign(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -135,7 +135,7 @@ func TestStraysForeign(t *testing.T) {
 	}
 }
 
-// TestStraysUnfinished: of a writer that died, what its announcement lists goes, whatever it holds by then, and no more.
+// TestStraysUnfinished checks that exactly the files in a dead writer's announcement are removed, whatever their content.
 func TestStraysUnfinished(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		start := vfs.NewMem()
@@ -163,7 +163,7 @@ func TestStraysUnfinished(t *testing.T) {
 	}
 }
 
-// TestStraysTorn: an announcement that a power cut has torn says nothing of the files of another program that have come since.
+// TestStraysTorn checks that an announcement torn by a power cut does not cover later files of another program.
 func TestStraysTorn(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -183,8 +183,8 @@ func TestStraysTorn(t *testing.T) {
 	}
 }
 
-// TestStraysInTheWay: what has a name that an unfinished writer wanted is not that writer's, if its own files had partial names; and an append
-// replaces no file.
+// TestStraysInTheWay checks that a file with a name planned by an unfinished writer is not that writer's if its own files had
+// partial names. An append replaces no file.
 func TestStraysInTheWay(t *testing.T) {
 	notes := []byte("notes")
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -212,7 +212,7 @@ func TestStraysInTheWay(t *testing.T) {
 				t.Fatalf("%v, %s: %v", layout, c.when, err)
 			}
 		}
-		if kept == 0 && !raceEnabled { // the sample is small then
+		if kept == 0 && !raceEnabled { // the sample is then small
 			t.Errorf("%v: no writer died before its commit", layout)
 		}
 	}
@@ -233,7 +233,8 @@ func TestStraysInTheWay(t *testing.T) {
 	}
 }
 
-// TestNameOfAppendedSet: no new dataset gets the name of a set that may be appended to another; one that has it is its own all the same.
+// TestNameOfAppendedSet checks that no new dataset gets a name that an appended set of another could have. An existing dataset
+// with such a name is separate.
 func TestNameOfAppendedSet(t *testing.T) {
 	mem := vfs.NewMem()
 	a, b := tinyModel(1, 1), tinyModel(2, 1)

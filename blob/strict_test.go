@@ -13,10 +13,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// lateFS lets the first large read of a file end only after two more have begun, or, in a bubble, when all others wait.
+// lateFS delays the end of the first large read of a file until two more have begun or, in a bubble, all others wait.
 type lateFS struct {
 	vfs.FS
-	least int64 // of a large read
+	least int64 // minimum size of a large read
 
 	mu    sync.Mutex
 	begun int
@@ -45,15 +45,15 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 		if k == 1 {
 			select {
 			case <-f.fs.third:
-			case <-time.After(time.Millisecond): // one reader alone: nobody else will come
+			case <-time.After(time.Millisecond): // a single reader: no others will come
 			}
 		}
 	}
 	return f.File.ReadAt(b, off)
 }
 
-// TestOverlapOrder: of several owners of an element the highest rank's value is read, however many workers there are: here
-// the blob of rank 0 arrives after rank 1's blob if they are read at the same time.
+// TestOverlapOrder checks that the highest rank's value of an element with several owners is read, for any number of workers.
+// Here the blob of rank 0 arrives after rank 1's if they are read concurrently.
 func TestOverlapOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = read.ReadBatch / 4 // elements: a read for each blob
@@ -71,7 +71,7 @@ func TestOverlapOrder(t *testing.T) {
 	})
 }
 
-// TestRunBounds: a run that goes beyond the end of the array is refused, in each way to read.
+// TestRunBounds checks that a run beyond the end of the array is an error for each read method.
 func TestRunBounds(t *testing.T) {
 	const elems = toyLev * toyCol
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -114,8 +114,8 @@ func TestRunBounds(t *testing.T) {
 	}
 }
 
-// TestRunsByIndex: runs that are far apart are looked up each by itself. They may be of several ranks, and a rank's piece
-// may be the only one of its file.
+// TestRunsByIndex checks distant runs, which are looked up individually. They may belong to several ranks, and a rank's piece may
+// be the only one in its file.
 func TestRunsByIndex(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, subfiles := range []int{1, 4} {

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// drawSubset draws what is taken along dimensions, and the same as lists of single indices.
+// drawSubset draws a selection along dimensions, and the same as lists of single indices.
 func drawSubset(t *rapid.T, r *read.Reader) (read.Subset, map[string][]int64) {
 	sub, lists := read.Subset{}, map[string][]int64{}
 	for _, d := range r.Data.Schema.Dims {
@@ -74,8 +74,8 @@ func pick(r *read.Reader, v dataset.VarID, all []byte, lists map[string][]int64)
 	return out
 }
 
-// TestSubset: each element of a part is the one of the dataset that its indices say: in the converted file, in the canonical file, in a View,
-// and in blobs for other ranks.
+// TestSubset checks that each element of a part equals the selected element of the dataset: in the converted file, in the
+// canonical file, in a View, and in blobs for other ranks.
 func TestSubset(t *testing.T) {
 	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
@@ -156,7 +156,7 @@ func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
 	}
 }
 
-// TestSubsetRefuses: what is no part of a dataset.
+// TestSubsetRefuses checks that invalid parts of a dataset are errors.
 func TestSubsetRefuses(t *testing.T) {
 	h := histories()[0]
 	r := opened(t, memOf(t, h.write(t)), sampleBase, nil)

@@ -22,8 +22,8 @@ import (
 	"blobio/decomp"
 )
 
-// TestSums: the checksums of an extent and of its pieces are right in whatever order the bytes come, and
-// there are none before all bytes have come.
+// TestSums checks that the checksums of an extent and of its pieces are right for any order of the bytes, and absent before all
+// bytes are written.
 func TestSums(t *testing.T) {
 	const ext, n = 3, 100
 	rnd := rand.New(rand.NewSource(1))
@@ -57,7 +57,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSumsOfHoles: what has a hole, or lacks its begin, has no checksum.
+// TestSumsOfHoles checks that data with a hole, or without their beginning, have no checksum.
 func TestSumsOfHoles(t *testing.T) {
 	for _, at := range [][]int64{{0, 20}, {5}, {5, 30}, {0, 10, 40}} {
 		s := checksum.New(0)
@@ -70,7 +70,7 @@ func TestSumsOfHoles(t *testing.T) {
 	}
 }
 
-// TestSumsOfOverlaps: bytes that come again have the extent summed anew, or are passed over.
+// TestSumsOfOverlaps checks that rewritten bytes cause a new checksum of the extent, or are ignored.
 func TestSumsOfOverlaps(t *testing.T) {
 	b := []byte("0123456789")
 	for _, keep := range []bool{false, true} {
@@ -92,8 +92,8 @@ func TestSumsOfOverlaps(t *testing.T) {
 	}
 }
 
-// TestRepeats: a rank that holds an element twice does not write unless asked for; then the later value counts, a check warns of it and calls
-// nothing damaged. One that another rank holds too remains an error of the check.
+// TestRepeats checks that a rank with a repeated element can write only on request. Then the later value counts, and a check
+// gives only a warning. An element of two ranks remains an error of the check.
 func TestRepeats(t *testing.T) {
 	ctx := t.Context()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

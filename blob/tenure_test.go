@@ -22,14 +22,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// takenOver ends the lease of d.nc without asking its holder.
+// takenOver ends the lease of d.nc without its holder.
 func takenOver(t *testing.T, mem *vfs.Mem) *lease.Tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
 	return need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 }
 
-// TestHeldFiles: a writer that was taken over from opens no file under a final name again, for it may be the new writer's.
+// TestHeldFiles checks that a writer that has lost its lease does not open files by final names again, since they may belong to
+// the new writer.
 func TestHeldFiles(t *testing.T) {
 	mem := vfs.NewMem()
 	ten := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
@@ -55,7 +56,8 @@ func TestHeldFiles(t *testing.T) {
 	must(errors.Join(ten.Release(), next.Check(), next.Release()))
 }
 
-// TestExplainEnded: after an error that is not of the dataset rank 0 gives the lease back, perhaps before others look at it. That is no takeover.
+// TestExplainEnded checks an error unrelated to the dataset: rank 0 returns the lease, perhaps before others look at it. That is
+// not a takeover.
 func TestExplainEnded(t *testing.T) {
 	mem := vfs.NewMem()
 	ten := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
@@ -73,14 +75,14 @@ func TestExplainEnded(t *testing.T) {
 	if err := other.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
 		t.Errorf("taken over: %v", err)
 	}
-	must(mem.Remove(durable.LockName("d.nc"))) // the one who knows that he has not given it back
+	must(mem.Remove(durable.LockName("d.nc"))) // this rank knows that it has not returned the lease
 	if err := next.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "another writer has taken over") {
 		t.Errorf("taken over, by somebody who has ended: %v", err)
 	}
 	must(next.Release())
 }
 
-// TestJoinedProcess: the lease lasts while another process of the writer lives that has opened a file by its final name.
+// TestJoinedProcess checks that the lease lasts while any process of the writer lives that has opened a file by its final name.
 func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
@@ -121,7 +123,7 @@ func TestJoinedProcess(t *testing.T) {
 	}
 }
 
-// TestAnotherProgram: what a program that knows no leases has put in the place of a dataset meanwhile is not replaced.
+// TestAnotherProgram checks that a writer does not replace files that a program without leases has put in place of the dataset.
 func TestAnotherProgram(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -152,7 +154,7 @@ func TestAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestRecoverDurable: what Recover has put right stays so after a power cut.
+// TestRecoverDurable checks that repairs by Recover survive a power cut.
 func TestRecoverDurable(t *testing.T) {
 	ctx := context.Background()
 	was := tinyModel(1, 1)
@@ -177,8 +179,8 @@ func TestRecoverDurable(t *testing.T) {
 	}
 }
 
-// TestAppendBesideFormer: what a former holder on another machine writes to the files that it has open is in no dataset that
-// was appended to after it.
+// TestAppendBesideFormer checks that writes of a former holder on another machine to its open files are in no dataset appended to
+// later.
 func TestAppendBesideFormer(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
@@ -202,7 +204,7 @@ func TestAppendBesideFormer(t *testing.T) {
 	expect(t, crash{fs: mem, when: "after a write of the former holder"}, "appended", grown)
 }
 
-// TestAbandonBesideHeir: a writer that was taken over from, and gives up, removes no files under final names.
+// TestAbandonBesideHeir checks that a writer that has lost its lease and gives up removes no files under final names.
 func TestAbandonBesideHeir(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -232,8 +234,8 @@ func TestAbandonBesideHeir(t *testing.T) {
 	}
 }
 
-// TestLostBesideCommit: a writer that finds at its commit that it was taken over from does not touch the commit of who did so, not even to look at
-// it: without its name it would be no commit for a reader, and who takes over next would remove it.
+// TestLostBesideCommit checks that a writer that finds its lease lost at its commit does not touch the new writer's commit, not
+// even temporarily. Without its name a reader would not see the commit, and the next writer would remove it.
 func TestLostBesideCommit(t *testing.T) {
 	for i := range 4 {
 		old, late := i&1 != 0, i&2 != 0 // something is replaced; the lease is lost when the record is about to get its name
@@ -279,8 +281,8 @@ func TestLostBesideCommit(t *testing.T) {
 	}
 }
 
-// TestRecoverBesideSeal: whether a former writer of a store may still be alive is for its next writer to settle, which knows the files: Recover
-// removes what the former has left, and does not say that nothing of it is open any more.
+// TestRecoverBesideSeal checks that Recover removes the remains of a store's former writer, but leaves it to the next writer to
+// determine whether the former is alive. Recover does not report that none of its files is open.
 func TestRecoverBesideSeal(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

@@ -23,7 +23,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestSaving: what is damaged can be had all the same, and is not called good.
+// TestSaving checks that damaged data can be salvaged, and are not called good.
 func TestSaving(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		files := h.write(t)
@@ -85,7 +85,7 @@ func TestSaving(t *testing.T) {
 	}
 }
 
-// TestAppendToDamaged: an append gives nothing that was committed a new checksum.
+// TestAppendToDamaged checks that an append gives no committed data a new checksum.
 func TestAppendToDamaged(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.first == 3 {
@@ -121,7 +121,8 @@ func TestAppendToDamaged(t *testing.T) {
 	}
 }
 
-// TestOldManifest: a manifest without checksums of pieces is compared by whole extents, and an append leaves it so.
+// TestOldManifest checks that whole extents are compared if a manifest lacks checksums of pieces, and that an append keeps that
+// form.
 func TestOldManifest(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Piece == 0 || h.first == 3 {
@@ -174,7 +175,7 @@ func TestOldManifest(t *testing.T) {
 	}
 }
 
-// TestTable: what says where the blobs lie is compared with its checksums before anything is read by it, even if its numbers agree.
+// TestTable checks that the table of blob offsets is verified before its use, even if its numbers are consistent.
 func TestTable(t *testing.T) {
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	name := s.subfile(0)
@@ -193,7 +194,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestReplacedBeforeDamaged: bytes that differ because another dataset has taken the name are not called damage.
+// TestReplacedBeforeDamaged checks that bytes of another dataset that has taken the name are not called damage.
 func TestReplacedBeforeDamaged(t *testing.T) {
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
@@ -228,7 +229,8 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	}
 }
 
-// TestOpenSeenLate: a dataset whose record is seen later than its files is opened as it is now; what is missing stays missing.
+// TestOpenSeenLate checks that a dataset whose record becomes visible after its files opens in its present state; missing files
+// stay missing.
 func TestOpenSeenLate(t *testing.T) {
 	t.Parallel()
 	then, now := newSample(t, dataset.VariableCentric, 1, true), newSample(t, dataset.ProcessCentric, 1, true)
@@ -246,7 +248,7 @@ func TestOpenSeenLate(t *testing.T) {
 	}
 }
 
-// TestOpenBetween: of an ordinary file that another machine replaces, a client may find neither the former nor the new one for a moment.
+// TestOpenBetween checks an ordinary file replaced by another machine: a client may briefly find neither version.
 func TestOpenBetween(t *testing.T) {
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	m := memOf(t, s.files)
@@ -266,7 +268,7 @@ func TestOpenBetween(t *testing.T) {
 	}
 }
 
-// goneFS does not find a file for the first looks calls of Stat, though its directory has it.
+// goneFS hides a file from the first looks calls of Stat, though its directory lists the file.
 type goneFS struct {
 	vfs.FS
 	name  string
@@ -284,7 +286,7 @@ func (f *goneFS) Stat(name string) (fs.FileInfo, error) {
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: f.cause}
 }
 
-// staleFS is a client of a network file system that opens the former file of a name for the first looks calls of Open.
+// staleFS is a client of a network file system that opens the former file of a name in the first looks calls of Open.
 type staleFS struct {
 	vfs.FS
 	old   vfs.FS

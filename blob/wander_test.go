@@ -20,7 +20,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// kept is a dataset of the history.
+// kept is a dataset in the history.
 type kept struct {
 	base    string
 	seed    int64
@@ -34,7 +34,7 @@ func (k *kept) model(ranks, way int) *model {
 	return m
 }
 
-// expect looks at a dataset in all ways.
+// expect checks a dataset in all ways.
 func (k *kept) expect(t *testing.T, after []string) {
 	t.Helper()
 	story := strings.Join(after, "\n")
@@ -59,7 +59,7 @@ type wander struct {
 	n     int
 }
 
-// fresh is a name that nothing has.
+// fresh returns an unused name.
 func (h *wander) fresh() string {
 	h.n++
 	forms := []string{"F_h0.nc", "case.eam.h0.2010-%02d.nc", "with space %d", "d.%04d", "x.manifest%d", "w%08x.h5", "a+%d.nc", "ü.%d.partial"}
@@ -76,7 +76,7 @@ func (h *wander) say(format string, args ...any) {
 	h.story = append(h.story, fmt.Sprintf(format, args...))
 }
 
-// carry brings a dataset to a new name.
+// carry copies or moves a dataset to a new name.
 func (h *wander) carry(k *kept, lock bool) error {
 	way := h.ways[h.rnd.Intn(len(h.ways))]
 	return h.carryBy(way, k, lock)
@@ -99,7 +99,8 @@ func (h *wander) carryBy(way carrier, k *kept, lock bool) error {
 	return nil
 }
 
-// write makes a dataset, or adds to one, by any number of ranks; live: it is copied between the commits, and while something is not committed.
+// write makes or extends a dataset with any number of ranks. live means that the dataset is copied between commits, also with
+// uncommitted data.
 func (h *wander) write(k *kept, add, live bool) error {
 	ranks, way := 1+h.rnd.Intn(3), h.rnd.Intn(3)
 	k.o.Subfiles = 1 + h.rnd.Intn(ranks)
@@ -151,7 +152,7 @@ func (h *wander) write(k *kept, add, live bool) error {
 	})
 }
 
-// spoil overwrites all files of a dataset with noise, or removes them: no other one may have been of them.
+// spoil overwrites or removes all files of a dataset, which must not affect other datasets.
 func (h *wander) spoil(k *kept) {
 	noise := h.rnd.Intn(2) == 0
 	h.say("spoil %s: noise %v", k.base, noise)
@@ -175,7 +176,7 @@ func (h *wander) spoil(k *kept) {
 	}
 }
 
-// step does one thing.
+// step makes one random change.
 func (h *wander) step() error {
 	if len(h.all) == 0 || h.rnd.Intn(6) == 0 {
 		k := &kept{base: h.fresh(), seed: int64(h.n), o: dataset.Settings{Options: dataset.Options{Durability: dataset.DurableNone, Layout: dataset.Layout(h.rnd.Intn(2))}}}
@@ -206,7 +207,8 @@ func (h *wander) step() error {
 	return nil
 }
 
-// TestCopiesAndRenames: whatever datasets are called by now, and whatever has become of those that they were copied from, each is whole and its own.
+// TestCopiesAndRenames checks that each dataset is complete and independent, after any copies and renames, whatever has become of
+// its original.
 func TestCopiesAndRenames(t *testing.T) { wanderAll(t, carriers, times(2, 100)) }
 
 // TestCopiesByPrograms is TestCopiesAndRenames with mv, cp, rsync and tar.

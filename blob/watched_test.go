@@ -18,12 +18,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplacedWhileOpen: a reader gives the data of the dataset that it has opened or an error, never data of the one that has taken its names, whose headers are
-// the same. Appends in the meantime do not disturb it.
+// TestReplacedWhileOpen checks that a reader returns data of the dataset that it opened, or an error. It never returns data of a
+// dataset that has taken its names, even with the same headers. Appends in the meantime do not disturb the reader.
 func TestReplacedWhileOpen(t *testing.T) {
 	ctx := context.Background()
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
-		for _, open := range []int{0, 1} { // with 1 the files are opened again and again
+		for _, open := range []int{0, 1} { // with 1 the files are reopened repeatedly
 			for _, add := range []bool{false, true} {
 				what := fmt.Sprintf("%v %v, %d open, append %v", o.Layout, o.Compress, open, add)
 				mem := vfs.NewMem()
@@ -54,8 +54,8 @@ func TestReplacedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestCanonicalReplaced: where a dataset was replaced, ranges of its canonical file still come from the one that was opened, or are an error; ranges
-// that were decoded before can still be read.
+// TestCanonicalReplaced checks that after a replacement ranges of the canonical file come from the opened dataset or are an
+// error. Ranges decoded earlier stay readable.
 func TestCanonicalReplaced(t *testing.T) {
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, open := range []int{0, 1} {
@@ -102,7 +102,8 @@ func TestCanonicalReplaced(t *testing.T) {
 	}
 }
 
-// TestStaleWhileOpen: the server reports a subfile as stale to a reader that has it open. That is ErrBroken if the dataset was replaced, else ErrStale.
+// TestStaleWhileOpen checks a reader with an open subfile that the server reports as stale. The error is ErrBroken if the dataset
+// was replaced, else ErrStale.
 func TestStaleWhileOpen(t *testing.T) {
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, replaced := range []bool{true, false} {
@@ -133,7 +134,8 @@ func TestStaleWhileOpen(t *testing.T) {
 	}
 }
 
-// TestOpenTells: where other machines write, Open looks again at what seems unfinished or stale; any other error of the file system is returned.
+// TestOpenTells checks that, where other machines write, Open looks again at apparently unfinished or stale datasets, and returns
+// any other error of the file system.
 func TestOpenTells(t *testing.T) {
 	mem := vfs.NewMem()
 	m := tinyModel(1, 2)
@@ -156,10 +158,10 @@ func TestOpenTells(t *testing.T) {
 	}
 }
 
-// grownFS is a client that knows for a while how long subfiles were before.
+// grownFS is a client that temporarily sees old sizes of subfiles.
 type grownFS struct {
 	farFS
-	looks map[string]int // so often, by name
+	looks map[string]int // number of such looks, by name
 	mu    *sync.Mutex
 }
 
@@ -187,8 +189,8 @@ func (f grownFile) Size() (int64, error) {
 	return n, err
 }
 
-// TestGrown: where other machines write, a subfile that looks shorter than the manifest says is looked at again, and so is the next; Open, reads and Check
-// end, all the same, where it is that short.
+// TestGrown checks that, where other machines write, a subfile shorter than in the manifest is examined again. If the subfile
+// stays short, Open, reads and Check still end.
 func TestGrown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// element reads what a Spot points at, without the Reader, high byte first.
+// element reads the element of a Spot without the Reader, big-endian.
 func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 	b := slices.Clone(file[x.Offset : x.Offset+x.Bytes])
 	if x.Codec != "" {
@@ -58,7 +58,7 @@ func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 	return b, nil
 }
 
-// TestWhere: the bytes of an element are where Where says, in any layout, and the request says so, too.
+// TestWhere checks that the bytes of an element are where Where reports, in any layout, and that the request agrees.
 func TestWhere(t *testing.T) {
 	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,7 +142,7 @@ func TestWhereRefuses(t *testing.T) {
 	}
 }
 
-// TestWhereInNetCDF4: each element of a netCDF-4 file is where Where says, in one of its Extents.
+// TestWhereInNetCDF4 checks that each element of a netCDF-4 file is where Where reports, in one of its Extents.
 func TestWhereInNetCDF4(t *testing.T) {
 	m := tinyModel(1, 3)
 	for _, n := range []convert.NetCDF4Options{{}, {ChunkBytes: 24}, {Deflate: 1, ChunkBytes: 24}, {Deflate: 6}, {Zstd: 3, NoShuffle: true}} {

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// step of a session: a put of a variable's record by all ranks that have it, or a flush.
+// step is a step of a session: a put of a variable's record by all ranks that have it, or a flush.
 type step struct {
 	flush bool
 	async bool // it is a FlushAsync
@@ -26,7 +26,7 @@ type step struct {
 	pick  uint64
 }
 
-// drawFlush is a flush of either kind, or a wait.
+// drawFlush draws a flush of either kind, or a wait.
 func drawFlush(t *rapid.T) step {
 	k := rapid.IntRange(0, 4).Draw(t, "kindOfFlush")
 	return step{flush: true, async: k < 2, wait: k == 2}
@@ -66,11 +66,11 @@ func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) 
 	return steps
 }
 
-// session carries out the steps of one rank.
+// session runs the steps of one rank.
 func (m *model) session(ctx context.Context, w *write.Writer, rank int, steps []step, retain dataset.Retain) error {
 	wrong := *m
 	wrong.seed += 500
-	var spoil, away []func() // away: lent to the flush that is under way
+	var spoil, away []func() // away: lent to the flush in progress
 	lent := func(f func()) { spoil = append(spoil, f) }
 	for _, s := range steps {
 		if s.flush {
@@ -109,18 +109,18 @@ func (m *model) session(ctx context.Context, w *write.Writer, rank int, steps []
 // writePlan is how a dataset is written, in one or several sessions.
 type writePlan struct {
 	m       *model
-	o       dataset.Settings // but for the file system
+	o       dataset.Settings // except for the file system
 	co      comm.Options
-	isolate bool // the options are for ranks without a common heap
+	isolate bool // the options for ranks with separate heaps
 	cuts    []int64
-	fixed   []bool // the number of records is said beforehand, by session
+	fixed   []bool // the number of records is given in advance, by session
 	steps   [][]step
 }
 
-// most bounds what copies of all puts take, each put twice, in bytes of the widest type.
+// most returns a bound on the copies of all puts, each put twice, in bytes of the widest type.
 func (m *model) most() (n int64) {
 	for v := range m.s.Vars {
-		elems := m.s.Elems(dataset.VarID(v)) * int64(m.ranks) // each rank puts all of it
+		elems := m.s.Elems(dataset.VarID(v)) * int64(m.ranks) // each rank puts all elements
 		if d := m.s.Vars[v].Decomp; d != 0 {
 			elems = 0
 			for rank := range m.ranks {
@@ -137,7 +137,7 @@ func (m *model) most() (n int64) {
 	return n
 }
 
-// drawPlan draws one. apart: the ranks have no common heap.
+// drawPlan draws a plan. apart: the ranks have separate heaps.
 func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	p := &writePlan{m: m, isolate: apart}
 	p.o = dataset.Settings{Knobs: dataset.Knobs{SyncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: dataset.Options{
@@ -188,7 +188,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	}
 	from := int64(0)
 	for k, to := range p.cuts {
-		if to > from { // a session has as many records as are put, so the last must be
+		if to > from { // a session has exactly the records put, so the last must be put
 			for v := range m.s.Vars {
 				if m.s.Vars[v].Record {
 					delete(m.absent, rankRec{dataset.VarID(v), to - 1, -1})
@@ -206,7 +206,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	return p
 }
 
-// plain are the options for ranks that share all.
+// plain returns the options for ranks that share a heap.
 func (p *writePlan) plain() dataset.Settings {
 	o := p.o
 	o.Aggregators, o.OwnMin, o.Messages, o.Stripe = 0, 0, false, dataset.Stripe{}
@@ -214,7 +214,7 @@ func (p *writePlan) plain() dataset.Settings {
 	return o
 }
 
-// session is the work of one rank in session k.
+// session runs session k on one rank.
 func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o dataset.Settings) error {
 	from := int64(0)
 	if k > 0 {
@@ -234,7 +234,7 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)
 }
 
-// write carries out all sessions by ranks of this process.
+// write runs all sessions with ranks of this process.
 func (p *writePlan) write(base string, o dataset.Settings, isolate bool) error {
 	for k, to := range p.cuts {
 		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
@@ -248,13 +248,13 @@ func (p *writePlan) write(base string, o dataset.Settings, isolate bool) error {
 	return nil
 }
 
-// drawWrite writes the dataset in one or several sessions, and says how.
+// drawWrite writes the dataset in one or several sessions, and returns a description.
 func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 	p := drawPlan(t, m, false)
 	p.o.Fs = fsys
 	noError(t, p.write(base, p.o, p.isolate))
 	if p.isolate {
-		twin := p.plain() // the same by ranks that share all
+		twin := p.plain() // the same with ranks that share a heap
 		twin.Fs = vfs.NewMem()
 		noError(t, p.write(base, twin, false))
 		noError(t, sameFiles(fsys, twin.Fs, base))

@@ -28,7 +28,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestSecondWriter: a second writer of a dataset that is being written gets an error that names the first, and changes nothing.
+// TestSecondWriter checks that a second writer of a dataset gets an error that names the first, and changes nothing.
 func TestSecondWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -113,8 +113,8 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
-// TestOpenWhileReplaced: whoever opens a dataset that is replaced all the time gets one whole dataset, old or new,
-// whatever is asked for. BLOBIO_OPENS is how many opens there are at least, in memory and in a directory.
+// TestOpenWhileReplaced checks that an open of a constantly replaced dataset gets one whole dataset, old or new. BLOBIO_OPENS is
+// the minimum number of opens, in memory and in a directory.
 func TestOpenWhileReplaced(t *testing.T) {
 	atLeast, _ := strconv.ParseInt(os.Getenv("BLOBIO_OPENS"), 10, 64)
 	for _, missing := range []bool{false, true} {
@@ -129,7 +129,7 @@ func TestOpenWhileReplaced(t *testing.T) {
 	}
 }
 
-// replacedTest opens a dataset again and again while it is replaced, with at least the given numbers of replacements and opens.
+// replacedTest repeatedly opens a dataset during its replacement, with at least the given numbers of replacements and opens.
 type replacedTest struct {
 	fs           vfs.FS
 	base         string
@@ -148,7 +148,7 @@ func (x *replacedTest) run(t *testing.T) {
 		m := models[k%len(models)]
 		o := &dataset.Settings{Options: dataset.Options{Force: true, Subfiles: 1 + k%3, Layout: dataset.Layout(k / 3 % 2)}, Knobs: dataset.Knobs{Fs: x.fs}}
 		if x.fs == vfs.OS {
-			o.Durability = dataset.DurableNone // what is seen in between does not depend on it
+			o.Durability = dataset.DurableNone // durability does not affect the visible states
 		}
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, x.base, o) })
 	}
@@ -170,7 +170,7 @@ func (x *replacedTest) run(t *testing.T) {
 				r.Close()
 				switch {
 				case errors.Is(err, dataset.ErrBroken):
-					stale.Add(1) // it was replaced between Open and the first read
+					stale.Add(1) // replaced between Open and the first read
 					continue
 				case err != nil:
 					t.Errorf("read %d: %v", opens.Load(), err)
@@ -193,7 +193,7 @@ func (x *replacedTest) run(t *testing.T) {
 	t.Logf("%d opens during %d replacements, %d of them replaced before the first read", opens.Load(), k, stale.Load())
 }
 
-// TestRecover: what a dead writer left at any operation is listed, finished, and gone.
+// TestRecover checks that the remains of a writer that died at any operation are listed, finished and removed.
 func TestRecover(t *testing.T) {
 	ctx := context.Background()
 	for _, cc := range crashtest.Some(t, 2, zombieCases()) {
@@ -230,7 +230,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverConversion: the hidden file of a killed conversion is found and removed; the hidden file of a conversion at work is not.
+// TestRecoverConversion checks that the hidden file of a killed conversion is found and removed, but not that of an active one.
 func TestRecoverConversion(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
@@ -252,7 +252,8 @@ func TestRecoverConversion(t *testing.T) {
 	}
 }
 
-// TestRecoverNamed: Recover recovers the dataset of the given name, also if a subfile of another dataset could have that name.
+// TestRecoverNamed checks that Recover recovers the dataset with the given name, even if a subfile of another dataset could have
+// that name.
 func TestRecoverNamed(t *testing.T) {
 	ctx := context.Background()
 	tag := durable.TagOf(durable.NewID())
@@ -294,7 +295,7 @@ func TestRecoverNamed(t *testing.T) {
 	of("d.nc")
 	of("d.nc.0000")
 	of("d.nc.0000." + tag + ".partial")
-	of("d.nc.0007", "d.nc.0007") // a file, and no subfile: there is nothing to do
+	of("d.nc.0007", "d.nc.0007") // a file but not a subfile: nothing to do
 	of("d.nc.0001", "other", ".d.nc.0001.0123abcd.partial")
 	of("d.nc.0007", "d.nc.0007", ".d.nc.0007.0123abcd.partial")
 	of("d.nc.0009", "d.nc.0009.0000", "d.nc.0009.manifest.next", "d.nc.0009.0000.partial")
