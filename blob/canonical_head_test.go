@@ -107,7 +107,7 @@ func TestHeaderRead(t *testing.T) {
 		name, table := p.Name, p.Table
 		r.Close()
 
-		// A damaged list of any rank may be that of the element's owner.
+		// A damaged list of any rank may belong to the element's owner.
 		bad := maps.Clone(files)
 		bad[name] = flipped(files[name], at+4*(each-1), 0)
 		r, c = open(bad)

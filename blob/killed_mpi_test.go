@@ -160,7 +160,7 @@ func TestInJobKilled(t *testing.T) {
 	need(fmt.Sscanf(os.Getenv(envKill), "%d,%d", &who, &n))
 	must(mpi.Run(t.Context(), &mpi.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
 		fsys := vfs.OS
-		var ops atomic.Int64 // including those of background flushes
+		var ops atomic.Int64 // including background flushes
 		if c.Rank() == who {
 			fsys = vfs.NewFault(fsys, func(op vfs.Op) error {
 				if ops.Add(1); n > 0 && op.Seq == int64(n) {

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestLongNames checks that a writer does not begin if the names of its auxiliary files, which are longer than those of subfiles,
+// TestLongNames checks that a writer does not begin if the names of its auxiliary files, which are longer than names of subfiles,
 // would be too long.
 func TestLongNames(t *testing.T) {
 	ctx := context.Background()

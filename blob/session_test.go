@@ -27,7 +27,7 @@ import (
 type sessionCase struct {
 	crashCase
 	async bool
-	ranks int // number of writing ranks; 0: that of the model
+	ranks int // number of writing ranks; 0: as in the model
 }
 
 // sessionCases returns both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a shared heap.

@@ -230,7 +230,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverConversion checks that the hidden file of a killed conversion is found and removed, but not that of an active one.
+// TestRecoverConversion checks that the hidden file of a killed conversion is found and removed, but not the file of an active one.
 func TestRecoverConversion(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

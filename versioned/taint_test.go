@@ -19,7 +19,7 @@ import (
 // taintSpec describes an array whose chunks change at different times: see storyState.
 var taintSpec = Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512}
 
-// stands checks that the current state is that of a version and that Newest returns the version.
+// stands checks that the current state equals a version and that Newest returns the version.
 func stands(ctx context.Context, a *Array, version int64, want []float64) error {
 	got := make([]float64, len(want))
 	if err := Get(ctx, a, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/amr"
 )
 
-// TestRestarts: the predicted outcomes for non-cubic blocks equal those of Enzo-E's reader over libhdf5.
+// TestRestarts: the predicted outcomes for non-cubic blocks equal the outcomes of Enzo-E's reader over libhdf5.
 func TestRestarts(t *testing.T) {
 	face := func(axis int) (c [3]bool) { c[axis] = true; return c }
 	for _, x := range []struct {

@@ -18,7 +18,7 @@ type Geometry struct {
 	MaxLevel     int // finest level allowed, >= 0
 }
 
-// Validate checks all values, including those of axes beyond Rank. The error is of class ErrUsage.
+// Validate checks all values, including axes beyond Rank. The error is of class ErrUsage.
 func (g *Geometry) Validate() error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("geometry: "+format+": %w", append(a, ErrUsage)...)

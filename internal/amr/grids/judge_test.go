@@ -33,7 +33,7 @@ out["grid"] = np.asarray(g[f].d).transpose(2, 1, 0).ravel().tolist()
 print(json.dumps(out))
 `
 
-// TestYT: for an export of WriteYT, yt's figures and covering grids equal those of this package.
+// TestYT: for an export of WriteYT, yt and this package give equal figures and covering grids.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	for _, rank := range []int{2, 3} {

@@ -46,7 +46,7 @@ func meshOf(t *testing.T, src *memory, index []amr.Index, leaf []bool) *Mesh {
 	return m
 }
 
-// TestStats: the figures equal those of a plain loop over the cells of leaves.
+// TestStats: the figures equal the results of a plain loop over the cells of leaves.
 func TestStats(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)

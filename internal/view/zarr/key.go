@@ -97,7 +97,7 @@ func IsMeta(name string) bool {
 	return false
 }
 
-// LooksLikeChunk reports whether the last name of a key could be that of a chunk, in any array.
+// LooksLikeChunk reports whether the last name of a key could be a chunk of any array.
 func LooksLikeChunk(name string, version Version) bool {
 	if version == V3 {
 		rest, ok := strings.CutPrefix(name, prefixV3)

@@ -27,7 +27,7 @@ const (
 	MaxChunk     = 1 << 30
 )
 
-// Source is the source of a store: a *blob.Reader, or a part of one. Its methods are those of the Reader.
+// Source is the source of a store: a *blob.Reader, or a part of one. It has the methods of the Reader.
 type Source interface {
 	Base() string
 	Schema() *blob.Schema

@@ -192,7 +192,7 @@ func TestScrScavengeTellsWhy(t *testing.T) {
 		t.Errorf("without --was: %+v", r)
 	}
 	if r := scrDo(t, "scavenge", scrWas, "--control", control(0), "--control", control(1), prefix); r.Code != cli.Findings || strings.Contains(r.Out, "-1") ||
-		!strings.Contains(r.Out, "members of which nothing is left: 1") {
+		!strings.Contains(r.Out, "members without any file left: 1") {
 		t.Errorf("two lost: %+v", r)
 	}
 	if r := scrDo(t, "rebuild", "-n", prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "was PREFIX moved? see --was") || strings.Contains(r.Out, "salvage: ") {
