@@ -118,7 +118,7 @@ func TestLimits(t *testing.T) {
 }
 
 // TestFillValues checks that a decomposition type's default fill value becomes the variable's if it does not fit the variable's
-// type. Other fill values must fit. With OwnFill they must equal the variable's, if the variable is filled.
+// type. Other fill values must fit. With OwnFill, the fill values must equal the variable's fill value if its fill mode is on.
 func TestFillValues(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "a.nc")

@@ -23,7 +23,7 @@ import (
 // absolute returns the absolute, clean form of an application's file name, which must be below the prefix directory.
 func (j *job) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
-		return "", fault.Usage("file name of %d bytes", len(name))
+		return "", fault.Usage("file name has %d bytes, want 1 to 4095", len(name))
 	}
 	abs := filepath.ToSlash(name)
 	if !path.IsAbs(abs) && !filepath.IsAbs(name) {

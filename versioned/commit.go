@@ -27,7 +27,7 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 		return 0, comm.Agree(ctx, a.c, a.broken)
 	}
 	if bad == nil && (step < 1 || len(label) > 1<<10 || !utf8.ValidString(label)) {
-		bad = fault.Usage("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
+		bad = fault.Usage("array %s: step is %d, want >= 1; or the label has %d bytes, want at most 1024 bytes of UTF-8", a.spec.Name, step, len(label))
 	}
 	number := step
 	if bad == nil {

@@ -241,7 +241,7 @@ contains
     call ok(blobio_close(f), 'close')
 
     call ok(blobio_append(trim(dir) // '/appended', f), 'append')
-    call wrong(blobio_def_var(f, 'fixed', blobio_int, [d], p), 'the unlimited dimension only')
+    call wrong(blobio_def_var(f, 'fixed', blobio_int, [d], p), 'lacks the unlimited dimension')
     call ok(blobio_abort(f), 'abort')
     call ok(blobio_append(trim(dir) // '/appended', f), 'append')
     call ok(blobio_def_decomp(f, [integer ::], dof(6:1:-1), m), 'decomposition of before')

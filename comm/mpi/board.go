@@ -230,7 +230,7 @@ func (b *board) lengths(ctx context.Context, n int) ([]int64, error) {
 	return all, nil
 }
 
-// name finds the lowest rank in each of the two different collectives, and the name of its operation. After an error the
+// If ranks have called two different collectives, name finds the lowest rank in each, and the name of the operation that it called. After an error the
 // difference is unchanged.
 func (b *board) name(ctx context.Context, _ mark, d *difference, stay bool) {
 	keys := [2]int64{d.key(d.low), d.key(d.high)}

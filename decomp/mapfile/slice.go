@@ -37,7 +37,7 @@ func (o *Options) Validate() error {
 	switch o.Slice {
 	case "", correct, reference, withFillers:
 	default:
-		return fault.Usage("slice %q, want correct, reference or with-fillers", o.Slice)
+		return fault.Usage("slice %q, want \"correct\", \"reference\" or \"with-fillers\"", o.Slice)
 	}
 	if o.Factor < 0 {
 		return fault.Usage("factor %d, want >= 0", o.Factor)

@@ -44,7 +44,7 @@ type workload struct {
 	run         func(*session, context.Context) error
 }
 
-// workloads are what the program can do, in order.
+// workloads lists the workloads of the program in the order in which they run.
 var workloads = []workload{
 	{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes", (*session).peers},
 	{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},

@@ -131,7 +131,7 @@ func (g *Geometry) Strip(dst, data []byte, s *FieldSpec) {
 }
 
 // Bounds returns the corners of a block, computed like in Cello. For levels from 0 they equal the attributes `lower` and `upper`
-// of a checkpoint to the last bit. On axes beyond Rank Bounds returns the domain's. If the number of root blocks is no power of
+// of a checkpoint to the last bit. On axes beyond g.Rank, Bounds returns the bounds of the domain. If the number of root blocks is no power of
 // two, blocks of levels below 0 may extend beyond the domain; Bounds cuts them at its border.
 func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	l, c := x.Level(), x.Coord()

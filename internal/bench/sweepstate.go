@@ -45,7 +45,7 @@ func perSecond(n int64, seconds float64) float64 {
 	return float64(n) / seconds
 }
 
-// SweepSession is one start of a sweep.
+// SweepSession describes one run of the sweep command, which begins or resumes a sweep.
 type SweepSession struct {
 	Date       string `json:"date"`
 	Host       Host   `json:"host"` // of the first rank

@@ -53,8 +53,8 @@ type candidate struct {
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
 // level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. FTI's
-// differential checkpoints remove none. A returning node may have an older checkpoint of a level. Programs reuse numbers, so the
-// time decides within a level.
+// differential checkpoints remove none. A returning node may have an older checkpoint of a level. Programs reuse numbers of
+// checkpoints, so checkpoints of one level are ordered by time.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.fresh != b.fresh && a.fresh:

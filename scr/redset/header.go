@@ -305,7 +305,7 @@ func (h *header) parseC(t *kvtree.Tree, named position) error {
 			return fmt.Errorf("DESC/%s: %w", key, err)
 		}
 		if d.rank != r {
-			return fmt.Errorf("DESC/%s is of member %d", key, d.rank)
+			return fmt.Errorf("DESC/%s describes member %d, want member %d", key, d.rank, r)
 		}
 		h.descs[r] = d
 	}

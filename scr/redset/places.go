@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// discover finds the position of each rank, in its own files or in files of members of its set.
+// discover determines each rank's position in its redundancy set from the rank's own files, or from files of other members of the set.
 func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (position, []found, error) {
 	all, err := list(fsys, prefix)
 	known := map[int]position{} // by world rank

@@ -54,7 +54,7 @@ func (v verdict) String() string {
 // Values are compared by their bits, so NaN equals itself. classify returns the accepted value.
 func classify(now, before, eps float64, recompute func() float64, confirm int) (verdict, float64, error) {
 	if confirm < 1 || confirm > 2 || recompute == nil {
-		return verdictSystemic, now, fault.Usage("confirm %d, want 1 or 2, and a function", confirm)
+		return verdictSystemic, now, fault.Usage("confirm is %d, want 1 or 2; or recompute is nil", confirm)
 	}
 	if plausible(now, before, eps) {
 		return verdictFine, now, nil

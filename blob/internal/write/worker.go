@@ -190,7 +190,7 @@ func (w *worker) take(n int64) []byte {
 	return b
 }
 
-// addSum sums bytes of an extent. Contiguous bytes of a piece join the running sum.
+// addSum sums bytes of an extent. Bytes that directly follow the previous ones in the same piece extend the running checksum.
 func (w *worker) addSum(ext, at int64, b []byte) {
 	s := w.q.e.Sums.Set
 	for len(b) > 0 {

@@ -1,5 +1,5 @@
-// Package calls makes the file system calls of package vfs. It has the type [File], which is an *os.File or has the same
-// methods and errors, and calls that package os lacks.
+// Package calls makes the file system calls of package vfs. It provides the type [File], which is an *os.File or behaves like
+// one, and system calls that package os lacks.
 //
 // Go makes system calls without the C library, so tools that interpose it (LD_PRELOAD: Darshan, Recorder) do not see
 // them. With cgo and the build tag mpi or libc on Linux, calls that open, close, read, write, map, size, sync, rename and

@@ -205,8 +205,8 @@ func (k Manifest) Torn(b []byte, off int64) bool {
 const sector = 512
 
 // Decode decodes the output of Encode. version is the content's version field. The caller must check the other fields. Errors are
-// *FormatError of the classes ErrChecksum, ErrCorrupt and ErrVersion. flaw, of class ErrChecksum, reports a damaged byte although
-// a checksum proves the content.
+// *FormatError of the classes ErrChecksum, ErrCorrupt and ErrVersion. If one copy is damaged but the content can be verified, err
+// is nil, and flaw, of class ErrChecksum, reports the damage.
 func (k Manifest) Decode(b []byte, name string, content any, version *int) (flaw, err error) {
 	n, flaw, err := k.DecodeFirst(b, name, 0, content, version)
 	if err == nil && n != len(b) {

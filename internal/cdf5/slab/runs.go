@@ -19,7 +19,7 @@ type axis struct {
 	stride int64   // elements between consecutive indices
 }
 
-// NewArray returns a part of an array of this shape. A nil or missing index selects the whole dimension.
+// NewArray returns the selected part of an array of the given shape. A nil or missing index selects the whole dimension.
 func NewArray(shape []int64, take []Index) *Array {
 	a := &Array{inner: 1, elems: 1}
 	last := -1

@@ -203,7 +203,7 @@ func testSplitNode(t *testing.T, run Runner) {
 			}
 			first := c.Rank() / per * per
 			if node.Rank() != c.Rank()-first || node.Size() != min(per, c.Size()-first) {
-				return fmt.Errorf("rank %d is %d of %d on its node", c.Rank(), node.Rank(), node.Size())
+				return fmt.Errorf("rank %d has node rank %d of %d, want %d of %d", c.Rank(), node.Rank(), node.Size(), c.Rank()-first, min(per, c.Size()-first))
 			}
 			sum, err := comm.AllreduceOne(ctx, node, c.Rank(), comm.Sum)
 			if err != nil {
@@ -281,7 +281,7 @@ func testAgree(t *testing.T, run Runner) {
 				in = comm.MetBy(c, c.Size()-1, fault.ErrRange)
 			}
 			if got := comm.Agree(ctx, c, in); !errors.As(got, &re) || re.Rank != c.Size()-1 || !errors.Is(got, fault.ErrRange) || strings.Count(got.Error(), "rank ") != min(c.Size()-1, 1) {
-				return fmt.Errorf("rank 0 has the error of rank %d: %v", c.Size()-1, got)
+				return fmt.Errorf("got error %v, want an ErrRange that names rank %d once", got, c.Size()-1)
 			}
 		}
 		return c.Barrier(ctx) // the Comm is still usable

@@ -102,7 +102,7 @@ func testAgreeMin(t *testing.T, run Runner) {
 		}
 		v, err = comm.AgreeMin(ctx, c, bad, 5-me)
 		if err == nil || len(v) != 1 || v[0] != 6-n {
-			return fmt.Errorf("minima %v of %d ranks with an error, and %v", v, n, err)
+			return fmt.Errorf("AgreeMin on %d ranks, one with an error: got minima %v and error %v, want [%d] and an error", n, v, err, 6-n)
 		}
 		return nil
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 // errNowhere means that coordinates are not positions on the globe.
-var errNowhere = errors.New("not positions on the globe")
+var errNowhere = errors.New("coordinates are not positions on the globe")
 
 // maxPoints is the maximum number of points of a tree. Each needs 37 bytes during construction of the raster.
 const maxPoints = 1 << 21

@@ -116,7 +116,7 @@ func newServer(o ServeOptions) (*server, error) {
 	case o.File == "":
 		return nil, fault.Usage("ServeOptions.File is empty")
 	case !filepath.IsAbs(o.Prefix):
-		return nil, fault.Usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix)
+		return nil, fault.Usage("ServeOptions.Prefix is %q, want an absolute path", o.Prefix)
 	case o.Poll != 0 && o.Poll < time.Millisecond:
 		return nil, fault.Usage("ServeOptions.Poll is %v", o.Poll)
 	}
@@ -311,8 +311,8 @@ func (s *server) there(i Item) bool {
 	return err == nil && st.Mode().IsRegular() && st.Size() == i.Size
 }
 
-// write updates the file. command is the command last read. If the file now has another one, only the outcomes of files are
-// written. "" matches any command.
+// write updates the file. command is the command last read. If the file now has a different command, only the outcomes of its
+// files are written. "" matches any command.
 func (s *server) write(ctx context.Context, command Command, state State) error {
 	done, whole := map[itemKey]bool{}, false
 	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.NoLock, func(f *File) error {

@@ -134,7 +134,7 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	a := coordinate(s, v, values)
 	const exact = 1 << 53
 	if a.Date == nil && m.Type().Size() == 8 && !m.Type().Float() && slices.ContainsFunc(values, func(x float64) bool { return math.Abs(x) > exact }) {
-		return nil, fault.Usage("coordinate %q has integers beyond 2^53, which values cannot distinguish: select by index, without a decimal point", name)
+		return nil, fault.Usage("coordinate %q has integers beyond 2^53, so selection by value is not exact: select by index (a number without a decimal point)", name)
 	}
 	return a, nil
 }

@@ -83,7 +83,7 @@ func (t *Tree) formed(base string) (state, error) {
 	return state{}, nil
 }
 
-// absentOr returns nil if nothing exists.
+// absentOr returns err, or nil if err is fs.ErrNotExist.
 func absentOr(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

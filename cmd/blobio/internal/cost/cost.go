@@ -32,8 +32,8 @@ version of each level that is due. T_lost is the time to repeat steps and to sav
 versions again. T_reconfig is the time to reconfigure the levels for a rollback. A cadence
 lists the save interval of each level, coarsest level first, in steps of that level; 0 means
 never. The output shows the break-even points of pairs of cadences and the best cadence at
-some error rates. Above the break-even point, in errors per coarse step, one cadence costs
-less than the other.
+some error rates. A break-even point is the error rate, in errors per coarse step, above
+which the other cadence of the pair costs less.
 
 The input numbers come from the paper on recovery of Chombo with GVR (4 levels, 512 cores),
 or from the JSON file of --model:

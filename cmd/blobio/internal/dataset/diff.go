@@ -53,7 +53,7 @@ infinities are strings.`,
 	fl.Float64Var(&f.abs, "abs", 0, "absolute tolerance of values")
 	fl.Float64Var(&f.rel, "rel", 0, "relative tolerance of values, as a fraction of the larger magnitude")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
-	fl.BoolVar(&f.order, "order", false, "report differences in the order of dimensions, variables and attributes")
+	fl.BoolVar(&f.order, "order", false, "also compare the order of dimensions, variables and attributes")
 	f.Add(cmd, fmt.Sprintf("print all differences (default: the first %d)", cli.DiffLines),
 		map[string]any{"version": 1, "a": "", "b": "", "equal": true, "differences": []blob.Finding{}})
 	f.source.add(cmd)

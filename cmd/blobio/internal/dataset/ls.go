@@ -36,7 +36,7 @@ For a directory with several datasets, ls prints one line for each dataset.
 --stats reads the data and prints minimum, maximum and mean of each variable, and the
 numbers of values, fill values and NaN. --by-record prints them for each record, too.
 Elements that no rank wrote count as fill values. Elements that missing_value or a valid
-range excludes also count as fill values. Minimum, maximum and mean cover only the values.
+range excludes also count as fill values. Minimum, maximum and mean ignore fill values and NaN.
 Packed values (scale_factor, add_offset, _Unsigned) are unpacked, and a note below the table
 mentions the unpacking. Memory use is bounded. --vars and -d select a part, as in "blobio
 dump".

@@ -43,7 +43,7 @@ Without VARIABLE, the kind of file determines the picture and the flags:
   a map file, a dataset of blobs     the owner of each element  blobio decomp plot
   a checkpoint of Cello              the blocks and the curve   blobio amr plot
 
-If PATH is a checkpoint of Cello, VARIABLE is a field, and "blobio amr plot" has the flags.
+If PATH is a checkpoint of Cello, VARIABLE is a field; see "blobio amr plot --help" for its flags.
 
 JSON: {path, bytes, variable, kind, title, notes}.`,
 		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa

@@ -25,7 +25,7 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 		Use:   "check PATH...",
 		Short: "Check FTI checkpoint files for errors",
 		Long: `Check checkpoint files: the file block, every record (including records without a checksum),
-the hash of every chunk, and the checksum of the file by both rules. check also reports
+the hash of every chunk, and the checksum of the file by both rules of FTI. check also reports
 files that FTI wrote but cannot restart from, with the reason. For files of the POSIX mode,
 check compares the size and the MD5. In a directory, it checks all files that end in .fti.
 If there are none, it checks the directories of FTI runs below (Local/node0/<id>/l3). In a

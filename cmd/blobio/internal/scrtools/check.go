@@ -47,7 +47,7 @@ In JSON, verified is the number of bytes that match a checksum.`,
 	f.Add(cmd, "check only metadata and sizes, do not read the files", "number of files read in parallel (default: number of CPUs, at most 16)", scrChecked{})
 	fl.IntVar(&f.id, "id", 0, "check only the files of this dataset")
 	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; repeat the flag for each node")
-	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR` of all these nodes, or THERE=HERE")
+	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR` of all nodes of --control; THERE=HERE if it has another path here")
 	return cmd
 }
 

@@ -31,7 +31,7 @@ during which a checkpoint blocks the program, with its share of synchronous flus
 come from the log of the runs, PREFIX/.scr/log, or from --cost and --mtbf. Runs write a log with
 SCR_LOG_ENABLE=1.
 
-"so far" is the time that the logged runs computed between two checkpoints.
+The row "so far" is the compute time between two checkpoints in the logged runs.
 
 A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
 

@@ -1,6 +1,6 @@
 //go:build linux && !386 && !arm
 
-// Lockfs runs a command over a file system that counts as Lustre would charge (package lockfs).
+// Lockfs runs a command on a file system that counts the locks that its calls would take on Lustre (package lockfs).
 //
 //	lockfs -dir DIR -nodes 4 -ranks 16 -- mpirun -n 16 {} PROGRAM ...
 //
