@@ -153,7 +153,7 @@ func TestInstalledPIO(t *testing.T) {
 		{"mpicc.openmpi", "testdata/pioncar.c", "$(pkg-config --cflags --libs blobio_pio)"},
 		{"mpicc.openmpi", "testdata/pioncar.c", "-I" + dir + "/include " + dir + "/lib/libblobio_pio.a " + dir + "/lib/libblobio_mpi.a -lpthread"},
 		{"mpif90.openmpi", "../examples/shallow-water/shallow_water.f90", "$(pkg-config --cflags --libs blobio_piof)"},
-		{"mpicc.openmpi", "testdata/scr.c", "$(pkg-config --cflags --libs blobio_scr)"},
+		{"mpicc.openmpi", "testdata/scr.c", "$(pkg-config --cflags --libs blobio_scr blobio_mpi)"},
 	} {
 		out := filepath.Join(t.TempDir(), "program")
 		run(t, "sh", "-c", c.compiler+" -Wl,-rpath,"+dir+"/lib "+c.source+" -o "+out+" "+c.flags)
