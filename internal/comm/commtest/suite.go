@@ -262,7 +262,7 @@ func testAlltoallv(t *testing.T, run Runner) {
 			return err
 		}
 		if len(got) != c.Size() {
-			return fmt.Errorf("Alltoallv returned %d parts, want %d", len(got), c.Size())
+			return fmt.Errorf("got %d parts from Alltoallv, want %d", len(got), c.Size())
 		}
 		for from, b := range got {
 			want := cell(from, c.Rank())
