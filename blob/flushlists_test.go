@@ -161,7 +161,7 @@ func TestCollectives(t *testing.T) {
 }
 
 // TestFlushLists checks flushes in which all ranks put the same variables, and flushes in which one rank differs. The files equal
-// those of ranks with a shared heap, and their checksums hold.
+// the files of ranks with a shared heap, and their checksums hold.
 func TestFlushLists(t *testing.T) {
 	type putter func(m *model, w *write.Writer, rec int64, rank int) error
 	all := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }

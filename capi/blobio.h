@@ -162,7 +162,7 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
  *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *
- * In append, the number of ranks, runs, subfiles and grouping may differ from those of earlier writers. The layout is that of the files.
+ * In append, the number of ranks, runs, subfiles and grouping may differ from earlier writers. The layout of the files stays.
  * *file is set only on success. These functions use one rank; see blobio_mpi.h for communicators.
  *
  * Without MPI the library returns BLOBIO_ENOMPI from these two if mpirun or srun has started several processes: each would
@@ -275,7 +275,7 @@ BLOBIO_API int blobio_commit(blobio_file *file);
  * BLOBIO_HELD_BACK after its own work. The commit is durable when blobio_wait has returned. Values put before must not be put again. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit_async(blobio_file *file);
 
-/* The number of committed records, including those of earlier sessions. Local. After enddef. Since 1.5. */
+/* The number of committed records, including earlier sessions. Local. After enddef. Since 1.5. */
 BLOBIO_API int blobio_inq_committed(blobio_file *file, int64_t *records);
 
 /* Closes a dataset. For writing: writes the remaining data, fills all values never put, and commits. If this fails, only earlier commits have

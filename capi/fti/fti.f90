@@ -1,4 +1,4 @@
-! FTI for Fortran, over blobio: USE FTI. Link with -lblobio_ftif -lblobio_fti -lblobio_mpi. The calls are those of fti.h.
+! FTI for Fortran, over blobio: USE FTI. Link with -lblobio_ftif -lblobio_fti -lblobio_mpi. The calls correspond to fti.h.
 module fti
   use, intrinsic :: iso_c_binding
   implicit none

@@ -1,8 +1,7 @@
 /* PIO's C API over blobio: a program that was written for PIO compiles with this header and links to libblobio_pio.
  *
- * The documentation of PIO describes the functions. The two libraries of
- * that name differ. The declarations are SCORPIO's or, if PIO_NCAR is defined before this header is included, those of
- * NCAR's ParallelIO. Every call on a file, except inquiries, is collective over the ranks of its I/O system.
+ * The documentation of PIO describes the functions. Two libraries have this name, and they differ. The declarations are SCORPIO's,
+ * or NCAR's (ParallelIO) if PIO_NCAR is defined before this header is included. Every call on a file, except inquiries, is collective over the ranks of its I/O system.
  * Like both libraries, this header includes netcdf.h if it is installed, but does not need it. */
 #ifndef _PIO_H_
 #define _PIO_H_

@@ -197,8 +197,8 @@ func (s *files) writeTopology(nodes []string) error {
 	return durable.Replace(s.fs, s.p.topology(), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
 }
 
-// checkTopology compares the number of ranks with that of the run to restart: fewer ranks would find files for each of them. FTI has
-// not written the number.
+// checkTopology returns an error if the run to restart had another number of ranks. Fewer ranks would each find a file, and the rest of
+// the data would be lost silently. Topology files of FTI do not have the number.
 func (s *files) checkTopology(ranks int) error {
 	text, err := vfs.ReadFile(s.fs, s.p.topology(), maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {

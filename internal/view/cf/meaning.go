@@ -17,7 +17,7 @@ import (
 //
 // Where the conventions are ambiguous, Meaning has these rules. Numbers for no value are rounded to the variable's type, then
 // compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit, otherwise
-// double. A valid range with the variable's type applies to stored numbers. If its type is wider and equals that of scale_factor
+// double. A valid range with the variable's type applies to stored numbers. If its type is wider and equals the type of scale_factor
 // or add_offset, it applies to unpacked values. Bytes have no default fill value. A valid range of bytes within 0 to 255 that
 // exceeds 127 means that they are unsigned.
 type Meaning struct {

@@ -30,7 +30,7 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 			b = append(b, "        String _Unsigned \"false\";\n"...)
 		case changed(v.Type):
 			b = append(append(append(b, `        String blobio_type "`...), v.Type.String()...), "\";\n"...)
-			// The client knows the default fill value of the type that it sees, but unwritten elements have that of the type in the file.
+			// The client knows the default fill value of the type that it sees, but unwritten elements have the default of the type in the file.
 			// For bytes netCDF has no fill value.
 			if v.Type.Size() > 1 && cdf5.FindAtt(v.Atts, "_FillValue") == nil {
 				b = append(append(append(b, "        "...), v.kind.String()...), " _FillValue "...)

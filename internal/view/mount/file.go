@@ -151,7 +151,7 @@ var _ interface {
 // damage then gets an error, and neither the bytes before the damage nor zeros.
 //
 // For a mapped file the kernel requests pages, some ahead, and then single ones again. Signals do not interrupt a read, since
-// programs do not expect that of a file; the read ends by itself.
+// programs do not expect interrupted reads of files; the read ends by itself.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// allow returns an error if another user may not read one of the subfiles. The kernel checks only stat's permissions, which are
-// those of the manifest. A check of the subfiles' permissions in stat would cost a look at each subfile whenever a directory is
+// allow returns an error if another user may not read one of the subfiles. The kernel checks only stat's permissions, which come
+// from the manifest. A check of the subfiles' permissions in stat would cost a look at each subfile whenever a directory is
 // listed.
 func (m *Mount) allow(ctx context.Context, h *tree.Dataset) error {
 	caller, ok := fuse.FromContext(ctx)

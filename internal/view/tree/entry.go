@@ -55,7 +55,7 @@ type Entry struct {
 	Err     error     // why it cannot be read; Size is then 0
 	Parts   bool      // a directory shown as a dataset beside it
 
-	Mode     fs.FileMode // permissions and owner; for a dataset those of its manifest or subfile 0
+	Mode     fs.FileMode // permissions and owner; for a dataset taken from its manifest or subfile 0
 	UID, GID uint32
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // In memory, headers take a multiple of their size, and anyone can write a long one. Ordinary short headers count towards each
-// dataset's share. Longer headers are read one at a time. Those of open datasets together may use up to a quarter of
+// dataset's share. Longer headers are read one at a time. The headers of open datasets together may use up to a quarter of
 // Options.Memory.
 const (
 	shortHeader = 128 << 10 // maximum bytes of an uncounted header
