@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MaxGrid is the maximum number of cells of a level with variables on its grid.
-const MaxGrid = 1 << 36
+// maxGrid is the maximum number of cells of a level with variables on its grid.
+const maxGrid = 1 << 36
 
 // grid is the uniform grid of a level with the positions of its leaf blocks. Refined blocks are omitted, because Enzo-E does not
 // advance them.
@@ -45,7 +45,7 @@ func gridsOf(g *amr.Geometry, list []placed) (out []*grid) {
 				cells *= float64(x.cells[a])
 			}
 			of[l] = x
-			if cells <= MaxGrid {
+			if cells <= maxGrid {
 				out = append(out, x)
 			}
 		}
