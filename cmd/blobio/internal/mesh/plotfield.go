@@ -118,6 +118,9 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 		}
 		finest = max(finest, int(filled.From[i]))
 	}
+	if least > most { // no finite value
+		least, most = math.NaN(), math.NaN()
+	}
 	o := &amrplot.FieldOptions{Options: amrplot.Options{Title: name + where, Width: f.Width, By: "level", Axis: axis},
 		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + codeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
 	if m.Rank == 3 && !x.project {
