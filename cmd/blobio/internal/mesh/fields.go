@@ -55,9 +55,6 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	return out, nil
 }
 
-// codeUnits names the units of fields, which the program chooses.
-const codeUnits = "code units"
-
 // region parses LO:HI,LO:HI,..., one for each axis; "" is the whole domain.
 func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 	lo, hi = m.Lower, m.Upper

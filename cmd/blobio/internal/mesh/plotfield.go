@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/amr/grids"
+	"blobio/internal/amr/netcdf"
 	"blobio/internal/cli"
 	"blobio/internal/draw/amrplot"
 	"blobio/internal/draw/chart"
@@ -95,10 +96,10 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 	if n := m.Levels[level].Cells; int64(n[across])*int64(n[up]) > maxPlane {
 		return cli.WithHint(cli.Usagef("a picture of level %d has %d x %d cells, want at most %d", level, n[across], n[up], maxPlane), "blobio amr extract --region writes a part")
 	}
-	kind, unit, where := "slice", codeUnits, ""
+	kind, unit, where := "slice", netcdf.CodeUnits, ""
 	var filled *grids.Filled
 	if x.project {
-		kind, unit, where = "projection", codeUnits+" × length", fmt.Sprintf(": integral along %s", f.axis)
+		kind, unit, where = "projection", netcdf.CodeUnits+" × length", fmt.Sprintf(": integral along %s", f.axis)
 		filled, err = m.Project(ctx, list[0], level, axis)
 	} else {
 		if m.Rank == 3 {
@@ -122,7 +123,7 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 		least, most = math.NaN(), math.NaN()
 	}
 	o := &amrplot.FieldOptions{Options: amrplot.Options{Title: name + where, Width: f.Width, By: "level", Axis: axis},
-		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + codeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
+		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + netcdf.CodeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
 	if m.Rank == 3 && !x.project {
 		o.Position = &f.at
 	}
