@@ -11,6 +11,12 @@ type column struct {
 	some []bool
 }
 
+// Across returns the two other axes in order.
+func Across(axis int) (u, v int) {
+	u, v = (axis+1)%3, (axis+2)%3
+	return min(u, v), max(u, v)
+}
+
 // Project integrates a field along an axis over the finest cells. The result has one cell along the axis and the cells of a level
 // on the other axes. It repeats sums of coarser cells and averages sums of finer ones.
 func (m *Mesh) Project(ctx context.Context, field, level, axis int) (*Filled, error) {
@@ -20,8 +26,7 @@ func (m *Mesh) Project(ctx context.Context, field, level, axis int) (*Filled, er
 	for i := range out.From {
 		out.From[i] = -1
 	}
-	u, v := (axis+1)%3, (axis+2)%3
-	u, v = min(u, v), max(u, v)
+	u, v := Across(axis)
 	to := whole.Len()
 	err := each(ctx, m, m.boxes(nil), []int{field}, func(r ref, values [][]float64) (column, error) {
 		b := &m.Levels[r.level].Boxes[r.box]

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MaxGrid is the maximum number of cells of a level with variables on its grid.
-const MaxGrid = 1 << 36
+// maxGrid is the maximum number of cells of a level with variables on its grid.
+const maxGrid = 1 << 36
 
 // grid is the uniform grid of a level with the positions of its leaf blocks. Refined blocks are omitted, because Enzo-E does not
 // advance them.
@@ -45,7 +45,7 @@ func gridsOf(g *amr.Geometry, list []placed) (out []*grid) {
 				cells *= float64(x.cells[a])
 			}
 			of[l] = x
-			if cells <= MaxGrid {
+			if cells <= maxGrid {
 				out = append(out, x)
 			}
 		}
@@ -70,7 +70,7 @@ func (l *layout) addGrids(fields []amr.Field, list []placed) {
 			along := *g
 			along.axis = a
 			l.vars = append(l.vars, variable{name: axis + of, typ: cdf5.Double, dims: dims[len(dims)-1:], list: -1, grid: &along, of: origin{kind: ofTables},
-				atts: []cdf5.Att{att("long_name", fmt.Sprintf("centres of the cells of level %d along %s", g.level, axis)), att("units", codeUnits), att("axis", "XYZ"[a:a+1])}})
+				atts: []cdf5.Att{att("long_name", fmt.Sprintf("centres of the cells of level %d along %s", g.level, axis)), att("units", CodeUnits), att("axis", "XYZ"[a:a+1])}})
 		}
 		for i := range fields {
 			spec := fields[i].Spec
@@ -81,7 +81,7 @@ func (l *layout) addGrids(fields []amr.Field, list []placed) {
 			for slices.ContainsFunc(l.vars, func(w variable) bool { return w.name == v.name }) {
 				v.name += "_"
 			}
-			v.atts = []cdf5.Att{att("long_name", fmt.Sprintf("%s in the leaf blocks of level %d", spec.Name, g.level)), att("units", codeUnits),
+			v.atts = []cdf5.Att{att("long_name", fmt.Sprintf("%s in the leaf blocks of level %d", spec.Name, g.level)), att("units", CodeUnits),
 				att("_FillValue", cdf5.FillValue(v.typ)), att("level", int32(g.level))}
 			if spec.Scrambled {
 				v.atts = append(v.atts, att("scrambled", int32(1)))
@@ -91,8 +91,8 @@ func (l *layout) addGrids(fields []amr.Field, list []placed) {
 	}
 }
 
-// codeUnits is the unit of positions and fields, which the program chooses.
-const codeUnits = "code units"
+// CodeUnits names the unit of positions and fields, which the simulation chooses.
+const CodeUnits = "code units"
 
 // leafKey names the cells of a field in a block.
 type leafKey struct{ row, field int }

@@ -196,7 +196,7 @@ func TestGridDamage(t *testing.T) {
 	}
 }
 
-// TestGridLarge: the grid of a fine level needs no memory. A grid with more than MaxGrid cells has no variables.
+// TestGridLarge: the grid of a fine level needs no memory. A grid with more than maxGrid cells has no variables.
 func TestGridLarge(t *testing.T) {
 	g := gen.Geometry(3, 4, 8, 0, 10)
 	tree, err := amr.NewRootTree(&g)

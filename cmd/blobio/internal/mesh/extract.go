@@ -10,6 +10,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/amr/grids"
+	"blobio/internal/amr/netcdf"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
@@ -141,7 +142,7 @@ func (x *uniform) layout() error {
 	h.Vars = append(h.Vars, cdf5.Var{Name: "level", Type: cdf5.Byte, Dims: dims, Atts: []cdf5.Att{text("long_name", "refinement level of the values, for means the finest level; -1: no value")}})
 	for _, i := range x.fields {
 		f := &m.Fields[i]
-		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", codeUnits)}}
+		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", netcdf.CodeUnits)}}
 		if f.Type == "float32" {
 			v.Type = cdf5.Float
 		}

@@ -55,9 +55,6 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	return out, nil
 }
 
-// codeUnits names the units of fields, which the program chooses.
-const codeUnits = "code units"
-
 // region parses LO:HI,LO:HI,..., one for each axis; "" is the whole domain.
 func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 	lo, hi = m.Lower, m.Upper
@@ -65,7 +62,7 @@ func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 		return lo, hi, nil
 	}
 	parts := strings.Split(s, ",")
-	bad := cli.Usagef("--region %q, want LO:HI for each of %s, such as 0.2:0.4,:0.5,:", s, cli.Plural(m.Rank, "axis"))
+	bad := cli.Usagef("--region %q, want %s LO:HI, such as %s", s, cli.Plural(m.Rank, "range"), strings.Join([]string{"0.2:0.4", ":0.5", ":"}[:m.Rank], ","))
 	if len(parts) != m.Rank {
 		return lo, hi, bad
 	}

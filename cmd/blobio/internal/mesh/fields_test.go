@@ -47,6 +47,7 @@ func TestFieldVerbs(t *testing.T) {
 	clitest.Shows(t, "section of density", "plot", "density", at("u.nc"), "-o", at("u.png"))
 	clitest.Bad(t, 2, "has no field", "amr", "ls", "--stats", "--field", "rho", check)
 	clitest.Bad(t, 2, "--region", "amr", "extract", "--region", "2:3,:", check, at("y.nc"))
+	clitest.Bad(t, 2, "want 2 ranges LO:HI, such as 0.2:0.4,:0.5 ", "amr", "extract", "--region", "2:3", check, at("y.nc"))
 }
 
 // TestFiles checks that a copy has the same number of files, and that a generated mesh may have any number of root blocks.

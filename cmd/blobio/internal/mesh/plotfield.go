@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/amr/grids"
+	"blobio/internal/amr/netcdf"
 	"blobio/internal/cli"
 	"blobio/internal/draw/amrplot"
 	"blobio/internal/draw/chart"
@@ -43,10 +44,12 @@ var (
 	ofBlocks = []string{"by", "ranks", "no-curve"}
 )
 
+// maxPlane is the maximum number of cells of a picture. The bounds of a damaged checkpoint can give level 0 far more.
+const maxPlane = 1 << 28
+
 // fieldLevel returns the coarsest level with cells no larger than a pixel, or else the finest level.
 func fieldLevel(m *grids.Mesh, axis, wide, tall int) int {
-	u, v := (axis+1)%3, (axis+2)%3
-	u, v = min(u, v), max(u, v)
+	u, v := grids.Across(axis)
 	l := 0
 	for l < m.Finest() && (m.Levels[l].Cells[u] < wide || m.Levels[l].Cells[v] < tall) {
 		l++
@@ -89,31 +92,26 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 	}
 	wide, tall := amrplot.Pixels(g, width, axis)
 	level := fieldLevel(m.Mesh, axis, wide, tall)
-	kind, unit, where := "slice", codeUnits, ""
+	across, up := grids.Across(axis)
+	if n := m.Levels[level].Cells; int64(n[across])*int64(n[up]) > maxPlane {
+		return cli.WithHint(cli.Usagef("a picture of level %d has %d x %d cells, want at most %d", level, n[across], n[up], maxPlane), "blobio amr extract --region writes a part")
+	}
+	kind, unit, where := "slice", netcdf.CodeUnits, ""
 	var filled *grids.Filled
-	switch {
-	case x.project:
-		kind, unit, where = "projection", codeUnits+" × length", fmt.Sprintf(": integral along %s", f.axis)
+	if x.project {
+		kind, unit, where = "projection", netcdf.CodeUnits+" × length", fmt.Sprintf(": integral along %s", f.axis)
 		filled, err = m.Project(ctx, list[0], level, axis)
-	case m.Rank == 3:
-		where = fmt.Sprintf(" at %s = %.6g", f.axis, f.at)
+	} else {
+		if m.Rank == 3 {
+			where = fmt.Sprintf(" at %s = %.6g", f.axis, f.at)
+		}
 		filled, err = m.Slice(ctx, list[0], level, axis, f.at)
-	default:
-		filled, err = m.Slice(ctx, list[0], level, 2, 0.5)
 	}
 	if err != nil {
 		return err
 	}
-	v := &amrplot.Values{V: filled.Values}
 	n := filled.Len()
-	switch axis {
-	case 0:
-		v.Wide, v.Tall = n[1], n[2]
-	case 1:
-		v.Wide, v.Tall = n[0], n[2]
-	default:
-		v.Wide, v.Tall = n[0], n[1]
-	}
+	v := &amrplot.Values{Wide: n[across], Tall: n[up], V: filled.Values}
 	least, most, finest := math.Inf(1), math.Inf(-1), 0
 	for i, y := range v.V {
 		if y-y == 0 {
@@ -121,8 +119,11 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 		}
 		finest = max(finest, int(filled.From[i]))
 	}
+	if least > most { // no finite value
+		least, most = math.NaN(), math.NaN()
+	}
 	o := &amrplot.FieldOptions{Options: amrplot.Options{Title: name + where, Width: f.Width, By: "level", Axis: axis},
-		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + codeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
+		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + netcdf.CodeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
 	if m.Rank == 3 && !x.project {
 		o.Position = &f.at
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/amr/grids"
+	"blobio/internal/amr/netcdf"
 	"blobio/internal/cli"
 )
 
@@ -114,7 +115,7 @@ func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string, t amrT
 	d := &amrMeshFigures{Path: m.path, Form: formCello, Time: cli.JSONFloat(m.Time), Fields: []amrFieldFigures{}}
 	for i := range stats {
 		s := &stats[i]
-		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: codeUnits, amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
+		x := amrFieldFigures{Name: s.Name, Type: s.Type, Unit: netcdf.CodeUnits, amrFigures: figuresOf(m.Mesh, &s.Figures), Levels: []amrFigures{}}
 		for l := range s.Levels {
 			y := figuresOf(m.Mesh, &s.Levels[l])
 			y.Level = &l
