@@ -44,7 +44,7 @@ func TestVersionsAgree(t *testing.T) {
 				continue
 			}
 			if news := text(t, "../CHANGES.md"); number == minor && !strings.Contains(news, "`"+f[1]+"`") {
-				t.Errorf("CHANGES.md does not tell of %s", f[1])
+				t.Errorf("CHANGES.md does not name %s", f[1])
 			}
 			// the comment and the declaration
 			about := match(t, header+text(t, "blobio_mpi.h"), `(?s)/\*((?:[^*]|\*[^/])*)\*/\n(?:BLOBIO_API [^;]*;\n)*?BLOBIO_API \w+ `+f[1]+`\(`)
