@@ -25,7 +25,9 @@ func TestEachFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	coarse := func(n int64) recovery.Moment { return recovery.Moment{Coarse: n} }
-	late := func(pick int, at int64) *fault { return &fault{kind: "late", pick: pick, at: coarse(at), found: coarse(3)} }
+	late := func(pick int, at int64) *fault {
+		return &fault{kind: "late", pick: pick, at: coarse(at), found: coarse(3)}
+	}
 	stories := map[string]*story{
 		"an older late error on rank 1": twoLevels(late(0, 2), late(1, 1)),
 		"an older late error on rank 0": twoLevels(late(0, 1), late(1, 2)),
