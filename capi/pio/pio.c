@@ -536,7 +536,7 @@ int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int defl
 // The level is 0 where the variable does not have the filter.
 static int inq_filter(int ncid, int varid, unsigned id, int *hasp, int *levelp) {
 	int has;
-	unsigned params[2] = {0, 0};
+	unsigned params[2] = {0, 0}; // maxParams of piofilter.go
 	int rc = RUN(InqFilter, ncid, varid, id, P(&has), 0, P(params));
 	if (!rc && hasp)
 		*hasp = has;
