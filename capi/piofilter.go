@@ -22,6 +22,9 @@ const (
 
 var filters = []uint32{filterDeflate, filterShuffle, 3, 4, 307, 32015} // and fletcher32, szip, bzip2, zstandard
 
+// maxParams is the greatest number of parameters of these filters. inq_filter of pio.c has room for them.
+const maxParams = 2
+
 type filter struct {
 	id     uint32
 	params []uint32
@@ -70,6 +73,9 @@ func blobioGoPioDefFilter(nc, v int32, id uint32, n int64, paramsp uintptr, e *C
 	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
 		if !slices.Contains(filters, id) {
 			return noFilter(x, id)
+		}
+		if n > maxParams {
+			return edge.Usage("%s: %d parameters of filter %d of %q, want at most %d", x.f.Path(), n, id, w.Name, maxParams)
 		}
 		params, err := edge.Slice[uint32](paramsp, n)
 		if err == nil {

@@ -119,8 +119,9 @@ func agree(ctx context.Context, c comm.Comm, err error) error {
 	return err
 }
 
-// agreeBut agrees on err, and then on soft, which does not end the call. The second result comes from err, the first one from soft. Collective.
-func agreeBut(ctx context.Context, c comm.Comm, err, soft error) (agreed, _ error) {
+// agreeBut agrees on err, which ends a call, and then on soft, which does not. It returns the agreed soft and the agreed err.
+// Collective.
+func agreeBut(ctx context.Context, c comm.Comm, err, soft error) (agreedSoft, agreed error) {
 	none := int64(0)
 	if soft != nil {
 		none = -1

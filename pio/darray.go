@@ -92,14 +92,16 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	if err == nil && at.rec > f.records+maxRecordGap {
 		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the %d that are there", f.path, at.rec, x.name, maxRecordGap, f.records)
 	}
+	if err == nil {
+		if err = f.gap(at.rec-f.records, f.opt.room(f.s)); err != nil {
+			err = fmt.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
+		}
+	}
 	if err != nil {
 		if x != nil && d.t != x.t { // the other ranks agree below
 			_, err = agreeBut(ctx, f.s.c, err, nil)
 		}
 		return err
-	}
-	if err := f.gap(at.rec-f.records, f.opt.room(f.s)); err != nil {
-		return fmt.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
 	stop := f.stats.spend(copying)

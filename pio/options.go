@@ -83,13 +83,13 @@ func (o *FileOptions) check() error {
 // that some ranks lack. Collective.
 func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bool, err error) (number int64, _ error) {
 	bit := map[bool]int64{true: 1}
-	list := []struct {
+	type option struct {
 		name string
 		n    int64
-	}{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"OwnFill", bit[o.OwnFill]}, {"Memory", o.Memory}, {"Stats", bit[o.Stats != nil]},
-		{"Form", int64(o.Form)}, {"Version", int64(o.Version)}}
-	if open {
-		list = list[:6]
+	}
+	list := []option{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"OwnFill", bit[o.OwnFill]}, {"Memory", o.Memory}, {"Stats", bit[o.Stats != nil]}}
+	if !open {
+		list = append(list, option{"Form", int64(o.Form)}, option{"Version", int64(o.Version)})
 	}
 	all := []int64{math.MaxInt64, math.MaxInt64} // so the minimum is the root's value
 	if s.c.Rank() == s.root() {

@@ -17,7 +17,7 @@ func TestMisfits(t *testing.T) {
 	const usual = -2147483647
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {
-		f, err := begun(ctx, s, path, 6, &quick)
+		f, err := begun(ctx, s, path, 6, with(func(o *FileOptions) { o.Memory = 1000 }))
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,8 @@ func TestMisfits(t *testing.T) {
 			wants("attribute", f.PutAtt(Global, "bytes", cdf5.Byte, []int32{1, 300, 3, -300}), ERANGE),
 			wants("put", f.PutVars(ctx, 0, Part{}, []float64{1, 1e10, 3, 4, math.NaN(), -1e10}), ERANGE),
 			f.SetFrame(1, 0), wants("darray", f.WriteDarray(ctx, 1, d, frame, nil), ERANGE),
-			wants("fill", f.WriteDarray(ctx, 1, d, frame, []float32{1}), EBADTYPE), f.Close(ctx))
+			wants("fill", f.WriteDarray(ctx, 1, d, frame, []float32{1}), EBADTYPE),
+			f.SetFrame(1, 200*(me%2)), wants("frame beyond the room on rank 1", f.WriteDarray(ctx, 1, d, frame, nil), EINVALCOORDS), f.Close(ctx))
 		if err != nil {
 			return err
 		}

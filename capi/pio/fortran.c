@@ -304,7 +304,7 @@ PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *di
 // A communicator is an integer, also in the MPI_Comm of mpi_f08.
 PIO_API int blobio_pio_comm(const int *comm) { return *comm; }
 
-// Chunks of a variable, room of them: they are set with def, otherwise returned.
+// Sets the chunk sizes of a variable if def is nonzero, otherwise returns them. sizes has room for this many.
 PIO_API int blobio_pio_chunking(int nc, int varid, int def, int *storage, PIO_Offset *sizes, int room) {
 	shape s;
 	PIO_Offset csizes[MAX_RANK];
@@ -314,7 +314,7 @@ PIO_API int blobio_pio_chunking(int nc, int varid, int def, int *storage, PIO_Of
 	if (!def)
 		chunked = !rc && *storage == 0;
 	if (!rc && chunked && room < s.ndims)
-		return wrong(nc, "chunking: the array has less chunk sizes than the variable has dimensions");
+		return wrong(nc, "chunking: the array has fewer chunk sizes than the variable has dimensions");
 	for (int i = 0; !rc && def && chunked && i < s.ndims; i++)
 		csizes[s.ndims - 1 - i] = sizes[i];
 	if (rc || (!def && !chunked))
@@ -349,7 +349,7 @@ PIO_API int blobio_pio_filter_info(int nc, int varid, int id, int *params, int r
 	return rc ? rc : PIOc_inq_var_filter_info(nc, varid - 1, (unsigned)id, &have, (unsigned *)params);
 }
 
-// The end of the job, after an error of MPI with its words.
+// Ends the job after an error, with the text of mpi_code if it is not 0.
 PIO_API void blobio_pio_die(const char *text, int mpi_code) {
 	char words[MPI_MAX_ERROR_STRING + 1] = "";
 	int n = 0;

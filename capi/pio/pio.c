@@ -427,7 +427,7 @@ int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filena
 
 int PIOc_open(int iosysid, const char *path, int mode, int *ncidp) { CALL(Open, iosysid, P(path), PIO_IOTYPE_NETCDF, mode, P(ncidp)); }
 
-// In NCAR's form the mode says so.
+// The mode carries the mark of NCAR's form.
 PIO_API int blobio_ncar_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode) {
 	return PIOc_createfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
 }
@@ -536,7 +536,7 @@ int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int defl
 // The level is 0 where the variable does not have the filter.
 static int inq_filter(int ncid, int varid, unsigned id, int *hasp, int *levelp) {
 	int has;
-	unsigned params[2] = {0, 0};
+	unsigned params[2] = {0, 0}; // maxParams of piofilter.go
 	int rc = RUN(InqFilter, ncid, varid, id, P(&has), 0, P(params));
 	if (!rc && hasp)
 		*hasp = has;

@@ -326,6 +326,7 @@ static void storage(void) {
 	OK(PIOc_inq_filter_avail(nc, 307));
 	NOT(PIO_ENOFILTER, PIOc_inq_filter_avail(nc, 308));
 	NOT(PIO_ENOFILTER, PIOc_def_var_filter(nc, v, 308, 2, params));
+	NOT(PIO_EINVAL, PIOc_def_var_filter(nc, v, 307, 3, params)); // more than inquiries have room for
 	OK(PIOc_def_var_szip(nc, v, 32, 8));
 	OK(PIOc_inq_var_bzip2(nc, v, &n, &l));
 	EQ(n, 0);

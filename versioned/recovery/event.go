@@ -53,6 +53,9 @@ func plain(v any) any {
 func (e *Event) clone() Event {
 	c := *e
 	c.Ranks, c.Attr = slices.Clone(e.Ranks), maps.Clone(e.Attr)
+	for k, v := range c.Attr {
+		c.Attr[k] = plain(v)
+	}
 	return c
 }
 

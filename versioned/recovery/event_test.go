@@ -2,8 +2,12 @@ package recovery
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"math"
 	"testing"
+
+	"blobio/versioned"
 )
 
 // FuzzEvent: a decoded event is valid and survives encoding and decoding.
@@ -40,4 +44,18 @@ func FuzzEvent(f *testing.F) {
 			t.Fatalf("%s\n%s\n%v", one, two, err)
 		}
 	})
+}
+
+// TestRaisedNumbers: a handler of Raise gets the types that it gets of RaiseGlobal.
+func TestRaisedNumbers(t *testing.T) {
+	var r Registry
+	r.On(nil, 0, func(_ context.Context, e Event) error {
+		if index := e.Attr["since_index"]; index != int64(3) {
+			return fmt.Errorf("since_index is %T %v, want int64 3", index, index)
+		}
+		return nil
+	})
+	if err := r.Raise(t.Context(), *LateEvent(Moment{Coarse: 1, Step: versioned.Step{Level: 2, Index: 3}})); err != nil {
+		t.Error(err)
+	}
 }

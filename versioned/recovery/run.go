@@ -125,13 +125,13 @@ func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why e
 		return false, err
 	}
 	var list []versioned.VersionInfo
-	if v, err := versioned.OpenView(filepath.Join(st.Dir, name+".global"), st.FS, nil); err == nil {
+	if v, operr := versioned.OpenView(filepath.Join(st.Dir, name+".global"), st.FS, nil); operr == nil {
 		list = v.Versions()
-		if err := v.Close(); err != nil {
-			return false, err
-		}
+		err = v.Close()
 	}
-	if n, err = comm.AllreduceOne(ctx, r.c, int64(len(list)), comm.Min); err != nil || n != int64(len(list)) {
+	n = int64(len(list))
+	got, err := comm.AgreeMin(ctx, r.c, err, n, ^n)
+	if err != nil || got[0] != ^got[1] { // all ranks take this branch
 		return false, err
 	}
 	for i := len(list) - 1; i >= 0; i-- {
