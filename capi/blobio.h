@@ -446,8 +446,8 @@ BLOBIO_API int blobio_store_open(const char *dir, const char *options, blobio_st
 /* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
 BLOBIO_API int blobio_store_open_fcomm(int fcomm, const char *dir, const char *options, blobio_store **store);
 
-/* Registers the memory of a variable of this rank: checkpoints read it, and recover fills it. It must stay valid until the store is closed, or until protect is
- * called again for this id. Ranks may have different variables. Since 1.6. */
+/* Registers the memory of a variable of this rank: checkpoints read it, and recover fills it. id is 0 or more. The memory must stay valid
+ * until the store is closed, or until protect is called again for this id. Ranks may have different variables. Since 1.6. */
 BLOBIO_API int blobio_store_protect(blobio_store *store, int id, void *data, int64_t bytes);
 
 /* Writes all protected variables of all ranks as a checkpoint; ids must increase. _diff writes only changed blocks. After BLOBIO_OK the

@@ -27,14 +27,7 @@ var tolerant struct {
 
 // withFTI runs f while no other thread is in an FTI call.
 func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
-	tolerant.mu.Lock()
-	defer tolerant.mu.Unlock()
-	err := safely(f)
-	if err == nil {
-		return 0
-	}
-	put(e.text[:], edge.Words(err.Error()))
-	return int32(edge.CodeOf(err))
+	return exclusively(&tolerant.mu, e.text[:], f)
 }
 
 // inRun runs f, which is not collective, between FTI_Init and FTI_Finalize.

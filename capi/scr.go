@@ -33,13 +33,18 @@ const (
 
 // alone runs f while no other thread is in an SCR call.
 func alone(e *C.blobio_scr_failure, f func() error) int32 {
-	checkpoints.mu.Lock()
-	defer checkpoints.mu.Unlock()
+	return exclusively(&checkpoints.mu, e.text[:], f)
+}
+
+// exclusively runs f while mu is held. It writes the text of an error and returns its code, or 0.
+func exclusively(mu *sync.Mutex, text []C.char, f func() error) int32 {
+	mu.Lock()
+	defer mu.Unlock()
 	err := safely(f)
 	if err == nil {
 		return 0
 	}
-	put(e.text[:], edge.Words(err.Error()))
+	put(text, edge.Words(err.Error()))
 	return int32(edge.CodeOf(err))
 }
 

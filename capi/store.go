@@ -59,6 +59,9 @@ func blobioGoStoreOpenFortran(fcomm int32, dirp, optp, out uintptr, e *C.blobio_
 //export blobioGoStoreProtect
 func blobioGoStoreProtect(h uintptr, id int32, p uintptr, n int64, e *C.blobio_failure) int32 {
 	return use(&stores, h, e, func(x *held[*ffstore.Store]) error {
+		if id < 0 {
+			return edge.Usage("variable %d, want 0 or more", id)
+		}
 		data, err := edge.Slice[byte](p, n)
 		if err != nil {
 			return fmt.Errorf("variable %d: %w", id, err)

@@ -169,7 +169,8 @@ func (ff *flushFile) setFound(ds record.Dataset) error {
 	})
 }
 
-// setDropped removes the entry of a dataset that has left the caches, as the reference does. Otherwise the file would grow with each checkpoint.
+// setDropped removes the entry of a dataset that has left the caches, as the reference does. Otherwise the file would grow with
+// each checkpoint.
 func (ff *flushFile) setDropped(id int) error {
 	return ff.edit(func(f *prefixdir.Flush) error { f.Remove(id); return nil })
 }

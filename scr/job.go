@@ -58,7 +58,8 @@ func (j *job) onRoot(ctx context.Context, f func() error) error {
 	return j.agree(ctx, err)
 }
 
-// unanimous returns nil if all ranks pass valid, and otherwise an ErrInvalid that names the lowest rank that passes false. All ranks get the same result. Collective. agree could not transmit the error class between processes.
+// unanimous returns nil if all ranks pass valid, and otherwise an ErrInvalid that names the lowest rank that passes false. All
+// ranks get the same result. Collective. agree could not transmit the error class between processes.
 func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, err error) {
 	no := int64(j.c.Size())
 	if !valid {

@@ -190,7 +190,8 @@ func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 	return "", nil
 }
 
-// Files lists the absolute paths of the files of the checkpoint being read, by the rank that wrote them. With InPlace it lists the files of all ranks, otherwise only files of this rank. It is not collective.
+// Files lists the absolute paths of the files of the checkpoint being read, by the rank that wrote them. With InPlace it lists the
+// files of all ranks, otherwise only files of this rank. It is not collective.
 func (s *Session) Files() (map[int][]string, error) {
 	if err := s.need("Files", inRestart); err != nil {
 		return nil, err
@@ -242,14 +243,14 @@ func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// checkPlace returns an error if a file of the prefix directory must not be written; see prefixdir.Claims.
+// checkPlace reports whether a file exists in the prefix directory. The error says why it must not be written; see prefixdir.Claims.
 func (wr *writer) checkPlace(w *writing, abs string) (there bool, err error) {
 	st, err := vfs.Lstat(wr.cfg.FS, abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return true, nil // it does not exist, or the write will fail
+		return true, nil // the write will return the error
 	case st.IsDir():
 		return true, fmt.Errorf("%s: %w: is a folder, want a file", abs, ErrExist)
 	}

@@ -198,7 +198,9 @@ func (s *Session) prepare(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the session (SCR_Finalize). Collective. It finishes the flushes. It also flushes output that is not in the prefix directory, and the newest checkpoint if flushing is enabled. It records in the halt file that the run succeeded. Close may be called in any state; it drops an incomplete dataset. Afterwards the session is unusable.
+// Close ends the session (SCR_Finalize). Collective. It finishes the flushes. It also flushes output that is not in the prefix
+// directory, and the newest checkpoint if flushing is enabled. It records in the halt file that the run succeeded. Close may be
+// called in any state; it drops an incomplete dataset. Afterwards the session is unusable.
 func (s *Session) Close(ctx context.Context) error {
 	if s.off || s.state == closed {
 		s.state = closed

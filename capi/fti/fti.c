@@ -50,8 +50,8 @@ static int result(int rc, int shared, int failed, const char *call, const blobio
 }
 
 static int refused(blobio_fti_failure *e) {
-	snprintf(e->text, sizeof e->text, "this process is a child of fork: the library works in the parent only, or after exec");
-	return BLOBIO_EINVAL;
+	snprintf(e->text, sizeof e->text, "the library does not work in a child of fork, only in the parent or after exec");
+	return BLOBIO_EFORKED;
 }
 
 // RUN gives the result of a call of Go, failed if it fails; shared if all ranks get the same.

@@ -45,7 +45,7 @@ static int result(int rc, int shared, const char *call, const blobio_scr_failure
 
 static int refused(blobio_scr_failure *e) {
 	snprintf(e->text, sizeof e->text, "the library does not work in a child of fork, only in the parent or after exec");
-	return BLOBIO_EINVAL;
+	return BLOBIO_EFORKED;
 }
 
 // RUN gives the result of a call of Go; shared if all ranks get the same.
@@ -61,15 +61,22 @@ int SCR_Finalize(void) { return RUN(1, "SCR_Finalize", Finalize, ); }
 
 enum { VALUE_SIZE = 1 << 16 };
 
-const char *SCR_Config(const char *config) {
+// The value that config asks for; NULL if there is none, and after an error.
+static char *config_value(const char *config, int *rc) {
 	char *value = malloc(VALUE_SIZE);
 	int32_t set = 0;
-	if (value && RUN(1, "SCR_Config", Config, P(config), P(environ), P(value), VALUE_SIZE, P(&set), ) == SCR_SUCCESS && set) {
+	*rc = value ? RUN(1, "SCR_Config", Config, P(config), P(environ), P(value), VALUE_SIZE, P(&set), ) : SCR_FAILURE;
+	if (*rc == SCR_SUCCESS && set) {
 		char *fits = realloc(value, strlen(value) + 1);
 		return fits ? fits : value;
 	}
 	free(value);
 	return NULL;
+}
+
+const char *SCR_Config(const char *config) {
+	int rc;
+	return config_value(config, &rc);
 }
 
 const char *SCR_Configf(const char *format, ...) {
@@ -151,9 +158,12 @@ FORTRAN(scr_should_exit, int *flag, int *rc) { *rc = SCR_Should_exit(flag); }
 
 FORTRAN(scr_config, const char *config, char *value, int *rc, length n, length size) {
 	char *text = from_fortran(config, n);
-	const char *got = text ? SCR_Config(text) : NULL;
-	*rc = to_fortran("SCR_CONFIG", got ? got : "", value, size);
-	free((void *)got);
+	*rc = SCR_FAILURE;
+	char *got = text ? config_value(text, rc) : NULL;
+	int fits = to_fortran("SCR_CONFIG", got ? got : "", value, size);
+	if (*rc == SCR_SUCCESS)
+		*rc = fits;
+	free(got);
 	free(text);
 }
 

@@ -71,10 +71,13 @@ static void store(const char *dir, int again) {
 	NOT(BLOBIO_ESMALL, blobio_store_list(s, 1, ids, &n));
 	EQ(n, 2);
 	NOT(BLOBIO_EINVAL, blobio_store_protect(s, 9, NULL, 8));
+	NOT(BLOBIO_EINVAL, blobio_store_protect(s, -1, x, 8));
 	OK(blobio_store_close(s));
 	NOT(BLOBIO_EHANDLE, blobio_store_close(s));
 	NOT(BLOBIO_EHANDLE, blobio_store_protect(s, 1, x, 8));
 	NOT(BLOBIO_EINVAL, open_store(dir, "depth=2", &s));
+	NOT(BLOBIO_EINVAL, open_store(dir, "keep=0", &s));
+	NOT(BLOBIO_EINVAL, open_store(dir, "keep=65", &s));
 	NOT(BLOBIO_EINVAL, open_store(NULL, NULL, &s));
 }
 

@@ -23,6 +23,8 @@ program scr
   call scr_config('SCR_PREFIX', value, ierr)
   call good('SCR_CONFIG, asked')
   call yes(value == dir, 'SCR_PREFIX')
+  call scr_config('=5', value, ierr)
+  call yes(ierr /= SCR_SUCCESS, 'a parameter without a name')
   call scr_init(ierr)
   call good('SCR_INIT')
   call scr_have_restart(flag, name, ierr)

@@ -208,7 +208,7 @@ func (f *fields) topology(c *Config, ranks int) {
 		f.fail("basic:node_size", fault.ErrUsage, "%d, want a divisor of the number of ranks, %d", c.NodeSize, ranks)
 	case nodes%c.GroupSize != 0:
 		f.fail("basic:group_size", fault.ErrUsage, "%d, want a divisor of the number of nodes, %d", c.GroupSize, nodes)
-	case c.GroupSize < 2 && c.Every[2]+c.Every[3] > 0:
+	case c.GroupSize < 2 && max(c.Every[2], c.Every[3]) > 0:
 		f.fail("basic:group_size", fault.ErrUsage, "%d, want at least 2: levels 2 and 3 need another node", c.GroupSize)
 	}
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // TestCrash cuts the power before every modifying operation. The restart finds the last reported checkpoint or the one being
-// written. This also holds after the loss of a node if no checkpoint has level 1. The run then takes further checkpoints, whose ids may repeat.
+// written. This also holds after the loss of a node if no checkpoint has level 1. The run then takes further checkpoints, whose ids
+// may repeat.
 func TestCrash(t *testing.T) {
 	for name, c := range crashtest.SomeOf(t, 2, map[string]struct {
 		order []int // levels
@@ -117,7 +118,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestGoingOn: a program goes on after a checkpoint that has failed. What was reported after that is not lost, whatever the failed one has left.
+// TestGoingOn: a program goes on after a checkpoint that has failed. What was reported after that is not lost, whatever the failed
+// one has left.
 func TestGoingOn(t *testing.T) {
 	failed := fmt.Errorf("the disk says no")
 	for _, order := range crashtest.Some(t, 2, [][]int{{3, 1, 2, 1}, {1, 4, 1}, {1, 3, 8, 1}}) {

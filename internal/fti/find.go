@@ -62,13 +62,13 @@ func (a candidate) before(b candidate) int {
 	case a.fresh != b.fresh:
 		return 1
 	case a.diff != b.diff && a.ID != b.ID:
-		return int(b.ID) - int(a.ID)
+		return cmp.Compare(b.ID, a.ID)
 	case a.Level != b.Level:
 		return a.Level - b.Level
 	case a.time != 0 && b.time != 0 && a.time != b.time:
 		return cmp.Compare(b.time, a.time)
 	}
-	return int(b.ID) - int(a.ID)
+	return cmp.Compare(b.ID, a.ID)
 }
 
 // stampOf returns the stamp of a file that blobio wrote (see ffformat.OwnTime), and 0 for other files.

@@ -56,12 +56,7 @@ func (s *files) publish(k key, spare bool) error {
 	}
 	if k.Level == levels {
 		s.top = []string{filepath.Base(final)}
-		if err := durable.Remove(s.fs, s.p.diffFile()); err != nil {
-			return err
-		}
-	}
-	if k.Level == levels {
-		return nil
+		return durable.Remove(s.fs, s.p.diffFile())
 	}
 	return s.removeLevel(k.Level, k)
 }
@@ -81,8 +76,10 @@ func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 
 // eachOwn calls f with the name of each file of this rank at a level.
 func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error {
-	names := s.top
-	if level < levels {
+	var names []string
+	if level == levels {
+		names = s.top
+	} else {
 		list, err := s.fs.ReadDir(s.p.level(level))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

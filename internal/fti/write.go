@@ -251,8 +251,8 @@ func (s *Session) Finish(ctx context.Context) error {
 	return s.conclude(ctx, w.diff != nil)
 }
 
-// conclude is a collective: it commits the last checkpoint, if that was not done yet, and notes in the configuration file that the run can restart.
-// Until it has succeeded no other checkpoint may begin: a restart would prefer this one, under its fresh name.
+// conclude is a collective: it commits the last checkpoint, if that was not done yet, and notes in the configuration file that the
+// run can restart. Until it has succeeded no other checkpoint may begin: a restart would prefer this one, under its fresh name.
 func (s *Session) conclude(ctx context.Context, spare bool) error {
 	if s.half {
 		if err := s.commit(ctx, s.last, spare); err != nil {

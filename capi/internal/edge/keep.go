@@ -11,8 +11,10 @@ import (
 // StoreOptions reads the options of a store of checkpoints.
 func StoreOptions(s string) (*ffstore.Options, error) {
 	f := parse(s)
-	o := new(ffstore.Options)
-	f.int("keep", &o.Keep)
+	o := &ffstore.Options{Keep: 1} // because 0 in the options of Go is the default
+	if f.int("keep", &o.Keep); o.Keep == 0 {
+		f.fail("option keep=0, want 1 to 64")
+	}
 	f.int("workers", &o.Workers)
 	block := int64(0)
 	f.size("block", &block)

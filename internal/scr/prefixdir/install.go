@@ -20,7 +20,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Some datasets are written directly in the prefix directory, or replace files of a complete dataset. Their files have hidden names until the dataset is whole. An older dataset with the same file names stays intact until then. The steps:
+// Some datasets are written directly in the prefix directory, or replace files of a complete dataset. Their files have hidden names
+// until the dataset is whole. An older dataset with the same file names stays intact until then. The steps:
 //
 //	files under their hidden names, synced
 //	map, and an incomplete summary with the key RENAMES     from here on the dataset is whole

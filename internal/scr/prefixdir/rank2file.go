@@ -151,7 +151,8 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 	return nil
 }
 
-// resolve returns the file that a reference means. Generation C stores the suffix after rank2file (.0.0). Older generations store a path (.scr/rank2file.0.0.scr); only its base name counts.
+// resolve returns the file that a reference means. Generation C stores the suffix after rank2file (.0.0). Older generations store a
+// path (.scr/rank2file.0.0.scr); only its base name counts.
 func (r *mapReader) resolve(ref string) (string, error) {
 	base := path.Base(ref)
 	if strings.HasPrefix(ref, ".") && !strings.Contains(ref, "/") {

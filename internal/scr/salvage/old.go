@@ -53,7 +53,8 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 }
 
 // copyOld copies a node's files of a dataset of generation A or B. The application's files go to their final places. Redundancy
-// files are copied unchanged next to the file maps. The file maps are written in the form of generation C: maps of ranks with all files on the node, and maps in the headers of redundancy files.
+// files are copied unchanged next to the file maps. The file maps are written in the form of generation C: maps of ranks with all
+// files on the node, and maps in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)

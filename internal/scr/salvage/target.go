@@ -112,7 +112,8 @@ func (p target) makeParent(rel string) error {
 	return durable.MkdirAll(p.fs, path.Dir(p.file(rel)), true)
 }
 
-// The checksum record of a rank's copies is our addition. File maps and redundancy files must be copied unchanged, and the reference's maps contain no checksums of files.
+// The checksum record of a rank's copies is our addition. File maps and redundancy files must be copied unchanged, and the
+// reference's maps contain no checksums of files.
 const (
 	sumsPrefix  = "filemap_sums." // the prefix directory deletes files with the prefix filemap_ together with a dataset
 	sumsVersion = 1

@@ -13,9 +13,10 @@ import (
 // ErrOutside means that a destination is not in the prefix directory of the transfer process.
 var ErrOutside = errors.New("not below the prefix directory")
 
-// CheckControl checks that a transfer file can be trusted. Its folder, and the parents up to the first one of root, must belong to the user or to root. Other users must not be able to change them. The same holds for the file and its lock if they
-// exist. Symbolic links in their place are rejected. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or reports a
-// missing folder.
+// CheckControl checks that a transfer file can be trusted. Its folder, and the parents up to the first one of root, must belong to
+// the user or to root. Other users must not be able to change them. The same holds for the file and its lock if they exist.
+// Symbolic links in their place are rejected. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or reports a missing
+// folder.
 func CheckControl(fsys vfs.FS, file string) error {
 	fsys = vfs.OrOS(fsys)
 	if err := vfs.CheckWay(fsys, filepath.Dir(file)); err != nil {
