@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
@@ -165,19 +166,17 @@ func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 	return abs, nil
 }
 
-// onNode looks for a file in the maps of the other ranks of this node.
+// onNode looks for a file of another rank of this node. Its name in the cache has the same base.
 func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
-	list, err := fe.fs.ReadDir(cachedir.MetaDir(d.Path))
+	list, err := cachedir.ReadShuffile(fe.fs, d.Path, cachedir.DataGroup)
 	if err != nil {
 		return "", err
 	}
-	for _, entry := range list {
-		rank, ok := cachedir.RankOf(entry.Name())
-		name := cachedir.FilemapName(d.Path, rank)
-		if !ok || path.Base(name) != entry.Name() {
+	for rank, names := range list {
+		if !slices.ContainsFunc(names, func(name string) bool { return path.Base(name) == path.Base(abs) }) {
 			continue
 		}
-		m, err := cachedir.ReadFilemap(fe.fs, name)
+		m, err := cachedir.ReadFilemap(fe.fs, cachedir.FilemapName(d.Path, rank))
 		if err != nil {
 			return "", err
 		}
