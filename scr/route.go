@@ -103,7 +103,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	return wr.real(w.cachedSet, at), nil
 }
 
-// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as the original does, because
+// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as SCR does, because
 // the prefix directory may have moved.
 func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if err := fe.step("route"); err != nil {
