@@ -155,7 +155,7 @@ func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 			return "", err
 		}
 		if e, ok := x.Entry(r.Name); !ok || e.ID != r.ID || !e.Complete {
-			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; another rank's on another node can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
+			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; files of ranks on other nodes can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
 				r.Name, name, fe.c.Rank(), ErrMissing)
 		}
 	}

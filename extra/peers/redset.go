@@ -39,7 +39,7 @@ func (s *session) redset(ctx context.Context) error {
 		return errNoMPI
 	}
 	if !s.box.Has(realRedset) {
-		s.skip(realRedset.Name, errors.New("REDSET in the environment is not the directory of an installed one"))
+		s.skip(realRedset.Name, errors.New("REDSET in the environment is not the directory of an installed redset"))
 	}
 	counts, size := []int{2, 4}, int64(256<<20)
 	if s.Quick {

@@ -98,7 +98,7 @@ func (s *session) tune(ctx context.Context, p Peer, who, data string, ranks int,
 		}
 	}
 	if least < 0 {
-		return best, fmt.Errorf("%s runs with no setting", who)
+		return best, fmt.Errorf("%s fails with every setting", who)
 	}
 	s.res.Tunings = append(s.res.Tunings, Tuned{Who: who, Data: data, Ranks: ranks, Tuning: best, Seconds: least})
 	return best, nil
