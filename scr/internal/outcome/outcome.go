@@ -16,6 +16,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/remote"
 	"blobio/internal/scr/prefixdir"
@@ -228,10 +229,8 @@ func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := par.Pause(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }
