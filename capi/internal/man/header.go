@@ -37,17 +37,17 @@ var pageOf = map[string][2]string{
 	"fti.h/": {"blobio_fti", "the C API of FTI over blobio"},
 
 	"pio.h/": {"blobio_pio", "PIO's C API over blobs"},
-	"pio.h/constants; those that netCDF has too have its values": {"blobio_pio_constants", "types, codes and modes of PIO"},
-	"pio.h/I/O systems":                           {"blobio_pio_systems", "ranks that call PIO together"},
-	"pio.h/decompositions":                        {"blobio_pio_decompositions", "which elements of an array each rank has"},
-	"pio.h/files":                                 {"blobio_pio_files", "create, open, close and inquire files"},
-	"pio.h/dimensions":                            {"blobio_pio_dimensions", "define and inquire dimensions"},
-	"pio.h/variables":                             {"blobio_pio_variables", "define and inquire variables"},
-	"pio.h/attributes":                            {"blobio_pio_attributes", "write, read and inquire attributes"},
-	"pio.h/decomposed data":                       {"blobio_pio_darrays", "read distributed arrays, and choose the record"},
-	"pio.h/maps in files: of text, and of netCDF": {"blobio_pio_maps", "write and read decompositions"},
-	"pio.h/where the two libraries differ":        {"blobio_pio_differences", "functions that have two forms, and versions"},
-	"pio.h/data of one rank, or the same of all: with the type of the variable, and with a type of memory": {"blobio_pio_data", "write and read parts of variables"},
+	"pio.h/constants, with netCDF's values where netCDF has the same names": {"blobio_pio_constants", "types, codes and modes of PIO"},
+	"pio.h/I/O systems":                         {"blobio_pio_systems", "ranks that call PIO together"},
+	"pio.h/decompositions":                      {"blobio_pio_decompositions", "which elements of an array each rank has"},
+	"pio.h/files":                               {"blobio_pio_files", "create, open, close and inquire files"},
+	"pio.h/dimensions":                          {"blobio_pio_dimensions", "define and inquire dimensions"},
+	"pio.h/variables":                           {"blobio_pio_variables", "define and inquire variables"},
+	"pio.h/attributes":                          {"blobio_pio_attributes", "write, read and inquire attributes"},
+	"pio.h/decomposed data":                     {"blobio_pio_darrays", "read distributed arrays, and choose the record"},
+	"pio.h/maps in text files and netCDF files": {"blobio_pio_maps", "write and read decompositions"},
+	"pio.h/where the two libraries differ":      {"blobio_pio_differences", "functions that have two forms, and versions"},
+	"pio.h/data that are not decomposed: in the variable's type, or in a type of memory": {"blobio_pio_data", "write and read parts of variables"},
 }
 
 var (
