@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+from spack_repo.builtin.build_systems.go import GoPackage
+
 from spack.package import *
 
 
