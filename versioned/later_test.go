@@ -48,8 +48,7 @@ func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64)
 			mark.Store(n)
 		}
 		if n == 7 { // taint a version that no snapshot names: waiting versions become durable with it
-			v := h.levels[0].Newest()
-			if err := errors.Join(h.levels[0].Taint(ctx, v), h.levels[0].Untaint(ctx, v)); err != nil {
+			if err := h.levels[0].Taint(ctx, h.levels[0].Newest()); err != nil {
 				return err
 			}
 		}

@@ -120,22 +120,13 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 // that belongs to a snapshot. Taint is collective; all ranks pass the same versions. One commit makes all marks, so a kill leaves
 // all of them or none.
 func (a *Array) Taint(ctx context.Context, versions ...int64) error {
-	return a.mark(ctx, true, versions)
-}
-
-// Untaint removes marks. It is collective.
-func (a *Array) Untaint(ctx context.Context, versions ...int64) error {
-	return a.mark(ctx, false, versions)
-}
-
-func (a *Array) mark(ctx context.Context, tainted bool, versions []int64) error {
 	bad := a.broken
-	rec, changed, err := a.cat.record().marked(tainted, versions)
+	rec, changed, err := a.cat.record().marked(true, versions)
 	if bad == nil {
 		bad = err
 	}
 	for _, n := range versions {
-		if _, pinned := slices.BinarySearch(a.pins, n); pinned && tainted && bad == nil {
+		if _, pinned := slices.BinarySearch(a.pins, n); pinned && bad == nil {
 			bad = fault.Usage("array %s: version %d belongs to a snapshot; mark it by the hierarchy", a.spec.Name, n)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"sync/atomic"
 
@@ -106,6 +107,26 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 		return &recovery.Event{Kind: "permanent", Ranks: []int{x.rank}}, nil
 	}
 	return nil, errors.New("the memory of the rank cannot be trusted")
+}
+
+// die ends a rank, or its process as kill -9 does.
+func (x *injector) die(w *water, at recovery.Moment) {
+	if w.c.Rank() != x.rank {
+		return
+	}
+	if x.is(at, "dies") {
+		panic("this rank is gone")
+	}
+	if x.is(at, "killed") {
+		p, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = p.Kill()
+		}
+		if err != nil {
+			panic(err)
+		}
+		select {} // until the signal arrives
+	}
 }
 
 // flip corrupts a value of the state, undetected at first, on all ranks, as after an exchange.

@@ -1,13 +1,14 @@
-// Command amr-waves runs a subcycled AMR solver of shallow water with package rerun. Its boxes move and have different sizes. Package
-// rerun saves levels as versions and recovers from failures without code in the solver. The flags select failures. The run still ends
-// with the same bytes as an undisturbed run.
+// Command amr-waves runs a subcycled AMR solver of shallow water with package recovery. Its boxes move and have different sizes. The
+// package saves levels as versions and recovers from failures without code in the solver. The flags select failures. The run still
+// ends with the same bytes as an undisturbed run.
 //
 //	go run ./examples/amr-waves                                             # each failure mode once
 //	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP
 //	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # after a kill, the same command continues
 //	go run ./examples/amr-waves -measure -cells 64                          # times compared with the cost model
 //
-// Ranks are goroutines. If built with -tags mpi and started by mpirun, they are processes.
+// Ranks are goroutines. If built with -tags mpi and started by mpirun, they are processes. With -mode killed, the process of the rank
+// is killed at the moment of the error; the same command with a later moment continues.
 package main
 
 import (
@@ -93,7 +94,7 @@ func story(args []string, out io.Writer) error {
 	ranks := f.Int("ranks", 4, "ranks (under mpirun: as many as it starts)")
 	steps := f.Int64("steps", 6, "coarse steps")
 	cadence := f.String("cadence", "1,1,1", "save interval of each level in its own steps; 0: never")
-	mode := f.String("mode", "", strings.Join(modes, ", ")+" (default: one after the other)")
+	mode := f.String("mode", "", strings.Join(modes, ", ")+" (default: one after the other), killed")
 	at := f.String("at", "2:2:1", "COARSE:LEVEL:STEP of the error")
 	found := f.String("found", "4:1:0", "COARSE:LEVEL:STEP in which late errors are noticed")
 	rank := f.Int("rank", 1, "rank with the error")

@@ -78,6 +78,27 @@ func moments(coarse int64) (out []recovery.Moment) {
 	return out
 }
 
+// each calls f for every cadence, kind and moment of an error, and several times until a late error is found. Without BLOBIO_LONG
+// it calls f for every 23rd of these.
+func each(kinds []string, f func(name string, cadence versioned.Cadence, kind string, at, found recovery.Moment, i int)) {
+	seq := slices.Concat(moments(1), moments(2), moments(3), moments(4))
+	for ci, cadence := range cadences {
+		for ki, kind := range kinds {
+			for i, at := range seq[:2*len(moments(1))] {
+				later := []int{0}
+				if kind == "late" || kind == "latent" {
+					later = []int{1, 2, 5, 9, 13}
+				}
+				for _, d := range later {
+					if found := seq[i+d]; crashtest.Long() || (i+3*ci+5*ki+d)%23 == 0 {
+						f(fmt.Sprintf("cadence %v, %s in %v, found in %v", cadence, kind, at, found), cadence, kind, at, found, i)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestEveryError covers F1 to F4 and late errors: every mode, position, cadence, number of ranks, and time until detection. The
 // run ends like the undisturbed one, or fails with ErrNoRecovery if there is no version to return to. It repeats exactly the
 // steps of the plan.
@@ -85,44 +106,28 @@ func TestEveryError(t *testing.T) {
 	const steps = 5
 	want := undisturbed(t, steps)
 	n, refused, scopes := 0, 0, map[string]int{}
-	for ci, cadence := range cadences {
-		for mi, mode := range modes {
-			for i, at := range append(moments(1), moments(2)...) {
-				later := []int{0}
-				if mode == "late" || mode == "latent" {
-					later = []int{1, 2, 5, 9, 13}
-				}
-				for _, d := range later {
-					if !crashtest.Long() && (i+3*ci+5*mi+d)%23 != 0 {
-						continue
-					}
-					seq := slices.Concat(moments(1), moments(2), moments(3), moments(4))
-					s := settings{steps: steps, cadence: cadence, fail: injector{mode: mode, at: at, found: seq[min(i+d, len(seq)-1)], rank: 1 + i%2}}
-					got, run, err := on(3, s)
-					name := fmt.Sprintf("cadence %v, %s in %v of coarse step %d, found in %v of %d", cadence, mode, at.Step, at.Coarse, s.fail.found.Step, s.fail.found.Coarse)
-					if errors.Is(err, recovery.ErrNoRecovery) && cadence[0] != 1 {
-						refused++
-						continue
-					}
-					if err != nil {
-						t.Fatalf("%s: %v", name, err)
-					}
-					if !bytes.Equal(got, want) {
-						t.Fatalf("%s: another result", name)
-					}
-					n++
-					if rec := run.Stats.Recoveries; mode == "point" && run.Stats.Mended+len(rec) < 0 || mode != "point" && len(rec) != 1 {
-						t.Fatalf("%s: %+v", name, rec)
-					} else if mode != "point" {
-						scopes[mode+" "+rec[0].Plan.Scope.String()]++
-						if r := rec[0]; r.Plan.Scope != recovery.Box && r.Event.Kind != "metadata" && len(r.Plan.Redo) != run.Stats.Again {
-							t.Fatalf("%s: %d steps again, the plan has %v", name, run.Stats.Again, r.Plan.Redo)
-						}
-					}
-				}
+	each(modes, func(name string, cadence versioned.Cadence, mode string, at, found recovery.Moment, i int) {
+		got, run, err := on(3, settings{steps: steps, cadence: cadence, fail: injector{mode: mode, at: at, found: found, rank: 1 + i%2}})
+		if errors.Is(err, recovery.ErrNoRecovery) && cadence[0] != 1 {
+			refused++
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%s: another result", name)
+		}
+		n++
+		if rec := run.Stats.Recoveries; mode != "point" && len(rec) != 1 {
+			t.Fatalf("%s: %+v", name, rec)
+		} else if mode != "point" {
+			scopes[mode+" "+rec[0].Plan.Scope.String()]++
+			if r := rec[0]; r.Plan.Scope != recovery.Box && r.Event.Kind != "metadata" && len(r.Plan.Redo) != run.Stats.Again {
+				t.Fatalf("%s: %d steps again, the plan has %v", name, run.Stats.Again, r.Plan.Redo)
 			}
 		}
-	}
+	})
 	t.Logf("%d runs, %d refused; %v", n, refused, scopes)
 	if n < 40 || scopes["data box"] == 0 || scopes["data levels"]+scopes["late levels"] == 0 || scopes["late global"] == 0 {
 		t.Errorf("%d runs, %v", n, scopes)

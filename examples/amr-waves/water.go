@@ -323,9 +323,7 @@ func (w *water) Forward(_ context.Context, at recovery.Moment, box int) (estimat
 
 // Accept implements recovery.Solver.
 func (w *water) Accept(ctx context.Context, at recovery.Moment) error {
-	if w.fail.is(at, "dies") && w.c.Rank() == w.fail.rank {
-		panic("this rank is gone")
-	}
+	w.fail.die(w, at)
 	f := w.levels[at.Step.Level]
 	for c := range f.now {
 		copy(f.old[c], f.now[c])

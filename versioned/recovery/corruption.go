@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"blobio/internal/base/fault"
-	"fmt"
 	"math"
 )
 
@@ -33,15 +32,6 @@ const (
 	verdictAccept                  // the recomputed value is right
 	verdictSystemic                // recomputing does not help: diagnose or abort
 )
-
-var verdictNames = [...]string{"fine", "accept", "systemic"}
-
-func (v verdict) String() string {
-	if int(v) < len(verdictNames) {
-		return verdictNames[v]
-	}
-	return fmt.Sprintf("Verdict(%d)", uint8(v))
-}
 
 // classify judges a value by recomputing it. confirm is the number of recomputations that must agree: 1 accepts the first
 // one; 2 requires a second one with the same result.

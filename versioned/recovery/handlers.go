@@ -135,7 +135,10 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	if e.Box < 0 || e.Box >= len(boxes) {
 		err = fault.Usage("box %d of level %d, there are %d", e.Box, e.Level, len(boxes))
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
-		estimate, err = f.Forward(ctx, r.raised, e.Box)
+		err = caught(func() (err error) {
+			estimate, err = f.Forward(ctx, r.raised, e.Box)
+			return err
+		})
 	}
 	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // non-negative floats have the order of their bits
 	if err != nil {

@@ -82,7 +82,7 @@ func (r *Run) differ(now, good []versioned.BoxInfo) bool {
 // stay sets the first levels of the solver to their current state, because ranks may have lost data received from other ranks.
 func (r *Run) stay(ctx context.Context, levels int) error {
 	for l := range levels {
-		if err := r.solver.Set(ctx, l, r.tables[l], r.solver.Data(l)); err != nil {
+		if err := comm.Agree(ctx, r.c, r.solver.Set(ctx, l, r.tables[l], r.solver.Data(l))); err != nil {
 			return err
 		}
 	}

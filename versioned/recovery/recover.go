@@ -155,7 +155,7 @@ func (r *Run) set(ctx context.Context, l int, version int64) error {
 	if err := comm.Agree(ctx, r.c, err); err != nil {
 		return err
 	}
-	if err := r.solver.Set(ctx, l, boxes, data); err != nil {
+	if err := comm.Agree(ctx, r.c, r.solver.Set(ctx, l, boxes, data)); err != nil {
 		return err
 	}
 	r.at[l], r.dirty[l] = version, moved
@@ -227,7 +227,7 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 		d := make([]float64, info.Offsets[e.Box+1]-info.Offsets[e.Box])
 		if err = r.h.Box(ctx, l, version, &info, e.Box, d); err == nil {
 			start := time.Now()
-			err = bs.StepBox(ctx, r.raised, e.Box, d)
+			err = caught(func() error { return bs.StepBox(ctx, r.raised, e.Box, d) })
 			r.Stats.Took.Lost += time.Since(start)
 		}
 	}

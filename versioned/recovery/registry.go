@@ -85,7 +85,7 @@ func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, e
 		if ok {
 			var inside context.Context
 			if inside, err = r.inside(ctx, &now); err == nil {
-				err = call(inside, h, now)
+				err = caught(func() error { return h(inside, now) })
 			}
 		}
 		if err = agree(ok, err); err == nil {
@@ -103,14 +103,14 @@ func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, e
 
 var errNoHandler = errors.New("no handler in this scope")
 
-// call runs a handler and converts a panic to an error.
-func call(ctx context.Context, h Handler, e Event) (err error) {
+// caught calls a function of the program and converts a panic to an error.
+func caught(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &comm.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
-	return h(ctx, e)
+	return f()
 }
 
 // inside returns the context of a handler, which records the events being handled. A handler may raise other events, or the same
@@ -159,13 +159,19 @@ func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) error
 		if err = e.validate(); err == nil {
 			mine, err = encodeEvent(e)
 		}
+		if err != nil {
+			mine = []byte("invalid")
+		}
 	}
 	all, cerr := c.Allgather(ctx, mine)
-	if cerr != nil {
+	if cerr != nil || len(slices.Concat(all...)) == 0 { // no rank has an event
 		return cerr
 	}
-	events, derr := merge(all)
-	if err := comm.Agree(ctx, c, errors.Join(err, derr)); err != nil {
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return err
+	}
+	events, err := merge(all)
+	if err != nil { // all ranks get the same result
 		return err
 	}
 	var errs []error

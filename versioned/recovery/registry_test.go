@@ -108,6 +108,13 @@ func TestGlobal(t *testing.T) {
 		if err := r.RaiseGlobal(ctx, c, e); err != nil {
 			return err
 		}
+		e = nil
+		if c.Rank() == 2 {
+			e = &Event{Kind: "data", Attr: map[string]any{"x": []int{1}}}
+		}
+		if err := r.RaiseGlobal(ctx, c, e); !errors.Is(err, fault.ErrUsage) {
+			return fmt.Errorf("rank %d: invalid event on rank 2: %w", c.Rank(), err)
+		}
 		return r.RaiseGlobal(ctx, c, nil) // nothing to raise
 	})
 	if err != nil {

@@ -2,10 +2,10 @@ package recovery
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, c comm.Comm, st *versioned.Store, spec versioned.
 		}
 		return nil, err
 	}
-	if err := solver.Start(ctx); err != nil {
+	if err := comm.Agree(ctx, c, solver.Start(ctx)); err != nil {
 		return nil, err
 	}
 	return r, r.lay(ctx, all(spec.Subcycling.Levels))
@@ -125,13 +125,17 @@ func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why e
 		return false, err
 	}
 	var list []versioned.VersionInfo
-	if v, operr := versioned.OpenView(filepath.Join(st.Dir, name+".global"), st.FS, nil); operr == nil {
-		list = v.Versions()
-		err = v.Close()
+	var text []byte
+	if r.c.Rank() == 0 { // other ranks may read another list
+		if v, err := versioned.OpenView(filepath.Join(st.Dir, name+".global"), st.FS, nil); err == nil {
+			text, _ = json.Marshal(v.Versions())
+			_ = v.Close()
+		}
 	}
-	n = int64(len(list))
-	got, err := comm.AgreeMin(ctx, r.c, err, n, ^n)
-	if err != nil || got[0] != ^got[1] { // all ranks take this branch
+	if text, err = r.c.Bcast(ctx, 0, text); err != nil || len(text) == 0 {
+		return false, err
+	}
+	if err := json.Unmarshal(text, &list); err != nil { // all ranks get the same result
 		return false, err
 	}
 	for i := len(list) - 1; i >= 0; i-- {
@@ -223,10 +227,10 @@ func (r *Run) Go(ctx context.Context, steps int64) error {
 func (r *Run) next(ctx context.Context) error {
 	if r.pc == 0 && r.coarse > r.begun { // not when the coarse step begins again
 		changed, err := r.solver.Regrid(ctx, r.coarse)
-		if err == nil && len(changed) > 0 {
-			err = r.lay(ctx, changed)
+		if err := comm.Agree(ctx, r.c, err); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := r.lay(ctx, changed); err != nil {
 			return err
 		}
 	}
@@ -235,7 +239,7 @@ func (r *Run) next(ctx context.Context) error {
 	now := Moment{Coarse: r.coarse, Step: o.Step}
 	var err error
 	if o.average {
-		err = r.solver.Average(ctx, now)
+		err = comm.Agree(ctx, r.c, r.solver.Average(ctx, now))
 		r.dirty[o.Level] = true
 		r.pc++
 	} else {
@@ -276,7 +280,7 @@ func (r *Run) take(ctx context.Context, now Moment) error {
 		return nil
 	}
 	r.errs.StepDone(now.Step.Level)
-	err := r.solver.Accept(ctx, now)
+	err := comm.Agree(ctx, r.c, r.solver.Accept(ctx, now))
 	took := time.Since(start) - (r.Stats.Took.Back - back)
 	r.Stats.Took.Step += took
 	r.Stats.Took.Steps[now.Step.Level] = append(r.Stats.Took.Steps[now.Step.Level], took.Seconds())
@@ -293,15 +297,10 @@ func (r *Run) take(ctx context.Context, now Moment) error {
 
 // step computes a step. A failure on this rank becomes an event.
 func (r *Run) step(ctx context.Context, now Moment) (e *Event) {
-	var err error
-	func() {
-		defer func() {
-			if v := recover(); v != nil {
-				err = &comm.PanicError{Value: v, Stack: debug.Stack()}
-			}
-		}()
+	err := caught(func() (err error) {
 		e, err = r.solver.Step(ctx, now)
-	}()
+		return err
+	})
 	if err != nil {
 		e = &Event{Kind: "temporary", Ranks: []int{r.c.Rank()}, Attr: map[string]any{"error": err.Error()}}
 	}

@@ -7,8 +7,8 @@ import (
 	"blobio/versioned"
 )
 
-// Solver is the code that a Run drives. All methods except Step are collective. A rank has the data of its own boxes of a level,
-// and any data that it derives from them in Set, Accept and Average.
+// Solver is the code that a Run drives. All methods except Step are collective, and an error on one rank ends Open or Go on all. A
+// rank has the data of its own boxes of a level, and any data that it derives from them in Set, Accept and Average.
 type Solver interface {
 	// Start makes the levels at time 0.
 	Start(ctx context.Context) error

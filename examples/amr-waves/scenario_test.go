@@ -1,11 +1,10 @@
-package recovery_test
+package main
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand"
 	"slices"
 	"strings"
@@ -18,8 +17,8 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// story is a run with faults.
-type story struct {
+// scenario is a run with faults.
+type scenario struct {
 	sub     versioned.Subcycling
 	config  versioned.Config
 	keep    [2]versioned.Retention
@@ -34,7 +33,7 @@ type story struct {
 	faults  []*fault
 }
 
-func (s *story) String() string {
+func (s *scenario) String() string {
 	out := fmt.Sprintf("%+v %+v keep %+v steps %d ranks %d single %v handled %v dir %v copies %d kill %d power %v", s.sub, s.config, s.keep, s.steps, s.ranks, s.single, s.handled, s.dir, s.copies, s.kill, s.power)
 	for _, f := range s.faults {
 		out += fmt.Sprintf("\n  %s at %v found %v pick %d rot %v: %v %v", f.kind, f.at, f.found, f.pick, f.rot, f.done.Load(), f.told.Load())
@@ -42,29 +41,12 @@ func (s *story) String() string {
 	return out
 }
 
-func (s *story) spec() versioned.HierarchySpec {
+func (s *scenario) spec() versioned.HierarchySpec {
 	return versioned.HierarchySpec{Name: "u", Dim: 1, Comps: []string{"u", "v"}, Dx: 1, Chunk: 512, Subcycling: s.sub, Config: s.config, Keep: s.keep[0], Snapshots: s.keep[1]}
 }
 
-// clean reports whether a snapshot contains no NaN.
-func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error) {
-	for l, v := range s.Versions {
-		t, err := h.Table(ctx, l, v)
-		if err != nil {
-			return false, err
-		}
-		for b := range t.Boxes {
-			d := make([]float64, t.Offsets[b+1]-t.Offsets[b])
-			if err := h.Box(ctx, l, v, t, b, d); err != nil || slices.ContainsFunc(d, math.IsNaN) {
-				return false, err
-			}
-		}
-	}
-	return true, nil
-}
-
-// job runs one job of the story.
-func (s *story) job(ranks int, st *versioned.Store, fs *faults) (out []byte, stats *recovery.Stats, err error) {
+// job runs one job of the scenario.
+func (s *scenario) job(ranks int, st *versioned.Store, fs *faults) (out []byte, stats *recovery.Stats, err error) {
 	res := make([][]byte, ranks)
 	err = comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		x := newLattice(c, s.sub, fs)
@@ -98,8 +80,8 @@ func (s *story) job(ranks int, st *versioned.Store, fs *faults) (out []byte, sta
 
 var errWrong = errors.New("wrong")
 
-// run runs the jobs of the story until one completes the run.
-func (s *story) run(seed int64) (out []byte, stats *recovery.Stats, err error) {
+// run runs the jobs of the scenario until one completes the run.
+func (s *scenario) run(seed int64) (out []byte, stats *recovery.Stats, err error) {
 	fs := &faults{list: s.faults}
 	if !s.dir {
 		return s.job(s.ranks, &versioned.Store{Copies: s.copies}, fs)
@@ -133,9 +115,9 @@ func (s *story) run(seed int64) (out []byte, stats *recovery.Stats, err error) {
 	}
 }
 
-// drawn draws a random story.
-func drawn(rng *rand.Rand) *story {
-	s := &story{sub: [...]versioned.Subcycling{{Levels: 3, Ratio: 2}, {Levels: 3, Ratio: 2}, {Levels: 2, Ratio: 3}, {Levels: 4, Ratio: 2}, {Levels: 2, Ratio: 1}, {Levels: 1, Ratio: 2}}[rng.Intn(6)],
+// drawn draws a random scenario.
+func drawn(rng *rand.Rand) *scenario {
+	s := &scenario{sub: [...]versioned.Subcycling{{Levels: 3, Ratio: 2}, {Levels: 3, Ratio: 2}, {Levels: 2, Ratio: 3}, {Levels: 4, Ratio: 2}, {Levels: 2, Ratio: 1}, {Levels: 1, Ratio: 2}}[rng.Intn(6)],
 		steps: 6, ranks: 1 + rng.Intn(5), single: rng.Intn(2) == 0, handled: rng.Intn(2) == 0, dir: rng.Intn(3) > 0}
 	for l := range s.sub.Levels {
 		s.config.Cadence = append(s.config.Cadence, rng.Intn(2+s.sub.Steps(l)))
@@ -184,14 +166,14 @@ func drawn(rng *rand.Rand) *story {
 
 // TestLattice runs the lattice with one to three random failures of all kinds, found at once or late, at random cadences and with
 // short retention. Data files are damaged, disks are full, ranks die, and kills interrupt recoveries. Each run ends with the
-// bytes of the undisturbed run, or with an error if the story excuses one.
+// bytes of the undisturbed run, or with an error if the scenario excuses one.
 func TestLattice(t *testing.T) {
 	want := map[versioned.Subcycling][]byte{}
 	errs, ended := map[string]int{}, 0
 	for seed := range int64(crashtest.Times(60, 3000)) {
 		s := drawn(rand.New(rand.NewSource(seed)))
 		if want[s.sub] == nil {
-			plain := story{sub: s.sub, steps: s.steps, config: versioned.Config{Cadence: make(versioned.Cadence, s.sub.Levels)}}
+			plain := scenario{sub: s.sub, steps: s.steps, config: versioned.Config{Cadence: make(versioned.Cadence, s.sub.Levels)}}
 			res, _, err := plain.job(1, nil, &faults{})
 			if err != nil {
 				t.Fatal(err)
@@ -199,11 +181,11 @@ func TestLattice(t *testing.T) {
 			want[s.sub] = res
 		}
 		got, stats, err := s.run(seed)
-		hidden := slices.ContainsFunc(s.faults, func(f *fault) bool {
+		unnoticed := slices.ContainsFunc(s.faults, func(f *fault) bool {
 			return (f.kind == "late" || f.kind == "latent") && f.done.Load() && !f.told.Load()
 		})
 		switch {
-		case err == nil && hidden:
+		case err == nil && unnoticed:
 		case err == nil && !bytes.Equal(got, want[s.sub]) || errors.Is(err, errWrong):
 			t.Errorf("seed %d: another result, %v\n%v\n%+v", seed, err, s, stats.Recoveries)
 		case err == nil:
@@ -219,8 +201,8 @@ func TestLattice(t *testing.T) {
 	t.Logf("%d ended right, %v", ended, errs)
 }
 
-// excused reports whether the story has a reason to end with an error.
-func (s *story) excused() bool {
+// excused reports whether the scenario has a reason to end with an error.
+func (s *scenario) excused() bool {
 	failed := []string{"failed", "panic", "permanent"}
 	for i, f := range s.faults {
 		if f.kind == "permanent" && (s.ranks < 4 || s.dir) { // all ranks may be lost
