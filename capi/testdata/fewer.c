@@ -29,22 +29,29 @@ static char *path(int step, int first, const char *suffix) {
 	return name;
 }
 
+// The path of a subfile becomes the path of its dataset.
+static void cut(char *file) {
+	char *dot = strrchr(file, '.');
+	if (dot)
+		*dot = 0;
+}
+
 static void checkpoint(int step) {
-	char name[64], file[2][SCR_MAX_FILENAME] = {"", ""};
-	int leads, per = ROWS / ranks, first = rank / 2 * 2 * per;
+	char name[64], file[SCR_MAX_FILENAME] = "";
+	int r, per = ROWS / ranks, first = rank / 2 * 2 * per;
 	snprintf(name, sizeof name, "step%d", step);
 	GOOD(SCR_Start_output(name, SCR_FLAG_CHECKPOINT));
-	MPI_Comm_rank(node, &leads);
-	if (leads == 0) { // it adds both files of the node's dataset
-		GOOD(SCR_Route_file(path(step, first, ".manifest"), file[1]));
-		GOOD(SCR_Route_file(path(step, first, ".0000"), file[0]));
-		file[0][strlen(file[0]) - strlen(".0000")] = 0;
+	MPI_Comm_rank(node, &r);
+	if (r == 0) { // adds both files of the node's dataset
+		GOOD(SCR_Route_file(path(step, first, ".manifest"), file));
+		GOOD(SCR_Route_file(path(step, first, ".0000"), file));
+		cut(file);
 	}
-	MPI_Bcast(file[0], sizeof file[0], MPI_CHAR, 0, node);
+	MPI_Bcast(file, sizeof file, MPI_CHAR, 0, node);
 	blobio_file *f = NULL;
 	int dims[2], decomp, v;
 	int64_t offset = (int64_t)(rank * per - first) * COLS, length = (int64_t)per * COLS;
-	OK(blobio_create_mpi(node, file[0], NULL, &f));
+	OK(blobio_create_mpi(node, file, NULL, &f));
 	OK(blobio_def_dim(f, "row", 2 * per, &dims[0]));
 	OK(blobio_def_dim(f, "column", COLS, &dims[1]));
 	OK(blobio_def_decomp(f, 2, dims, 1, &offset, &length, &decomp));
@@ -69,7 +76,7 @@ static int restart(void) {
 		blobio_file *f = NULL;
 		int v;
 		GOOD(SCR_Route_file(path(step, first, ".0000"), file));
-		file[strlen(file) - strlen(".0000")] = 0;
+		cut(file);
 		OK(blobio_open(file, NULL, &f));
 		OK(blobio_inq_varid(f, "u", &v));
 		OK(blobio_inq_dim(f, 0, NULL, 0, &rows));
