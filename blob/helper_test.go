@@ -13,6 +13,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/commtest"
 	"blobio/internal/subfile"
@@ -155,23 +156,12 @@ func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
 	return need(subfile.Decode(raw, base))
 }
 
-// tester is the common interface of tests, benchmarks and property tests.
-type tester interface {
-	Helper()
-	Fatal(...any)
-}
-
-// noError fails the test on an error. must panics instead, where no test is at hand.
-func noError(t tester, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// must panics instead, where no test is at hand.
+var noError = testfiles.Must
 
 // opened opens a dataset until the test ends.
 func opened(t interface {
-	tester
+	testfiles.T
 	Cleanup(func())
 }, fsys vfs.FS, base string, o *read.OpenOptions) *read.Reader {
 	t.Helper()

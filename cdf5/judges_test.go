@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -16,19 +15,6 @@ import (
 	"blobio/internal/base/testfiles"
 	"blobio/internal/cdf5/cdftest"
 )
-
-// judge runs a netCDF or PnetCDF tool, if judges are requested.
-func judge(t *testing.T, tool string, args ...string) string {
-	t.Helper()
-	testfiles.Judge(t, tool)
-	cmd := exec.Command(tool, args...)
-	cmd.Env = append(os.Environ(), "OMPI_MCA_ess_singleton_isolated=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", tool, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
 
 // lone returns a header with one record variable, whose records have no pad.
 func lone(v cdf5.Version, t cdf5.Type, n int64) *cdf5.Header {
@@ -57,12 +43,12 @@ func TestJudgesAcceptWritten(t *testing.T) {
 					const records = 3
 					h.NumRecs = records
 					path := writeFile(t, h, fill, patterns(h))
-					if out := judge(t, "ncvalidator", path); !strings.Contains(out, "is a valid") {
+					if out := testfiles.Run(t, "ncvalidator", path); !strings.Contains(out, "is a valid") {
 						t.Errorf("ncvalidator: %s", out)
 					}
-					checkCDL(t, "ncdump", judge(t, "ncdump", path), h, records)
+					checkCDL(t, "ncdump", testfiles.Run(t, "ncdump", path), h, records)
 					if fill && v == cdf5.CDF5 && (name == "all" || name == "lone_short") { // starting MPI takes a second
-						checkCDL(t, "ncmpidump", judge(t, "ncmpidump", path), h, records)
+						checkCDL(t, "ncmpidump", testfiles.Run(t, "ncmpidump", path), h, records)
 					}
 				})
 			}
@@ -130,9 +116,9 @@ func TestJudgesFill(t *testing.T) {
 			}
 			path := writeFile(t, h, true, values)
 			cdl := filepath.Join(t.TempDir(), "out.cdl")
-			must(os.WriteFile(cdl, []byte(judge(t, "ncdump", "-p", "9,17", path)), 0o666))
+			must(os.WriteFile(cdl, []byte(testfiles.Run(t, "ncdump", "-p", "9,17", path)), 0o666))
 			theirs := filepath.Join(t.TempDir(), "theirs.nc")
-			judge(t, "ncgen", "-k", kind, "-o", theirs, cdl)
+			testfiles.Run(t, "ncgen", "-k", kind, "-o", theirs, cdl)
 			a := need(os.ReadFile(path))
 			b := need(os.ReadFile(theirs))
 			h1, n, err := decode(b, nil)
@@ -181,7 +167,7 @@ func TestJudgesMade(t *testing.T) {
 			dir := t.TempDir()
 			cdl, nc := filepath.Join(dir, "made.cdl"), filepath.Join(dir, "made.nc")
 			must(os.WriteFile(cdl, []byte(judgeCDL), 0o666))
-			judge(t, "ncgen", "-k", kind, "-o", nc, cdl)
+			testfiles.Run(t, "ncgen", "-k", kind, "-o", nc, cdl)
 			b := need(os.ReadFile(nc))
 			h, _, err := decode(b, nil)
 			must(err)

@@ -289,10 +289,8 @@ func (fl *flusher) awaitListed(ctx context.Context, ids []int) error {
 			if e, ok := f.Entry(id); !ok || e.Location&(prefixdir.Flushing|prefixdir.SyncFlushing) == 0 {
 				break
 			}
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := par.Pause(ctx, pause); err != nil {
+				return err
 			}
 			pause = min(2*pause, 250*time.Millisecond)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/commtest"
 	"blobio/internal/scr/config"
@@ -53,12 +54,7 @@ func newCluster(t testing.TB, nodes ...string) *cluster {
 
 func fourNodes(t testing.TB) *cluster { return newCluster(t, "node0", "node1", "node2", "node3") }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 func (cl *cluster) set(kv ...string) *cluster {
 	for i := 0; i < len(kv); i += 2 {

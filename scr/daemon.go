@@ -8,6 +8,7 @@ import (
 	"path"
 	"time"
 
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/transfer"
 	"blobio/scr/kvtree"
@@ -56,10 +57,8 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 	res = make([]transfer.Result, len(jobs))
 	served := co.pulse(name, noLock)
 	for left := len(jobs); left > 0; {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := par.Pause(ctx, 20*time.Millisecond); err != nil {
+			return nil, err
 		}
 		f, err := transfer.ReadFile(ctx, co.cfg.FS, name, noLock)
 		if err != nil {
@@ -150,7 +149,7 @@ func (co *courier) recall(mine map[string]int) error {
 	})
 }
 
-// stop stops the work of the node's transfer process for an earlier run, as the original does at the start. The first rank of the
+// stop stops the work of the node's transfer process for an earlier run, as SCR does at the start. The first rank of the
 // node calls it.
 func (co *courier) stop(ctx context.Context) error {
 	if !co.cfg.Daemon || co.node.c.Rank() != 0 {

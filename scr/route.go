@@ -102,7 +102,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	return wr.real(w.cachedSet, at), nil
 }
 
-// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as the original does, because
+// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as SCR does, because
 // the prefix directory may have moved.
 func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if err := fe.step("route"); err != nil {
@@ -154,7 +154,7 @@ func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 			return "", err
 		}
 		if e, ok := x.Entry(r.Name); !ok || e.ID != r.ID || !e.Complete {
-			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; another rank's on another node can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
+			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; files of ranks on other nodes can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
 				r.Name, name, fe.c.Rank(), ErrMissing)
 		}
 	}

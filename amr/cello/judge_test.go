@@ -1,14 +1,11 @@
 package cello
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,24 +14,6 @@ import (
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/testfiles"
 )
-
-func judge(t *testing.T, tool string, args ...string) string {
-	t.Helper()
-	testfiles.Judge(t, tool)
-	cmd := exec.Command(tool, args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1")
-	var out, diag bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &diag
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s %s: %v\n%.2000s\n%.2000s", tool, strings.Join(args, " "), err, out.String(), diag.String())
-	}
-	return out.String()
-}
-
-func python(t *testing.T, module string) string {
-	t.Helper()
-	return testfiles.JudgePython(t, module)
-}
 
 // onDisk writes a case to a directory of the test.
 func onDisk(t *testing.T, c *testCase, ranks int, o *Options) string {
@@ -56,7 +35,7 @@ func TestJudgeH5diff(t *testing.T) {
 		for i := range 3 {
 			f := fmt.Sprintf("block_data-%d.h5", i)
 			// The exit status reports differences, but h5diff never compares empty datasets.
-			for line := range strings.Lines(judge(t, "h5diff", "-c", filepath.Join(dir, f), filepath.Join(out, f))) {
+			for line := range strings.Lines(testfiles.Run(t, "h5diff", "-c", filepath.Join(dir, f), filepath.Join(out, f))) {
 				if s := strings.TrimSpace(line); s != "" && !strings.HasSuffix(s, "is an empty dataset") {
 					t.Errorf("%s %s: %s", name, f, s)
 				}
@@ -82,13 +61,13 @@ func TestJudgeH5(t *testing.T) {
 		defer k.Close()
 		for i, f := range k.Files() {
 			if i%8 == 0 || files < 8 && (testfiles.Asked("JUDGES") || i == 2) {
-				judge(t, "h5dump", "-H", filepath.Join(dir, f+cellodir.DataSuffix))
-				judge(t, "h5dump", "-o", filepath.Join(t.TempDir(), "x"), filepath.Join(dir, f+cellodir.DataSuffix))
+				testfiles.Run(t, "h5dump", "-H", filepath.Join(dir, f+cellodir.DataSuffix))
+				testfiles.Run(t, "h5dump", "-o", filepath.Join(t.TempDir(), "x"), filepath.Join(dir, f+cellodir.DataSuffix))
 			}
 		}
 		seen := map[string]bool{}
 		want := contents(t, dir)
-		for line := range strings.Lines(judge(t, python(t, "h5py"), "testdata/dump_h5.py", dir)) {
+		for line := range strings.Lines(testfiles.Run(t, testfiles.JudgePython(t, "h5py"), "testdata/dump_h5.py", dir)) {
 			line = strings.TrimSuffix(line, "\n")
 			at := strings.LastIndexByte(line, ' ')
 			head := strings.Fields(line[:at])
@@ -121,7 +100,7 @@ var blockAndRootAttrs = func() string {
 
 // TestJudgeYT: yt loads the export, and every cell of every block is equal.
 func TestJudgeYT(t *testing.T) {
-	py := python(t, "yt")
+	py := testfiles.JudgePython(t, "yt")
 	ctx := context.Background()
 	specs := map[string]caseSpec{
 		"3d":                {rank: 3, roots: [3]int{2, 2, 2}, block: [3]int{4, 4, 4}, ghost: 2, minLevel: -1, maxLevel: 2, refine: 0.3, seed: 3, typ: amr.Float64, ghosts: true},
@@ -136,7 +115,7 @@ func TestJudgeYT(t *testing.T) {
 		cells := 0
 		m := k.Meta()
 		got := map[string]string{}
-		for line := range strings.Lines(judge(t, py, append([]string{"testdata/yt_cells.py", filepath.Join(dir, "export.block_list")}, fields...)...)) {
+		for line := range strings.Lines(testfiles.Run(t, py, append([]string{"testdata/yt_cells.py", filepath.Join(dir, "export.block_list")}, fields...)...)) {
 			f := strings.Fields(line)
 			got[f[0]+" "+f[1]] = strings.Join(f[2:], " ")
 		}

@@ -9,6 +9,7 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/par"
 )
 
 // SweepPhases are the phases of a run, in order. Create and close are calls for the whole dataset; post is the total of all Put
@@ -147,12 +148,7 @@ func (k *sweepRank) work(ctx context.Context, d time.Duration) error {
 		}
 		return nil
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
+	return par.Pause(ctx, d)
 }
 
 func sweepSeconds(s string) time.Duration {

@@ -10,17 +10,13 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 )
 
 func TestMain(m *testing.M) { crashtest.Main(m) }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 const ranks = 4
 

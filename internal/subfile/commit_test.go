@@ -12,15 +12,11 @@ import (
 
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 // need returns v and panics on an error.
 func need[T any](v T, err error) T {

@@ -12,6 +12,7 @@ import (
 
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 )
 
@@ -152,12 +153,8 @@ func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) erro
 		if err := vfs.Lock(f, exclusive); !errors.Is(err, vfs.ErrLocked) {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%s: waiting for its lock: %w", name, ctx.Err())
+		if err := par.Pause(ctx, pause); err != nil {
+			return fmt.Errorf("%s: waiting for its lock: %w", name, err)
 		}
 	}
 }

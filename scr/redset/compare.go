@@ -17,7 +17,6 @@ import (
 // options applies the options of Recover or Offline.
 func (r *repair) options(o *RecoverOptions) {
 	if o != nil {
-		r.dataOnly = o.DataOnly
 		r.compare = r.compare && !o.Sure
 		r.counts = o.Lost
 	}

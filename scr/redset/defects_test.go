@@ -1,13 +1,11 @@
 package redset
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,42 +50,6 @@ func TestDefect1SilentCorruption(t *testing.T) {
 			if o.Scheme == XOR {
 				t.Errorf("%s: two losses were mended", mode)
 			}
-		}
-	}
-}
-
-// TestDataOnly checks that redundancy not needed for a rebuild is skipped on request, but data are not.
-func TestDataOnly(t *testing.T) {
-	for _, o := range []Options{{Scheme: Partner}, {Scheme: RS, K: 2}} {
-		for _, mode := range []string{"shared", "isolated"} {
-			cl := newCluster(t, o, even[:5])
-			must(t, cl.encode("shared", cl.own))
-			whole := fromMem(t, cl.fs, ".")
-			all, err := list(cl.fs, "n3/rs.")
-			if err != nil || len(all) != 1 {
-				t.Fatal(all, err)
-			}
-			flip(t, cl.fs, all[0].name, int64(len(whole[all[0].name])-1)) // n3 holds the copy of n2
-			flip(t, cl.fs, "n4/f0", 7)
-			only := func() error {
-				return cl.run(mode, func(ctx context.Context, c comm.Comm) error {
-					_, err := Recover(ctx, c, cl.fs, fmt.Sprintf("n%d/rs.", c.Rank()), &RecoverOptions{DataOnly: true})
-					return err
-				})
-			}
-			must(t, only())
-			got := fromMem(t, cl.fs, ".")
-			if o.Scheme == Partner && bytes.Equal(got[all[0].name], whole[all[0].name]) {
-				t.Errorf("%s: a copy that nobody needed was mended", mode)
-			}
-			want := maps.Clone(whole)
-			delete(got, all[0].name)
-			delete(want, all[0].name)
-			same(t, got, want)
-			if _, err := cl.recover(mode, cl.own); err != nil {
-				t.Fatal(err)
-			}
-			same(t, fromMem(t, cl.fs, "."), whole)
 		}
 	}
 }

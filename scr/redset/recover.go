@@ -20,9 +20,6 @@ type RecoverOptions struct {
 	// if relative. Generations A and B store only base names; the default is then the directory of the redundancy file, or its
 	// parent if that directory is ".scr".
 	Map func(rank int, name string) string
-	// DataOnly skips redundancy that is not needed to rebuild files. Corruption there stays until another Recover. Same on all
-	// ranks.
-	DataOnly bool
 	// Sure means that the caller knows a checksum of each file and compares it. Otherwise files without checksums (the reference
 	// makes none) are compared with their spare redundancy. A stripe that disagrees is repaired if it has two spare elements, else
 	// it causes a *DoubtError. Same on all ranks.
@@ -44,7 +41,7 @@ type Report struct {
 	Files   []Entry // the protected files
 	Rebuilt []Entry // rebuilt files, including redundancy files
 	Corrupt []Entry // rebuilt files that existed but did not match their checksum or header
-	// Verified means that every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the
+	// Verified means that every byte of data and parity of the set was compared with a checksum. Sets made by the
 	// reference have no checksums: existence and sizes are checked, and that data and redundancy agree if nothing was lost.
 	Verified bool
 	Sums     map[string]uint32 // CRC-32 (IEEE) of the files by name, for sets with checksums

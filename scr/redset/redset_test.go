@@ -13,6 +13,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
@@ -44,7 +45,7 @@ type cluster struct {
 }
 
 // newCluster creates files of the given sizes, by rank. Their bytes depend on rank, file and size.
-func newCluster(t tester, o Options, sizes [][]int) *cluster {
+func newCluster(t testfiles.T, o Options, sizes [][]int) *cluster {
 	cl := &cluster{n: len(sizes), o: o, fs: vfs.NewMem()}
 	for r, v := range sizes {
 		must(t, cl.fs.Mkdir(fmt.Sprint("n", r)))

@@ -17,10 +17,9 @@ type repair struct {
 	me     int       // member of this rank; -1: offline
 	locals []*member // members with accessible files: this one, or all
 
-	dataOnly bool // see RecoverOptions
-	counts   func(name string) bool
-	dry      bool // compare only, rebuild nothing
-	compare  bool // there are no checksums: elements must agree with each other
+	counts  func(name string) bool
+	dry     bool // compare only, rebuild nothing
+	compare bool // there are no checksums: elements must agree with each other
 
 	position       // position of any member
 	group    []int // world ranks
@@ -81,7 +80,7 @@ func (r *repair) plan() ([]*job, error) {
 			return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
 		}
 		var code []*job
-		switch compare := r.compare && !r.dataOnly && r.faith[c] != agreed && len(good) > d; {
+		switch compare := r.compare && r.faith[c] != agreed && len(good) > d; {
 		case compare && r.faith[c] == doubted:
 			for i := range good {
 				rest := slices.Delete(slices.Clone(good), i, i+1)
@@ -107,9 +106,6 @@ func (r *repair) plan() ([]*job, error) {
 			jobs = append(jobs, j)
 		}
 		for _, e := range good { // the members with the other elements check them
-			if r.dataOnly && e.parity {
-				continue
-			}
 			if !r.state[c][e.pos].read && r.lay.ofElem(r.sums, r.ext, c, e) != nil {
 				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
 			}

@@ -8,6 +8,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/watch"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 	"blobio/internal/subfile"
 )
 
@@ -143,7 +144,7 @@ func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 		case s.State == watch.Died, w.Hopeless(s):
 			return records, &watch.WriterDiedError{Base: r.Files.Base, Status: *s}
 		}
-		if err := watch.Pause(ctx, w.Pulse.Next()); err != nil {
+		if err := par.Pause(ctx, w.Pulse.Next()); err != nil {
 			return records, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 	"blobio/internal/subfile"
 )
@@ -146,7 +147,7 @@ func (w *Watch) Settle(ctx context.Context) (*Status, error) {
 		if err != nil || s.State != WritingOrDied || w.Hopeless(s) {
 			return s, err
 		}
-		if err := Pause(ctx, w.Pulse.Next()); err != nil {
+		if err := par.Pause(ctx, w.Pulse.Next()); err != nil {
 			return nil, err
 		}
 	}
@@ -166,17 +167,6 @@ func (w *Watch) Hopeless(s *Status) bool {
 
 // UnsurePatience is the wait for a writer without a heartbeat that may be dead. A writer that takes over waits as long.
 const UnsurePatience = 30 * time.Second
-
-func Pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
 
 // Next returns the time until the next look can show a change.
 func (w *Watch) Next() time.Duration { return w.Pulse.Next() }

@@ -281,10 +281,10 @@ print(len(want), bad, all(centre))
 		if err := form(t, open(t, dir, nil), &Part{Grids: true}, 0).WriteTo(t.Context(), out, 0, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.TrimSpace(tool(t, py, "-c", script, path, dir)); got != want {
+		if got := strings.TrimSpace(testfiles.Run(t, py, "-c", script, path, dir)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
-		head := tool(t, "ncdump", "-h", path)
+		head := testfiles.Run(t, "ncdump", "-h", path)
 		for _, line := range []string{`x_0:axis = "X" ;`, `x_0:units = "code units" ;`, "density_0:_FillValue = 9.96920996838687e+36 ;"} {
 			if !strings.Contains(head, line) {
 				t.Errorf("%s: ncdump has no %q", name, line)

@@ -13,17 +13,6 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-func tool(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, out)
-	}
-	return string(out)
-}
-
 // judged writes the form of a mesh with face-centred fields, ghosts and particles.
 func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 	t.Helper()
@@ -44,10 +33,10 @@ func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 func TestNcdump(t *testing.T) {
 	testfiles.Judge(t, "ncdump")
 	k, name := judged(t)
-	if kind := strings.TrimSpace(tool(t, "ncdump", "-k", name)); kind != "cdf5" {
+	if kind := strings.TrimSpace(testfiles.Run(t, "ncdump", "-k", name)); kind != "cdf5" {
 		t.Errorf("ncdump -k says %q", kind)
 	}
-	out := tool(t, "ncdump", "-h", name)
+	out := testfiles.Run(t, "ncdump", "-h", name)
 	for _, want := range []string{
 		fmt.Sprintf("block = %d ;", len(k.Blocks())),
 		"double field_density(block, z_ghost, y_ghost, x_ghost) ;",
@@ -61,7 +50,7 @@ func TestNcdump(t *testing.T) {
 		}
 	}
 	if _, err := exec.LookPath("ncvalidator"); err == nil {
-		if out := tool(t, "ncvalidator", name); !strings.Contains(out, "is a valid NetCDF") {
+		if out := testfiles.Run(t, "ncvalidator", name); !strings.Contains(out, "is a valid NetCDF") {
 			t.Errorf("ncvalidator: %s", out)
 		}
 	}
@@ -89,7 +78,7 @@ for i in range(d.sizes["block"]):
     f.write(d["particle_trace_id"][s:s+n].values.astype("<i8").tobytes())
 print(d.attrs["rank"], d.sizes["block"])
 `
-	if got, want := strings.TrimSpace(tool(t, py, "-c", script, name, out)), fmt.Sprintf("3 %d", len(k.Blocks())); got != want {
+	if got, want := strings.TrimSpace(testfiles.Run(t, py, "-c", script, name, out)), fmt.Sprintf("3 %d", len(k.Blocks())); got != want {
 		t.Errorf("xarray says %q, want %q", got, want)
 	}
 	got, err := os.ReadFile(out)

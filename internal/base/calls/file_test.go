@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"blobio/internal/base/testfiles"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,12 +13,7 @@ import (
 	"testing"
 )
 
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = testfiles.Must
 
 // TestSizeAndFarOffsets tests sizes beyond 2^32 bytes.
 func TestSizeAndFarOffsets(t *testing.T) {

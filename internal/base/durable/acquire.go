@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 )
 
@@ -245,7 +246,9 @@ func (a *attempt) write(context.Context) error {
 // confirm checks that the name still refers to the file, and removes files of dead processes.
 func (a *attempt) confirm(ctx context.Context) (err error) {
 	if a.former == doubtful && a.shared {
-		err = linger(ctx, a.o.Patience/lateness)
+		// Until then, the former holder's Check may read its old file under the lease's name and pass. Afterwards all files that
+		// it created before such a Check exist, so the new holder removes them.
+		err = par.Pause(ctx, a.o.Patience/lateness)
 	}
 	ours := a.fresh && a.shared && elapsed(a.begun) < a.o.Patience/lateness // a process that finds the file waits longer or has its lock
 	if err == nil && !ours {

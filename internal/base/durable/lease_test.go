@@ -17,6 +17,7 @@ import (
 
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 )
 
@@ -38,12 +39,7 @@ func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 	return need(Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot}))
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 // need returns v and panics on an error.
 func need[T any](v T, err error) T {

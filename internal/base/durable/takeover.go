@@ -39,20 +39,6 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) e
 // lateness is the fraction of LeaseOptions.Patience after which network clients see a renamed file.
 const lateness = 15
 
-// linger waits after a takeover from a holder that may be alive. Until then, the former holder's Check may read its old file
-// under the lease's name and pass. After linger, all files that it created before such a Check exist, so the new holder removes
-// them.
-func linger(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // succeed replaces a dead holder's file with our own. On this machine, other processes need the lock of the old file, which we
 // hold. Without locks, the file is closed before the rename, because Windows would refuse it.
 func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {

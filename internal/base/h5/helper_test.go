@@ -3,11 +3,8 @@ package h5
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"blobio/internal/base/testfiles"
 )
 
 // build lays out b and returns the file with this data for each dataset, or zeros.
@@ -82,26 +79,4 @@ func openPath(t testing.TB, path string) *File {
 		t.Fatal(err)
 	}
 	return f
-}
-
-// tool returns a program's path. It skips the test unless judges are requested.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	return testfiles.Judge(t, name)
-}
-
-// run runs a program and returns its output. A failure fails the test.
-func run(t testing.TB, name string, args ...string) string {
-	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	}
-	return string(out)
-}
-
-// h5py returns a Python with h5py and numpy. It skips the test unless judges are requested.
-func h5py(t testing.TB) string {
-	t.Helper()
-	return testfiles.JudgePython(t, "h5py", "numpy")
 }

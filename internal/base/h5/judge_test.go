@@ -14,13 +14,14 @@ import (
 
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 )
 
 // foreign makes the files of testdata/cases.py and returns their paths.
 func foreign(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, h5py(t), "testdata/cases.py", dir)
+	testfiles.Run(t, testfiles.JudgePython(t, "h5py", "numpy"), "testdata/cases.py", dir)
 	paths, err := filepath.Glob(filepath.Join(dir, "*.h5"))
 	if err != nil || len(paths) < 5 {
 		t.Fatal(paths, err)
@@ -351,12 +352,12 @@ func foreignAttributes(t *testing.T, f *File) {
 }
 
 func TestForeignWritten(t *testing.T) {
-	python := h5py(t)
+	python := testfiles.JudgePython(t, "h5py", "numpy")
 	path := filepath.Join(t.TempDir(), "tree.h5")
 	if err := os.WriteFile(path, treeFile(t), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	out := run(t, python, "-c", `
+	out := testfiles.Run(t, python, "-c", `
 import h5py, sys
 with h5py.File(sys.argv[1], "r+") as f:   # also: libhdf5 can change what we wrote
     print(f.attrs["title"], f.attrs["answer"], sorted(f.keys()) == list(f.keys()), len(f["many"].attrs))
@@ -380,14 +381,14 @@ with h5py.File(sys.argv[1], "r+") as f:   # also: libhdf5 can change what we wro
 
 // TestManyMembersJudge: h5ls finds all 10,000 members of a group.
 func TestManyMembersJudge(t *testing.T) {
-	ls := tool(t, "h5ls")
+	testfiles.Ask(t, "JUDGES")
 	path := filepath.Join(t.TempDir(), "many.h5")
 	if err := os.WriteFile(path, manyFile(t, 10000), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	out := run(t, ls, path)
+	out := testfiles.Run(t, "h5ls", path)
 	if n := strings.Count(out, "\n"); n != 10000 {
 		t.Errorf("%d members, want 10000", n)
 	}
-	run(t, ls, path+"/B00001_x", path+"/B09999_x")
+	testfiles.Run(t, "h5ls", path+"/B00001_x", path+"/B09999_x")
 }

@@ -224,7 +224,7 @@ func pyList(dims []int64) string {
 
 // TestJudgeReal: every dataset and attribute of the reference programs' files reads the same as with h5py.
 func TestJudgeReal(t *testing.T) {
-	python := h5py(t)
+	python := testfiles.JudgePython(t, "h5py", "numpy")
 	paths := matching(t, testfiles.Dir(t, "cello"), "*/*.h5")
 	for _, path := range matching(t, testfiles.Dir(t, "e3sm"), "*_hdf5_blob/np4*/*.zst") {
 		paths = append(paths, unzstd(t, path))
@@ -232,7 +232,7 @@ func TestJudgeReal(t *testing.T) {
 	for _, p := range []string{"*.h5", "*.nc4"} {
 		paths = append(paths, matching(t, testfiles.Captured(t, "maps"), p)...)
 	}
-	lines := strings.Split(strings.TrimSpace(run(t, python, append([]string{"testdata/digest.py"}, paths...)...)), "\n")
+	lines := strings.Split(strings.TrimSpace(testfiles.Run(t, python, append([]string{"testdata/digest.py"}, paths...)...)), "\n")
 	var want []string
 	for _, p := range paths {
 		got := append([]string{p}, digest(t, openPath(t, p))...)

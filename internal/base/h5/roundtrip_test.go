@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"blobio/internal/base/testfiles"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -148,16 +149,15 @@ func TestTree(t *testing.T) {
 }
 
 func TestJudgeDump(t *testing.T) {
-	dump := tool(t, "h5dump")
 	for name, file := range map[string][]byte{"blob": blobFile(t), "tree": treeFile(t)} {
 		path := filepath.Join(t.TempDir(), name+".h5")
 		if err := os.WriteFile(path, file, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		out := run(t, dump, "-p", path)
+		out := testfiles.Run(t, "h5dump", "-p", path)
 		if strings.Contains(out, "unable") || strings.Contains(out, "rror") {
 			t.Errorf("h5dump %s:\n%s", name, out)
 		}
-		run(t, tool(t, "h5ls"), "-rv", path)
+		testfiles.Run(t, "h5ls", "-rv", path)
 	}
 }

@@ -47,6 +47,22 @@ func Judge(t testing.TB, tools ...string) string {
 	return first
 }
 
+// Run skips the test unless judges are requested. It runs a tool without the user's settings, MPI without mpirun, and returns what
+// the tool printed on stdout. A failure of the tool ends the test.
+func Run(t testing.TB, tool string, args ...string) string {
+	t.Helper()
+	Judge(t, tool)
+	cmd := exec.Command(tool, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "OMPI_MCA_ess_singleton_isolated=1",
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	var out, diag strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &diag
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s %s: %v\n%.4000s\n%.4000s", tool, strings.Join(args, " "), err, out.String(), diag.String())
+	}
+	return out.String()
+}
+
 // JudgePython skips the test unless judges are requested. It returns a Python that has the modules.
 func JudgePython(t testing.TB, modules ...string) string {
 	t.Helper()

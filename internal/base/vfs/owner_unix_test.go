@@ -14,17 +14,10 @@ import (
 // closed returns a folder that only its owner may write to, whatever the umask.
 func closed(t *testing.T) string {
 	tmp := t.TempDir()
-	must(t, os.Chmod(tmp, 0o700))
+	ok(t, os.Chmod(tmp, 0o700))
 	dir := filepath.Join(tmp, "d")
-	must(t, os.Mkdir(dir, 0o700))
+	ok(t, os.Mkdir(dir, 0o700))
 	return dir
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func isOwner(err error) bool {
@@ -44,14 +37,14 @@ func TestCheckOwner(t *testing.T) {
 		{0o702, OwnOnly, false}, {0o770, Shared, true}, {0o777, Shared, false}, {0o777 | fs.ModeSticky, Shared, true},
 		{0o770, OwnOnly, me == group}, {0o777, AnyMode, true},
 	} {
-		must(t, os.Chmod(dir, x.mode))
+		ok(t, os.Chmod(dir, x.mode))
 		if err := CheckOwner(OS, dir, x.access); (err == nil) != x.ok || err != nil && !isOwner(err) {
 			t.Errorf("mode %v, access %d: %v", x.mode, x.access, err)
 		}
 	}
-	must(t, os.Chmod(dir, 0o700))
+	ok(t, os.Chmod(dir, 0o700))
 	link := filepath.Join(filepath.Dir(dir), "link")
-	must(t, os.Symlink(dir, link))
+	ok(t, os.Symlink(dir, link))
 	if err := CheckOwner(OS, link, AnyMode); !isOwner(err) {
 		t.Errorf("a link: %v", err)
 	}
@@ -64,14 +57,14 @@ func TestCheckOwner(t *testing.T) {
 	if me != 0 {
 		return
 	}
-	must(t, os.Chown(dir, 2001, 2001))
+	ok(t, os.Chown(dir, 2001, 2001))
 	for _, a := range []Access{OwnOnly, Shared, AnyMode} {
 		if err := CheckOwner(OS, dir, a); !isOwner(err) {
 			t.Errorf("root obeys user 2001: %v", err)
 		}
 	}
-	must(t, os.Chown(dir, 0, 2001))
-	must(t, os.Chmod(dir, 0o770))
+	ok(t, os.Chown(dir, 0, 2001))
+	ok(t, os.Chmod(dir, 0o770))
 	if err := CheckOwner(OS, dir, OwnOnly); !isOwner(err) {
 		t.Errorf("the group is another one: %v", err)
 	}
@@ -81,29 +74,29 @@ func TestCheckOwner(t *testing.T) {
 func TestCheckWay(t *testing.T) {
 	dir := closed(t)
 	sub := filepath.Join(dir, "a", "b")
-	must(t, MkdirOwn(OS, sub))
+	ok(t, MkdirOwn(OS, sub))
 	if info, err := os.Stat(sub); err != nil || info.Mode().Perm() != 0o700 {
 		t.Error(info.Mode(), err)
 	}
-	must(t, CheckWay(OS, sub))
-	must(t, MkdirOwn(NewMem(), "/x/y"))
-	must(t, CheckWay(NewMem(), "/"))
+	ok(t, CheckWay(OS, sub))
+	ok(t, MkdirOwn(NewMem(), "/x/y"))
+	ok(t, CheckWay(NewMem(), "/"))
 	above := filepath.Dir(sub)
-	for mode, ok := range map[fs.FileMode]bool{0o777: false, 0o777 | fs.ModeSticky: true, 0o755: true} {
-		must(t, os.Chmod(above, mode))
-		if err := CheckWay(OS, sub); (err == nil) != ok || err != nil && !isOwner(err) {
+	for mode, good := range map[fs.FileMode]bool{0o777: false, 0o777 | fs.ModeSticky: true, 0o755: true} {
+		ok(t, os.Chmod(above, mode))
+		if err := CheckWay(OS, sub); (err == nil) != good || err != nil && !isOwner(err) {
 			t.Errorf("below %v: %v", mode, err)
 		}
 	}
 	// A parent may be a link of the user, whose target is checked. A link instead of the folder is refused.
-	must(t, os.Chmod(above, 0o755))
+	ok(t, os.Chmod(above, 0o755))
 	link := filepath.Join(dir, "link")
-	must(t, os.Symlink(above, link))
-	must(t, CheckWay(OS, filepath.Join(link, "b")))
+	ok(t, os.Symlink(above, link))
+	ok(t, CheckWay(OS, filepath.Join(link, "b")))
 	if err := CheckWay(OS, link); !isOwner(err) {
 		t.Errorf("a link: %v", err)
 	}
-	must(t, os.Chmod(above, 0o777))
+	ok(t, os.Chmod(above, 0o777))
 	if err := CheckWay(OS, filepath.Join(link, "b")); !isOwner(err) {
 		t.Errorf("a link to what others may write to: %v", err)
 	}
@@ -113,12 +106,12 @@ func TestCheckWay(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	must(t, os.Chmod(above, 0o755))
-	must(t, os.Lchown(link, 2001, 2001))
+	ok(t, os.Chmod(above, 0o755))
+	ok(t, os.Lchown(link, 2001, 2001))
 	if err := CheckWay(OS, filepath.Join(link, "b")); !isOwner(err) {
 		t.Errorf("a link of another user: %v", err)
 	}
-	must(t, os.Chown(above, 2001, 2001))
+	ok(t, os.Chown(above, 2001, 2001))
 	if err := CheckWay(OS, sub); !isOwner(err) {
 		t.Errorf("in the folder of another user: %v", err)
 	}
@@ -128,15 +121,15 @@ func TestCheckWay(t *testing.T) {
 func TestCopyMeta(t *testing.T) {
 	dir := closed(t)
 	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
-	must(t, os.WriteFile(src, nil, 0o600))
-	must(t, os.Chmod(src, 0o666|fs.ModeSetuid))
+	ok(t, os.WriteFile(src, nil, 0o600))
+	ok(t, os.Chmod(src, 0o666|fs.ModeSetuid))
 	defer syscall.Umask(syscall.Umask(0o027))
 	f, err := CreateMode(OS, dst, 0o666)
-	must(t, err)
-	must(t, f.Close())
-	must(t, CopyMeta(OS, src, OS, dst))
+	ok(t, err)
+	ok(t, f.Close())
+	ok(t, CopyMeta(OS, src, OS, dst))
 	info, err := os.Stat(dst)
-	must(t, err)
+	ok(t, err)
 	if info.Mode() != 0o640 {
 		t.Errorf("mode %v, want -rw-r-----", info.Mode())
 	}

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"blobio/internal/base/testfiles"
 	"bytes"
 	"errors"
 	"io"
@@ -27,12 +28,7 @@ func each(t *testing.T, test func(t *testing.T, fsys FS, dir string)) {
 	t.Run("Fault", func(t *testing.T) { test(t, NewFault(OS, nil), t.TempDir()) })
 }
 
-func ok(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = testfiles.Must
 
 func wantIs(t *testing.T, what string, err, target error) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/grids"
 	"blobio/internal/base/fault"
 	"blobio/internal/draw/chart"
 )
@@ -28,20 +29,11 @@ type Values struct {
 	V          []float64
 }
 
-// Pixels returns the size in pixels of a picture of the plane, for a mesh of two or three dimensions.
+// Pixels returns the size in pixels of a picture of the plane across an axis, which is 2 if the mesh has two dimensions.
 func Pixels(g *amr.Geometry, width, axis int) (wide, tall int) {
-	p := &plane{axes: axesOf(g, axis)}
-	p.wide = (g.Upper[p.axes[0]] - g.Lower[p.axes[0]]) / (g.Upper[p.axes[1]] - g.Lower[p.axes[1]])
-	w, h := areaOf(float64(width), p.wide)
+	u, v := grids.Across(axis)
+	w, h := areaOf(float64(width), (g.Upper[u]-g.Lower[u])/(g.Upper[v]-g.Lower[v]))
 	return int(w) * chart.Scale, int(h) * chart.Scale
-}
-
-// axesOf returns the horizontal and vertical axes.
-func axesOf(g *amr.Geometry, normal int) [2]int {
-	if g.Rank < 3 {
-		return [2]int{0, 1}
-	}
-	return [3][2]int{{1, 2}, {0, 2}, {0, 1}}[normal]
 }
 
 // areaOf returns the size of the domain on the page; over is its width divided by its height.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/grids"
 	"blobio/internal/base/fault"
 	"blobio/internal/draw/chart"
 )
@@ -36,7 +37,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 		return nil, fault.Usage("mesh has one dimension, want 2 or 3 to draw it")
 	case 3:
 		p.normal = o.Axis
-		p.axes = axesOf(g, p.normal)
+		p.axes[0], p.axes[1] = grids.Across(p.normal)
 		lo, hi := g.Lower[p.normal], g.Upper[p.normal]
 		p.at = lo + (hi-lo)/2
 		if o.Position != nil {

@@ -11,14 +11,10 @@ type Axis struct {
 	Log      bool                 // logarithmic, above 0
 	Down     bool                 // a Y axis with the minimum at the top
 	Text     func(float64) string // formats a value; nil: as a number
-	Names    []string             // names at 0, 1, 2, ... on a Y axis, instead of values
 }
 
 // ends returns the ends of an axis for values.
 func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
-	if n := len(a.Names); n > 0 {
-		return -0.5, float64(n) - 0.5, true
-	}
 	if a.Min < a.Max && a.drawable(a.Min) && a.drawable(a.Max) {
 		return a.Min, a.Max, true
 	}
@@ -114,13 +110,6 @@ type tick struct {
 }
 
 func (s *scale) ticks(n int) []tick {
-	if len(s.axis.Names) > 0 {
-		out := make([]tick, len(s.axis.Names))
-		for i, name := range s.axis.Names {
-			out[i] = tick{s.at(float64(i)), name}
-		}
-		return out
-	}
 	values := ticks(s.axis.Log, s.lo, s.hi, n)
 	text := s.axis.Text
 	if text == nil {

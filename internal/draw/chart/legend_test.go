@@ -54,13 +54,13 @@ func TestLegend(t *testing.T) {
 func TestAxes(t *testing.T) {
 	var end float64
 	p := &Page{Width: 300, Height: 200, Draw: func(d *Pen) {
-		end = Axes(d, Box(60, 20, 200, 100), &Axis{Label: "x", Min: -1, Max: 1}, &Axis{Label: "y", Names: []string{"low", "high"}}, 50)
+		end = Axes(d, Box(60, 20, 200, 100), &Axis{Label: "x", Min: -1, Max: 1}, &Axis{Label: "y", Min: 3, Max: 4}, 50)
 	}}
 	var b bytes.Buffer
 	if err := p.SVG(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"−1", "0", "1", "low", "high", ">x<", ">y<"} {
+	for _, s := range []string{"−1", "0", "1", "3.5", ">x<", ">y<"} {
 		if !strings.Contains(b.String(), s) {
 			t.Errorf("no %q", s)
 		}

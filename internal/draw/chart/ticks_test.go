@@ -102,7 +102,6 @@ func TestEnds(t *testing.T) {
 		{Axis{Log: true}, []float64{5}, "2.5 10 true"},
 		{Axis{Log: true}, []float64{0, -4}, "0 0 false"},
 		{Axis{Log: true, Max: 7}, []float64{1, 10}, "1 10 true"},
-		{Axis{Names: []string{"a", "b"}}, nil, "-0.5 1.5 true"},
 	} {
 		lo, hi, ok := c.axis.ends(c.values)
 		if got := fmt.Sprint(lo, " ", hi, " ", ok); got != c.want {

@@ -14,12 +14,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 func write(t testing.TB, fsys vfs.FS, name, data string) {
 	t.Helper()

@@ -15,16 +15,12 @@ import (
 	"time"
 
 	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 	"blobio/internal/scr/check"
 	"blobio/internal/scr/prefixdir"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 // flip changes a byte of a file; negative at counts from the end.
 func flip(t *testing.T, name string, at int) {

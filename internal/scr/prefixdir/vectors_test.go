@@ -213,12 +213,7 @@ func TestMadeAgain(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 // TestGathers reads maps written by the reference library, with one and two parts, with sizes and CRCs.
 func TestGathers(t *testing.T) {

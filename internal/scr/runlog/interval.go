@@ -16,7 +16,6 @@ type Stats struct {
 	Runs        int64         // number of START entries
 	Failures    int64         // number of runs that ended without HALT
 	Lasted      time.Duration // total time of all runs
-	NodeFails   int64         // number of NODE_FAIL entries
 	Computed    time.Duration // mean computing time between two checkpoints; 0 if no entry has one
 }
 
@@ -68,7 +67,6 @@ func Analyze(entries []Entry) Stats {
 			end(!strings.HasSuffix(e.Note, endedWell))
 			continue
 		case NodeFail:
-			s.NodeFails++
 			run.last = e.Time
 			end(true)
 			continue

@@ -1,6 +1,7 @@
 package runloop
 
 import (
+	"blobio/internal/base/par"
 	"context"
 	"time"
 )
@@ -20,12 +21,5 @@ func (SystemClock) Now() time.Time { return time.Now() }
 
 // Wait implements Clock.
 func (SystemClock) Wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return ctx.Err()
-	}
+	return par.Pause(ctx, d)
 }

@@ -23,12 +23,7 @@ const (
 	catalog = "/nodelocal/user1/scr.1145655/cindex.scrinfo"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 // cluster is a real prefix directory with its nodes, copied into memory.
 type cluster struct{ *vfs.Mem }

@@ -23,14 +23,10 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/diary"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/testfiles"
 )
 
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = testfiles.Must
 
 // lines is a log that tests can read.
 type lines struct {

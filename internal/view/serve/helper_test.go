@@ -19,14 +19,10 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/diary"
+	"blobio/internal/base/testfiles"
 )
 
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = testfiles.Must
 
 const (
 	ranks   = 4

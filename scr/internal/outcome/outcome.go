@@ -16,6 +16,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/remote"
 	"blobio/internal/scr/prefixdir"
@@ -180,7 +181,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, fmt.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+				return nil, fmt.Errorf("%s: %w: rank %q, want 0 to less than %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
@@ -194,7 +195,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, fmt.Errorf("%w: no part of rank %d", fault.ErrMissing, r)
+			return nil, fmt.Errorf("%w: the part of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil
@@ -228,10 +229,8 @@ func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := par.Pause(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }

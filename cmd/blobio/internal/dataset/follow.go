@@ -10,12 +10,12 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/base/par"
 	"blobio/internal/cli"
 	"blobio/internal/view/stats"
 )
@@ -120,10 +120,8 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 		case serr == nil && !f.wait && (s.State == blob.Died || f.hopeless(watch, s)):
 			return nil, f.end(path, s, true)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(watch.Next()):
+		if err := par.Pause(ctx, watch.Next()); err != nil {
+			return nil, err
 		}
 	}
 }

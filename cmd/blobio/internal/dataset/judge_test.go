@@ -3,7 +3,6 @@ package dataset_test
 import (
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,16 +78,6 @@ func zoo(t *testing.T, path string) {
 	clitest.Check(t, os.WriteFile(path, cdftest.Build(t, h, true, values...), 0o666))
 }
 
-func tool(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	testfiles.Judge(t, name)
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
-	}
-	return string(out)
-}
-
 // dump must print exactly the output of ncdump.
 func TestJudgeNcdump(t *testing.T) {
 	dir := t.TempDir()
@@ -99,7 +88,7 @@ func TestJudgeNcdump(t *testing.T) {
 	for _, f := range files {
 		for _, flags := range [][]string{nil, {"-h"}, {"-c"}, {"-p", "9,17"}} {
 			args := append(flags, f)
-			got, want := clitest.Good(t, append([]string{"dump"}, args...)...), tool(t, "ncdump", args...)
+			got, want := clitest.Good(t, append([]string{"dump"}, args...)...), testfiles.Run(t, "ncdump", args...)
 			if got == want {
 				continue
 			}
@@ -124,7 +113,7 @@ func TestJudgeNcgen(t *testing.T) {
 		clitest.Good(t, "convert", "--no-sync", "--to", "process-centric", "--vars", "lat,P0,T,time,date_written", path, few)
 		cdl, out := filepath.Join(dir, "x.cdl"), filepath.Join(dir, filepath.Base(path)+".nc")
 		clitest.Check(t, os.WriteFile(cdl, []byte(clitest.Good(t, "dump", "-p", "9,17", few)), 0o666))
-		tool(t, "ncgen", "-k", "cdf5", "-o", out, cdl)
+		testfiles.Run(t, "ncgen", "-k", "cdf5", "-o", out, cdl)
 		clitest.Good(t, "diff", few, out)
 	}
 }

@@ -271,14 +271,14 @@ func TestJudgeNcdumpForms(t *testing.T) {
 	name := filepath.Base(paths[0])
 	for _, flags := range [][]string{{"-t"}, {"-t", "-v", "time,time_b"}, {"-x"}} {
 		args := append(flags, name)
-		same("dump "+strings.Join(flags, " "), clitest.Good(t, append([]string{"dump"}, args...)...), tool(t, "ncdump", args...))
+		same("dump "+strings.Join(flags, " "), clitest.Good(t, append([]string{"dump"}, args...)...), testfiles.Run(t, "ncdump", args...))
 	}
 	toy := filepath.Base(clitest.Toy(t, "."))
-	same("dump -x", clitest.Good(t, "dump", "-x", toy), tool(t, "ncdump", "-x", toy))
-	same("dump --stored -h", clitest.Good(t, "dump", "--stored", "-h", paths[1]+".0000"), tool(t, "ncdump", "-h", paths[1]+".0000"))
+	same("dump -x", clitest.Good(t, "dump", "-x", toy), testfiles.Run(t, "ncdump", "-x", toy))
+	same("dump --stored -h", clitest.Good(t, "dump", "--stored", "-h", paths[1]+".0000"), testfiles.Run(t, "ncdump", "-h", paths[1]+".0000"))
 	for k, file := range []string{paths[1] + ".0000", paths[1] + ".0001"} {
 		var maps []string
-		for _, line := range strings.Split(tool(t, "ncdump", "-h", file), "\n") {
+		for _, line := range strings.Split(testfiles.Run(t, "ncdump", "-h", file), "\n") {
 			if name, _, ok := strings.Cut(strings.TrimSpace(line), "(nblobs"); ok {
 				maps = append(maps, name[strings.LastIndex(name, " ")+1:])
 			}
@@ -286,7 +286,7 @@ func TestJudgeNcdumpForms(t *testing.T) {
 		if len(maps) < 5 || len(maps)%5 != 0 {
 			t.Errorf("%s has the maps %v", file, maps)
 		}
-		want := tool(t, "ncdump", "-v", strings.Join(maps, ","), file)
+		want := testfiles.Run(t, "ncdump", "-v", strings.Join(maps, ","), file)
 		same("dump --stored", clitest.Good(t, "dump", "--stored", file), want)
 		_, got, _ := strings.Cut(clitest.Good(t, "dump", "--stored", fmt.Sprintf("%s.%04d", paths[2], k)), "{") // the other layout
 		_, want, _ = strings.Cut(want, "{")

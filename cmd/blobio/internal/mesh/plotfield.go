@@ -57,6 +57,21 @@ func fieldLevel(m *grids.Mesh, axis, wide, tall int) int {
 	return l
 }
 
+// shownBy returns the range of the finite values, NaN without any, and the finest level with cells.
+func shownBy(f *grids.Filled) (least, most float64, finest int) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for i, y := range f.Values {
+		if y-y == 0 {
+			least, most = min(least, y), max(most, y)
+		}
+		finest = max(finest, int(f.From[i]))
+	}
+	if least > most {
+		least, most = math.NaN(), math.NaN()
+	}
+	return least, most, finest
+}
+
 // plotField draws a field of a checkpoint.
 func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path string) error {
 	x := &f.field
@@ -112,16 +127,7 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 	}
 	n := filled.Len()
 	v := &amrplot.Values{Wide: n[across], Tall: n[up], V: filled.Values}
-	least, most, finest := math.Inf(1), math.Inf(-1), 0
-	for i, y := range v.V {
-		if y-y == 0 {
-			least, most = min(least, y), max(most, y)
-		}
-		finest = max(finest, int(filled.From[i]))
-	}
-	if least > most { // no finite value
-		least, most = math.NaN(), math.NaN()
-	}
+	least, most, finest := shownBy(filled)
 	o := &amrplot.FieldOptions{Options: amrplot.Options{Title: name + where, Width: f.Width, By: "level", Axis: axis},
 		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + netcdf.CodeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
 	if m.Rank == 3 && !x.project {

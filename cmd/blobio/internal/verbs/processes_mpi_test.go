@@ -188,7 +188,7 @@ func TestSweepUnderMPI(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	out, code = underMPI(t, 3, args("--anew", "--read", "cold,warm", "--drop", "false", "--ranks-per-node", "0,2")...)
-	if code != cli.Findings || !strings.Contains(out, "8 of 8 runs") || !strings.Contains(out, "exit status 1") || !strings.Contains(out, "3 ranks is too many for 2 processes") || strings.Count(out, "failed: ") != 3 {
+	if code != cli.Findings || !strings.Contains(out, "8 of 8 runs") || !strings.Contains(out, "exit status 1") || !strings.Contains(out, "3 ranks, but only 2 processes") || strings.Count(out, "failed: ") != 3 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "blobio-*"))

@@ -7,15 +7,11 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/testfiles"
 	"blobio/versioned"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testfiles.Must
 
 // Runs of elements that differ in their bits, their distances, and ranges not listed.
 func TestDifference(t *testing.T) {
