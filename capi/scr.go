@@ -58,13 +58,16 @@ func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *sc
 	})
 }
 
-// settings returns the parameters set by SCR_Config.
-func settings(env []string) (*scr.Params, error) {
+// settings returns the parameters set by SCR_Config. environ is read only once.
+func settings(environ uintptr) (*scr.Params, error) {
 	if checkpoints.s != nil {
 		return checkpoints.s.Params(), nil
 	}
 	if checkpoints.params == nil {
-		var err error
+		env, err := edge.Strings("environ", environ)
+		if err != nil {
+			return nil, err
+		}
 		if checkpoints.params, err = scr.LoadParams(scr.ParamSources{Environ: env, SystemFile: config.DefaultSystemFile}); err != nil {
 			return nil, err
 		}
@@ -98,7 +101,7 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 			env, err := edge.Strings("environ", environ)
 			if err == nil {
 				cfg.Node, cfg.NodeRoot = variable(env, envNode), variable(env, envNodeDir)
-				cfg.Params, err = settings(env)
+				cfg.Params, err = settings(environ)
 			}
 			if err := comm.Agree(ctx, t.c, err); err != nil {
 				return err
@@ -134,11 +137,7 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 		if err != nil {
 			return err
 		}
-		env, err := edge.Strings("environ", environ)
-		if err != nil {
-			return err
-		}
-		params, err := settings(env)
+		params, err := settings(environ)
 		if err != nil {
 			return err
 		}

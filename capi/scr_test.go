@@ -76,6 +76,36 @@ func TestSCRUnderMPI(t *testing.T) {
 	}
 }
 
+// A program with eight ranks on four nodes loses a node and goes on with six ranks on three. Each node has written a blob dataset into
+// its cache; six ranks read them all. The result equals the result of an undisturbed run.
+func TestRestartOnFewerRanks(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "mpicc.openmpi", "mpirun.openmpi", "timeout", "sh", "pkg-config")
+	program := compile(t, "mpicc.openmpi", "testdata/fewer.c", scrLibrary(t, "ompi"), "blobio_scr", "-Iscr", "-Wl,--no-as-needed", "-lblobio_mpi")
+	job := func(dir, scheme, not, ranks string, args ...string) string {
+		line := fmt.Sprintf("%s timeout 120 mpirun.openmpi -n %s %s %s %s", not, ranks, program, dir, strings.Join(args, " "))
+		return run(t, "env", "SCR_USER_NAME=me", "SCR_JOB_ID=7", "SCR_CNTL_BASE=/cntl", "SCR_CACHE_BASE=/cache", "SCR_CACHE_BYPASS=0",
+			"SCR_FLUSH=0", "SCR_COPY_TYPE="+scheme, "SCR_CACHE_SIZE=2", "sh", "-c", line)
+	}
+	whole := t.TempDir()
+	job(whole, "SINGLE", "", "8", "0,1,2,3", "0", "6")
+	for _, scheme := range []string{"XOR", "PARTNER"} {
+		t.Run(scheme, func(t *testing.T) {
+			dir := t.TempDir()
+			job(dir, scheme, "!", "8", "0,1,2,3", "4", "6")
+			if err := os.RemoveAll(filepath.Join(dir, "node1")); err != nil {
+				t.Fatal(err)
+			}
+			if out := job(dir, scheme, "", "6", "0,2,3", "0", "6"); !strings.Contains(out, "from step 3\n") {
+				t.Errorf("restarted %s", out)
+			}
+			if text(t, filepath.Join(dir, "result")) != text(t, filepath.Join(whole, "result")) {
+				t.Error("the results differ")
+			}
+		})
+	}
+}
+
 // A Fortran program with scrf.h restarts from its last checkpoint.
 func TestSCROfFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")

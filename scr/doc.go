@@ -32,7 +32,7 @@ package scr
 //	Start: oldest dataset deleted            unchanged (output is flushed before)
 //	       catalogue: dataset, incomplete    the oldest dataset is deleted
 //	       its folder                        an entry without a folder; deleted at restart
-//	Route: file map, before the file         files that are in no map do not exist
+//	Route: bypass: file map, before the file  as before; hidden files are removed by the maps
 //	Complete: sizes agreed upon              an incomplete dataset; deleted at restart
 //	       bypass: map, summary: RENAMES     as before
 //	       datasets that lose files to it:   the next run continues from here

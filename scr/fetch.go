@@ -241,10 +241,6 @@ func (fe *fetcher) copyIn(ctx context.Context, w *writing, at prefixdir.Place, f
 	if err := fe.writer.separateNames(ctx, w, false); err != nil {
 		return err
 	}
-	err = w.maps.Write(fe.fs, cachedir.FilemapName(w.Path, fe.c.Rank()))
-	if err := fe.agree(ctx, err); err != nil {
-		return err
-	}
 	for _, n := range w.reserve {
 		if rerr := fe.fs.Remove(n); rerr != nil && err == nil {
 			err = rerr

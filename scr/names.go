@@ -153,7 +153,7 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 	return nil
 }
 
-// rename gives a cached file a name unique to this rank. Meanwhile both names are in the map on disk.
+// rename gives a cached file a name unique to this rank.
 func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {
@@ -164,10 +164,7 @@ func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	}
 	w.maps.Put(f)
 	if moved {
-		if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
-			return fmt.Errorf("file map: %w", err)
-		}
-		if err := durable.Rename(wr.fs, old, f.Name); err != nil { // otherwise the map on disk would lose the old name first
+		if err := durable.Rename(wr.fs, old, f.Name); err != nil {
 			return fmt.Errorf("cache: %w", err)
 		}
 	}

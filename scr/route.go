@@ -90,15 +90,13 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		return "", err
 	}
 	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
-	// Write the map before the file is created, because a file not in the map must not exist. With bypass a later run needs the map
-	// only to remove hidden files, so Complete syncs it with the rest; after a power cut hidden files may stay.
-	maps := vfs.FS(wr.fs)
+	// A run that dies leaves files. The next run removes cached files with their folder, and hidden ones by the map. A power cut may
+	// lose the map, and hidden files then stay; Complete syncs the map.
 	if w.Bypass {
-		maps = vfs.NoSync(maps)
-	}
-	if err := w.maps.Write(maps, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
-		w.maps.Remove(at)
-		return "", fmt.Errorf("file map: %w", err)
+		if err := w.maps.Write(vfs.NoSync(wr.fs), cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+			w.maps.Remove(at)
+			return "", fmt.Errorf("file map: %w", err)
+		}
 	}
 	w.byOrig[abs] = at
 	return wr.real(w.cachedSet, at), nil

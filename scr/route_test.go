@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 	"sync/atomic"
@@ -92,6 +93,32 @@ func TestRouteOfOthersReads(t *testing.T) {
 		}
 		return s.CompleteRestart(ctx, true)
 	})
+}
+
+// TestRouteInCache checks that Route writes nothing into a cache, and that the next run removes the files of a run that died.
+func TestRouteInCache(t *testing.T) {
+	cl := fourNodes(t)
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "one", Checkpoint); err != nil {
+			return err
+		}
+		node := "/nodes/" + cl.nodes[rank]
+		before := tree(t, cl.fs, node)
+		name, err := s.Route("one/state")
+		if err != nil {
+			return err
+		}
+		if after := tree(t, cl.fs, node); !maps.Equal(before, after) {
+			t.Errorf("before %v, after %v", before, after)
+		}
+		return put(cl.fs, name, content(1, rank, 0))
+	})
+	cl.mustRestart(0)
+	for name := range tree(t, cl.fs, "/nodes") {
+		if path.Base(name) == "state" {
+			t.Errorf("%s is left", name)
+		}
+	}
 }
 
 // TestRouteUnasked checks that a program for SCR 1 can route the files of the last checkpoint directly after Init.
