@@ -22,6 +22,7 @@ type Config struct {
 	NodeSize  int  // number of ranks on a node
 	GroupSize int  // number of nodes in a group; levels 2 and 3 spread over a group
 	LocalTest bool // simulate nodes: every NodeSize consecutive ranks are one node
+	Mode      int  // ckpt_io, which blobio ignores
 	KeepLast  bool // FTI_Finalize keeps the last checkpoint, at level 4
 	KeepL4    bool // FTI archives older checkpoints of level 4
 	Diff      bool // allow differential checkpoints
@@ -39,6 +40,9 @@ type Config struct {
 
 // maxConfig is the maximum size of a configuration file in bytes.
 const maxConfig = 1 << 20
+
+// maxNames is the maximum size of a file of names in bytes.
+const maxNames = 64 << 20
 
 // setting is a line "key = value" of an ini file.
 type setting struct {
@@ -161,12 +165,13 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	if f.yes("basic:h5_single_file_enable") {
 		f.fail("basic:h5_single_file_enable", fault.ErrUnsupported, "1: HDF5 files are not supported, want 0")
 	}
-	if mode := f.whole("basic:ckpt_io", 3); mode == 5 {
+	mode := f.whole("basic:ckpt_io", 3)
+	if mode == 5 {
 		f.fail("basic:ckpt_io", fault.ErrUnsupported, "5: HDF5 files are not supported, want 3 (FTI-FF)")
 	}
 	c := &Config{
 		LocalDir: f.dir("basic:ckpt_dir"), GlobalDir: f.dir("basic:glbl_dir"), MetaDir: f.dir("basic:meta_dir"),
-		NodeSize: int(f.between("basic:node_size", -1, 1, 1<<24)), GroupSize: int(max(1, f.between("basic:group_size", 1, -1, 1<<24))),
+		Mode: int(mode), NodeSize: int(f.between("basic:node_size", -1, 1, 1<<24)), GroupSize: int(max(1, f.between("basic:group_size", 1, -1, 1<<24))),
 		LocalTest: f.yes("advanced:local_test"), KeepLast: f.yes("basic:keep_last_ckpt"), KeepL4: f.yes("basic:keep_l4_ckpt"),
 		Diff: f.yes("basic:enable_dcp"), MaxVarID: f.between("basic:max_var_id", 100*1024, 0, 1<<31-1),
 		EveryDiff: max(0, f.whole("basic:dcp_l4", 0)), FastForward: f.between("advanced:fast_forward", 1, 1, 10),

@@ -250,6 +250,13 @@ func (s *Session) adopt(k key, f *stored) {
 	for _, v := range f.r.File().Vars() {
 		s.sizes[v.ID] = v.Size
 	}
+	if f.posix != nil {
+		for _, v := range f.posix.Vars {
+			if _, ok := s.names.ids[v.Name]; !ok && v.Name != "" {
+				s.names.ids[v.Name] = v.ID
+			}
+		}
+	}
 	s.timer.id = k.ID
 }
 
@@ -277,8 +284,9 @@ func (s *Session) rebuild(ctx context.Context, k key) error {
 
 // stored is an open file of a checkpoint.
 type stored struct {
-	f vfs.File
-	r *ffformat.Reader
+	f     vfs.File
+	r     *ffformat.Reader
+	posix *ffformat.PosixFile // metadata of a file of FTI's POSIX mode; nil for an FTI-FF file
 }
 
 func (f *stored) close() { _ = f.f.Close() } // the file was only read
@@ -301,13 +309,15 @@ func (s *files) open(ctx context.Context, name string) (*stored, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	r, err := ffformat.NewReader(f, size, name, nil)
+	var p *ffformat.PosixFile
 	if err != nil && s.fs == vfs.OS {
-		if p, perr := ffformat.FindPosix(name); perr == nil && p != nil {
+		var perr error
+		if p, perr = ffformat.FindPosix(name); perr == nil && p != nil {
 			r, err = p.NewReader(ctx, f, size, name, false)
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &stored{f, r}, nil
+	return &stored{f, r, p}, nil
 }

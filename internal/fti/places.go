@@ -37,6 +37,11 @@ func (p *places) archive() string { return filepath.Join(p.global, "l4_archive")
 // topology returns the path of the file with the names of the nodes.
 func (p *places) topology() string { return filepath.Join(p.meta, "Topology.fti") }
 
+// names returns the path of a rank's file of names.
+func (p *places) names(rank int) string {
+	return filepath.Join(p.meta, fmt.Sprintf("Names-Rank%d.txt", rank))
+}
+
 // diffDir returns FTI's directory of differential checkpoints of level 4.
 func (p *places) diffDir() string { return filepath.Join(p.global, "dCP") }
 

@@ -159,7 +159,11 @@ func (s *Session) flush(ctx context.Context) error {
 	}
 	k := s.last
 	k.Level = levels
-	if err := comm.Agree(ctx, s.c, s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)); err != nil {
+	err := s.saveNames()
+	if err == nil {
+		err = s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
 	if err := s.commit(ctx, k, false); err != nil {

@@ -36,6 +36,7 @@ type Session struct {
 	nodes  []string       // node names by rank
 	lease  *durable.Lease // lease of the run, held by rank 0
 	vars   variables
+	names  names
 	sets   [levels + 1]*redset.Set // redundancy sets of levels 2 and 3, made at first use
 	diffs  [levels + 1]*differential
 	stamps map[uint32]bool // stamps of all checkpoints seen
@@ -56,7 +57,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Session{c: c, files: &files{fs: vfs.OrOS(o.FS)}, clock: o.Clock, file: config, stamps: map[uint32]bool{}}
+	s := &Session{c: c, files: &files{fs: vfs.OrOS(o.FS)}, clock: o.Clock, file: config, stamps: map[uint32]bool{}, names: names{ids: map[string]int32{}}}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -153,6 +154,9 @@ func (s *Session) settle(ctx context.Context) error {
 	if s.c.Rank() == 0 && err == nil {
 		err = s.take(ctx)
 	}
+	if err == nil && s.cfg.Failure != 0 {
+		err = s.loadNames()
+	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
@@ -228,6 +232,9 @@ func (s *Session) note(failure int) error {
 // finished run kept.
 func (s *Session) Status() int { return s.status }
 
+// Mode returns the value of ckpt_io in the configuration file.
+func (s *Session) Mode() int { return s.cfg.Mode }
+
 // release releases the lease.
 func (s *Session) release() error {
 	if s.lease == nil {
@@ -236,6 +243,20 @@ func (s *Session) release() error {
 	l := s.lease
 	s.lease = nil
 	return l.Release()
+}
+
+// Abandon is a collective: it ends the Session as the death of the program would. The run can restart if it has a checkpoint;
+// otherwise its directories are removed.
+func (s *Session) Abandon(ctx context.Context) error {
+	s.closeStored()
+	var err error
+	if s.writes != nil {
+		err = s.writes.giveUp()
+	}
+	if s.noted {
+		return comm.Agree(ctx, s.c, errors.Join(err, s.release()))
+	}
+	return comm.Agree(ctx, s.c, errors.Join(err, s.clean(false)))
 }
 
 // Close is a collective: it ends the run. It removes the files of the run unless the configuration keeps the last checkpoint or
@@ -325,7 +346,7 @@ func (s *Session) clean(keep bool) error {
 	switch {
 	case keep:
 	case s.cfg.KeepL4:
-		errs = append(errs, durable.Remove(s.fs, s.p.topology()), s.removeEmpty(s.p.meta))
+		errs = append(errs, s.removeNames(), durable.Remove(s.fs, s.p.topology()), s.removeEmpty(s.p.meta))
 	default:
 		errs = append(errs, vfs.RemoveAll(s.fs, s.p.meta))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,6 +144,22 @@ func TestClose(t *testing.T) {
 		if got, err := stepOf(m); err != nil || got != c.step {
 			t.Errorf("%q: the next run begins after step %d, %v", c.more, got, err)
 		}
+	}
+}
+
+// TestAbandon: a program begins again without an end. A run without checkpoint leaves nothing; a run with one restarts, although an
+// incremental checkpoint has begun.
+func TestAbandon(t *testing.T) {
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return s.Abandon(ctx) }))
+	if list, err := m.ReadDir("Meta"); err != nil || len(list) > 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		return errors.Join(write(ctx, c, s, 1, 1, 1), s.Begin(ctx, 2, 1), s.Abandon(ctx))
+	}))
+	if got, err := stepOf(m); err != nil || got != 1 {
+		t.Errorf("step %d, %v", got, err)
 	}
 }
 
@@ -286,18 +303,78 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestNames: numbers of named variables equal FTI's.
+// TestNames: numbers of named variables equal FTI's. A restart has the names of its own rank, whatever the order of the calls.
 func TestNames(t *testing.T) {
-	must(t, job(disk(t, ""), func(_ context.Context, _ comm.Comm, s *Session) error {
+	m := disk(t, "keep_l4_ckpt = 1")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
 		if err := s.Protect(1, nil, 0); err != nil {
 			return err
 		}
-		a, b := s.SetID("a"), s.SetID("b")
-		if a != 2 || b != 3 || s.ID("a") != a || s.SetID("b") != b || s.ID("c") != -1 {
-			return fmt.Errorf("%d, %d, %d", a, b, s.ID("a"))
+		names := []string{"a=1 # x", "b\xff\n"}
+		names[0], names[1] = names[c.Rank()%2], names[1-c.Rank()%2]
+		a, b := s.SetID(names[0]), s.SetID(names[1])
+		if a != 2 || b != 3 || s.ID(names[0]) != a || s.SetID(names[1]) != b || s.ID("c") != -1 {
+			return fmt.Errorf("%d, %d, %d", a, b, s.ID(names[0]))
+		}
+		return s.Checkpoint(ctx, 1, 1)
+	}))
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		if n := int32(c.Rank()); s.ID("a=1 # x") != 2+n%2 || s.SetID("b\xff\n") != 3-n%2 || s.SetID("c") == 3 {
+			return fmt.Errorf("rank %d: %v", n, s.names.ids)
+		}
+		return s.Close(ctx)
+	}))
+	if list, err := m.ReadDir("Meta"); err != nil || len(list) > 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+}
+
+// TestHalf: the rename of one rank's file fails. Each rank still reads variables of the new checkpoint, not of the older one with
+// the same number.
+func TestHalf(t *testing.T) {
+	full := errors.New("the disk says no")
+	hook := vfs.FailOn(vfs.OpRename, "Ckpt5-Rank2.fti", 2, full)
+	must(t, job(vfs.NewFault(disk(t, ""), hook), func(ctx context.Context, c comm.Comm, s *Session) error {
+		if err := write(ctx, c, s, 1, 5, 1); err != nil {
+			return err
+		}
+		if err := write(ctx, c, s, 2, 5, 1); !errors.Is(err, full) {
+			return fmt.Errorf("the second checkpoint: %w", err)
+		}
+		var got [8]byte
+		if err := errors.Join(s.Protect(1, got[:], 8), s.ReadVar(ctx, 1)); err != nil || got[0] != 2 {
+			return fmt.Errorf("rank %d: step %d, %w", c.Rank(), got[0], err)
 		}
 		return nil
 	}))
+}
+
+// TestPosix: a run of FTI's POSIX mode restarts with the names of its variables. Its last checkpoint is kept as an FTI-FF file.
+func TestPosix(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	put("Local/node0/run/l1/Ckpt7-Rank0.fti", "abcdefg")
+	put("Meta/run/l1/sector0-group0.fti", "[0]\nckpt_file_name = Ckpt7-Rank0.fti\nckpt_file_size = 7\nckpt_checksum = 7ac66c0f148de9519b8bd264312c4d64\n"+
+		"var0_id = 3\nvar0_size = 2\nvar0_pos = 0\nvar0_idchar = head\nvar1_id = 0\nvar1_size = 5\nvar1_pos = 2\n")
+	put("config", strings.NewReplacer("\nCkpt_dir = ", "\nCkpt_dir = "+dir+"/", "\nGlbl_dir = ", "\nGlbl_dir = "+dir+"/", "\"Meta\"", dir+"/Meta",
+		"Ckpt_L1 = 3\nGroup_size = 4", "Group_size = 1", "Failure = 0", "Failure = 1", "NONE", "run").Replace(fmt.Sprintf(template, "keep_last_ckpt = 1")))
+	for range 2 {
+		must(t, comm.Run(context.Background(), 1, nil, func(ctx context.Context, c comm.Comm) error {
+			s, err := Open(ctx, c, filepath.Join(dir, "config"), nil)
+			if err != nil {
+				return err
+			}
+			var got [7]byte
+			err = errors.Join(s.Protect(int64(s.ID("head")), got[:2], 2), s.Protect(0, got[2:], 5), s.Recover(ctx), s.Close(ctx))
+			if string(got[:]) != "abcdefg" {
+				err = errors.Join(err, fmt.Errorf("%q", got))
+			}
+			return err
+		}))
+	}
 }
 
 // TestDue: the highest due level is taken, each time once.

@@ -10,7 +10,6 @@ import (
 // variable is memory that the program protects.
 type variable struct {
 	id   int32
-	name string // name given to SetID; "" if none
 	data []byte
 	size int64 // in bytes; data is shorter if its address is NULL
 }
@@ -62,28 +61,6 @@ func (s *Session) Protect(id int64, data []byte, size int64) error {
 	}
 	x.data, x.size = data, size
 	return nil
-}
-
-// SetID returns the number of the variable with a name. If there is none, SetID assigns the next free number. The variable has no
-// bytes until Protect.
-func (s *Session) SetID(name string) int32 {
-	if id := s.ID(name); id >= 0 {
-		return id
-	}
-	id := int32(len(s.vars))
-	for s.vars.get(id) != nil {
-		id++
-	}
-	s.vars = append(s.vars, &variable{id: id, name: name, data: []byte{}})
-	return id
-}
-
-// ID returns the number of the variable with a name, or -1 if SetID was not called for the name. FTI-FF files do not store names.
-func (s *Session) ID(name string) int32 {
-	if i := slices.IndexFunc(s.vars, func(x *variable) bool { return x.name == name && name != "" }); i >= 0 {
-		return s.vars[i].id
-	}
-	return -1
 }
 
 // StoredSize returns the number of bytes of a variable in the newest checkpoint, or in the restart's. It returns 0 if the

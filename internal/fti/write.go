@@ -232,6 +232,9 @@ func (s *Session) Finish(ctx context.Context) error {
 		err = s.largest(ctx, w)
 	}
 	if err == nil {
+		err = s.saveNames()
+	}
+	if err == nil {
 		err = w.complete(ctx, s.vars, s.lease)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
