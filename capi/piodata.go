@@ -140,10 +140,7 @@ func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int6
 		ctx := in("PIOc_write_darray")
 		for i, v := range vars {
 			if frames != nil {
-				if ferr := x.f.SetFrame(v, max(frames[i], 0)); ferr != nil {
-					err = cmp.Or(err, ferr)
-					continue
-				}
+				err = cmp.Or(err, x.f.SetFrame(v, max(frames[i], 0)))
 			}
 			err = cmp.Or(err, x.f.WriteDarray(ctx, v, d, data[i], fills[i]))
 		}

@@ -49,8 +49,12 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	if v != Global && name == "_FillValue" && (t != f.vars[v].t || a.Len() != 1) {
 		return failed(EBADTYPE, "%s: _FillValue has %d elements of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
 	}
+	old := cdf5.FindAtt(*list, name)
+	if old == nil || a.Len() > old.Len() { // other attributes do not begin define mode, as in netCDF
+		f.began = f.auto
+	}
 	f.changed = true
-	if old := cdf5.FindAtt(*list, name); old != nil {
+	if old != nil {
 		*old = a
 	} else {
 		*list = append(*list, a)

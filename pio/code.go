@@ -119,20 +119,6 @@ func agree(ctx context.Context, c comm.Comm, err error) error {
 	return err
 }
 
-// agreeBut agrees on err, which ends a call, and then on soft, which does not. It returns the agreed soft and the agreed err.
-// Collective.
-func agreeBut(ctx context.Context, c comm.Comm, err, soft error) (agreedSoft, agreed error) {
-	none := int64(0)
-	if soft != nil {
-		none = -1
-	}
-	got, err := agreeMin(ctx, c, err, none)
-	if err != nil || got[0] == 0 {
-		return nil, err
-	}
-	return agree(ctx, c, soft), nil
-}
-
 // agreeMin is comm.AgreeMin for errors with codes.
 func agreeMin(ctx context.Context, c comm.Comm, err error, v ...int64) ([]int64, error) {
 	code := int64(CodeOf(err))

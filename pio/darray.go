@@ -88,6 +88,9 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 // Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
+	if err := f.ready(); err != nil {
+		return err
+	}
 	x, at, err := f.darray(v, d, true)
 	if err == nil && at.rec > f.records+maxRecordGap {
 		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the existing %d", f.path, at.rec, x.name, maxRecordGap, f.records)
@@ -99,9 +102,10 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}
 	if err != nil {
 		if x != nil && d.t != x.t { // the other ranks agree below
-			_, err = agreeBut(ctx, f.s.c, err, nil)
+			_, err = f.agreeBut(ctx, err, nil)
+			return err
 		}
-		return err
+		return f.miss(err)
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
 	stop := f.stats.spend(copying)
@@ -141,7 +145,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
 	if d.t != x.t { // any rank's values may not fit
-		if misfit, err = agreeBut(ctx, f.s.c, err, misfit); err != nil {
+		if misfit, err = f.agreeBut(ctx, err, misfit); err != nil {
 			return err
 		}
 	}
@@ -201,7 +205,7 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 // the variable's fill value. ReadDarray first commits earlier writes. Collective.
 func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error {
 	ctx = comm.In(ctx, "File.ReadDarray")
-	if err := f.usable(); err != nil {
+	if err := f.ready(); err != nil {
 		return err
 	}
 	x, at, err := f.darray(v, d, false)
@@ -214,7 +218,7 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 			err = fmt.Errorf("%s: read of %q: %w", f.path, x.name, err)
 		}
 	}
-	if err := agree(ctx, f.s.c, err); err != nil {
+	if _, err := f.agree(ctx, err); err != nil {
 		return err
 	}
 	if err := f.commit(ctx); err != nil {

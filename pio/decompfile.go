@@ -172,18 +172,43 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 	} else if n[0] > math.MaxInt32 {
 		err = failed(ENOMEM, "%s: %s[%d] is %d, want at most %d", path, varLens, r, n[0], math.MaxInt32)
 	}
-	if err := agree(ctx, s.c, err); err != nil {
+	d = &Decomp{t: t, dims: dims}
+	got, err := agreeMin(ctx, s.c, errors.Join(err, d.make()), ^n[0])
+	if err != nil {
 		return nil, info, err
 	}
-	compdof := make([]int64, n[0])
-	if err := f.GetVars(ctx, maps, Part{Start: []int64{r, 0}, Count: []int64{1, n[0]}}, compdof); err != nil {
+	compdof, err := f.placesOf(ctx, maps, n[0], ^got[0], d.elems)
+	if err != nil {
 		return nil, info, err
-	}
-	for i := range compdof {
-		compdof[i]++
 	}
 	d, err = s.InitDecomp(ctx, t, dims, compdof, false)
 	return d, info, err
+}
+
+// mapPiece is how many elements of a map are read and checked at once: the file may declare far more elements than it has.
+const mapPiece = 1 << 20
+
+// placesOf reads the first n elements of this rank's row of a decomposition file, at most most on any rank, and returns them
+// counted from 1. Collective.
+func (f *File) placesOf(ctx context.Context, v int, n, most, elems int64) (list []int64, err error) {
+	r := int64(f.s.c.Rank())
+	for at := int64(0); at < most; at += mapPiece {
+		piece := make([]int64, min(max(n-at, 0), mapPiece))
+		if err := f.GetVars(ctx, v, Part{Start: []int64{r, at}, Count: []int64{1, int64(len(piece))}}, piece); err != nil {
+			return nil, err
+		}
+		for i, p := range piece {
+			if err == nil && (p < -1 || p >= elems) {
+				err = failed(EINVAL, "%s: %s[%d][%d] is %d, want -1..%d", f.path, varMap, r, at+int64(i), p, elems-1)
+			}
+			piece[i]++
+		}
+		if err = agree(ctx, f.s.c, err); err != nil {
+			return nil, err
+		}
+		list = append(list, piece...)
+	}
+	return list, nil
 }
 
 // textOf returns an attribute of the file without trailing NULs, "" if the file lacks it.

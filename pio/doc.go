@@ -19,9 +19,8 @@
 //
 // A wrong argument must be the same on all ranks, and is an error on all. Only a buffer that is too short or of another type may be wrong on one rank alone.
 // WriteDarray communicates only if it converts. Otherwise it returns the error on that rank, the next Sync, Close or read returns it on all ranks, and the
-// frame is not written. If one rank alone passes WriteDarray an unknown variable or decomposition, that rank gets the error at once. The other ranks get it
-// at the next commit or conversion, where they wait for that rank. After an error in a commit, data written before the commit are lost, and all later calls
-// fail; earlier commits stay.
+// frame is not written. If any other argument of WriteDarray is wrong on one rank alone, that rank gets the error at once, and all ranks get it when they next
+// communicate. Then, as after an error in a commit, data since the last commit are lost, and all later calls fail; earlier commits stay.
 //
 // Read first: file.go, darray.go, stream.go.
 package pio

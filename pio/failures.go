@@ -1,6 +1,7 @@
 package pio
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"maps"
@@ -9,6 +10,54 @@ import (
 
 // failure identifies a write that failed on some ranks: the variable, the record and the number of the call.
 type failure struct{ v, rec, call int64 }
+
+// missed describes the calls of WriteDarray that failed on this rank before the write was in the log. Other ranks may have it in
+// theirs.
+type missed struct {
+	calls int64
+	err   error // the first since the ranks last agreed
+}
+
+// miss notes a failed call of WriteDarray.
+func (f *File) miss(err error) error {
+	if f.write {
+		f.missed.calls++
+		f.missed.err = cmp.Or(f.missed.err, err)
+	}
+	return err
+}
+
+// agree is agreeMin as the first communication of a call. All these have messages of one form, since a rank that has missed a
+// write may meet others in a different call. Then the ranks' logs differ, and the file is broken. Collective.
+func (f *File) agree(ctx context.Context, err error, v ...int64) ([]int64, error) {
+	var all [8]int64
+	n := copy(all[2:], v)
+	all[0], all[1] = f.missed.calls, ^f.missed.calls
+	got, err := agreeMin(ctx, f.s.c, err, all[:]...)
+	if got == nil {
+		return nil, err
+	}
+	if got[0] != ^got[1] {
+		f.broken = agree(ctx, f.s.c, f.missed.err)
+		return nil, f.broken
+	}
+	f.missed.err = nil
+	return got[2 : 2+n], err
+}
+
+// agreeBut agrees on err, which ends a call, and then on soft, which does not. It returns the agreed soft and the agreed err.
+// Collective.
+func (f *File) agreeBut(ctx context.Context, err, soft error) (agreedSoft, agreed error) {
+	none := int64(0)
+	if soft != nil {
+		none = -1
+	}
+	got, err := f.agree(ctx, err, none)
+	if err != nil || got[0] == 0 {
+		return nil, err
+	}
+	return agree(ctx, f.s.c, soft), nil
+}
 
 // failures returns this rank's failed writes in order, and the error of the first one.
 func (l *log) failures(vars []*variable) (list []failure, err error) {
@@ -37,7 +86,7 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 	if f.dirty() {
 		clean = 0
 	}
-	got, err := agreeMin(ctx, f.s.c, err, clean)
+	got, err := f.agree(ctx, err, clean)
 	if dirty = got != nil && got[0] == 0; err == nil || got == nil {
 		return dirty, err
 	}

@@ -25,9 +25,18 @@ type File struct {
 	opened *base   // the ordinary file that was opened and that Close replaces; nil: none
 	log    log     // writes since the base
 	w      *stream // an open writer, not committed; nil: none
-	broken error   // the error that lost data
+	broken error   // the error that lost data, on all ranks: all calls return it
+	missed missed
 	limits limits
 	stats  stats
+}
+
+// ready returns an error unless calls on data are possible.
+func (f *File) ready() error {
+	if err := f.usable(); err != nil {
+		return err
+	}
+	return f.broken
 }
 
 // limits are sizes in bytes that decide how variables are written.

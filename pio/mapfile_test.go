@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,19 +108,27 @@ func TestDecompFiles(t *testing.T) {
 		_, _, terr := ReadMap(ctx, s.c, dat)
 		return errors.Join(wants("other ranks", err, EINVAL), wants("fewer ranks", terr, EINVAL))
 	})
-	// A file with holes can declare any number of elements.
+	// A file with holes can declare any number of elements, which must not be allocated before they are read.
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "dims", Len: 1}, {Name: "task", Len: 1}, {Name: "map_element", Len: 1 << 40}},
 		Vars: []cdf5.Var{{Name: varSizes, Type: cdf5.Int64, Dims: []int{0}}, {Name: varLens, Type: cdf5.Int64, Dims: []int{1}}, {Name: varMap, Type: cdf5.Byte, Dims: []int{1, 2}}}}
 	err = h.Layout(nil)
 	head, herr := h.AppendTo(nil, binary.BigEndian, false)
-	head = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(head, 4), 1<<40)
-	if err := errors.Join(err, herr, os.WriteFile(nc, head, 0o666), os.Truncate(nc, h.FileSize(0))); err != nil {
-		t.Fatal(err)
+	head = binary.BigEndian.AppendUint64(head, 4)
+	for n, want := range map[uint64]Code{1 << 40: ENOMEM, 1 << 30: EINVAL} {
+		body := append(binary.BigEndian.AppendUint64(slices.Clone(head), n), 1, 9)
+		if err := errors.Join(err, herr, os.WriteFile(nc, body, 0o666), os.Truncate(nc, h.FileSize(0))); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		together(t, 1, func(ctx context.Context, s *System) error {
+			_, _, err := s.ReadDecomp(ctx, nc, cdf5.Int)
+			return wants("long map", err, want)
+		})
+		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<28 {
+			t.Errorf("a map of %d elements: %d bytes allocated", n, after.TotalAlloc-before.TotalAlloc)
+		}
 	}
-	together(t, 1, func(ctx context.Context, s *System) error {
-		_, _, err := s.ReadDecomp(ctx, nc, cdf5.Int)
-		return wants("long map", err, ENOMEM)
-	})
 	for i, bad := range []string{"", "version 2000 npes 1 ndims 1\n3\n0 0\n", "version 2001 npes 1 ndims 1 \n3\n1 0\n", "version 2001 npes 1 ndims 1 \n3\n0 9223372036854775807\n1 ", "version 2001 npes 2 ndims 1 \n3\n0 1\n1\n"} {
 		if err := os.WriteFile(dat, []byte(bad), 0o666); err != nil {
 			t.Fatal(err)

@@ -11,8 +11,9 @@ type mode struct {
 	path   string
 	open   bool
 	write  bool
-	auto   bool // definitions need no Redef, and a data call ends define mode
-	define bool
+	auto   bool         // definitions need no Redef, and a data call ends define mode
+	define bool         // by Create or Redef
+	began  bool         // with auto: by a definition in data mode; Redef is still possible
 	format cdf5.Version // of the ordinary file to make; 0: CDF-5
 }
 
@@ -44,13 +45,13 @@ func (m *mode) EndDef() error {
 	if err := m.usable(); err != nil {
 		return err
 	}
-	if !m.define && !m.auto { // also of a file for reading, as in netCDF
+	if !m.define && !m.began { // also of a file for reading, as in netCDF
 		return failed(ENOTINDEFINE, "%s: enddef", m.path)
 	}
 	if err := m.writable(); err != nil {
 		return err
 	}
-	m.define = false
+	m.define, m.began = false, false
 	return nil
 }
 
@@ -73,7 +74,7 @@ func (m *mode) writable() error {
 	return nil
 }
 
-// definable returns an error unless definitions may change.
+// definable returns an error unless definitions may change. They begin define mode, if it is not needed before.
 func (m *mode) definable() error {
 	if err := m.writable(); err != nil {
 		return err
@@ -81,6 +82,7 @@ func (m *mode) definable() error {
 	if !m.define && !m.auto {
 		return failed(ENOTINDEFINE, "%s: definition in data mode, want redef first", m.path)
 	}
+	m.began = m.auto
 	return nil
 }
 
@@ -95,6 +97,6 @@ func (m *mode) dataMode(write bool) error {
 	if m.define && !m.auto {
 		return failed(EINDEFINE, "%s: data in define mode, want enddef first", m.path)
 	}
-	m.define = false
+	m.define, m.began = false, false
 	return nil
 }

@@ -49,7 +49,8 @@ func TestRestOfPut(t *testing.T) {
 	})
 }
 
-// TestAutoDefine checks that a second Redef is an error even if definitions need no Redef, unless a data call comes between.
+// TestAutoDefine checks that a second Redef or EndDef is an error even if definitions need no Redef. Definitions begin define
+// mode, and data calls end it.
 func TestAutoDefine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -58,8 +59,11 @@ func TestAutoDefine(t *testing.T) {
 			return err
 		}
 		_, derr := f.DefDim("more", 3)
+		att := func(n int) error { return f.PutAtt(Global, "a", cdf5.Int, make([]int32, n)) }
 		return errors.Join(derr, f.Redef(), wants("redef again", f.Redef(), EINDEFINE), f.PutVars(ctx, 1, Part{Start: []int64{0, 0}, Count: []int64{1, 1}}, []int32{7}),
-			f.Redef(), f.Close(ctx))
+			wants("enddef after data", f.EndDef(), ENOTINDEFINE), f.Redef(), f.EndDef(), wants("enddef again", f.EndDef(), ENOTINDEFINE),
+			att(1), f.EndDef(), att(1), wants("enddef after an old attribute", f.EndDef(), ENOTINDEFINE), att(2), f.EndDef(),
+			f.DefVarFill(0, true, nil), f.EndDef(), f.Close(ctx))
 	})
 }
 

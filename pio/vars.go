@@ -51,7 +51,7 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 // same part; PutVars writes the data of rank SystemOptions.Base. Collective.
 func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 	ctx = comm.In(ctx, "File.PutVars")
-	if err := f.usable(); err != nil {
+	if err := f.ready(); err != nil {
 		return err
 	}
 	x, g, err := f.part(v, p, true)
@@ -71,7 +71,7 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 			misfit, err = err, nil
 		}
 	}
-	misfit, err = agreeBut(ctx, f.s.c, err, misfit)
+	misfit, err = f.agreeBut(ctx, err, misfit)
 	if err != nil || g.recs == 0 {
 		return err
 	}
@@ -105,7 +105,7 @@ func (g *region) gather(v *variable, have cdf5.Type, m any) ([]byte, error) {
 // writes. Collective.
 func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	ctx = comm.In(ctx, "File.GetVars")
-	if err := f.usable(); err != nil {
+	if err := f.ready(); err != nil {
 		return err
 	}
 	x, g, err := f.part(v, p, false)
@@ -120,7 +120,7 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	if err == nil && g.recs > 0 {
 		first, last, step = g.first, g.last(), g.step
 	}
-	all, err := agreeMin(ctx, f.s.c, err, first, ^first, ^last, last, step, ^step)
+	all, err := f.agree(ctx, err, first, ^first, ^last, last, step, ^step)
 	if err != nil {
 		return err
 	}
