@@ -97,7 +97,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 						}
 						switch how {
 						case "abort":
-							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // when all wait, Abort waits for the write in progress
+							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // later, since Abort waits for the write in progress
 							w.Abort()
 							return errMine
 						case "cancel":

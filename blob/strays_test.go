@@ -258,7 +258,7 @@ func TestNameOfAppendedSet(t *testing.T) {
 	m.Sets[0].Base = m.Base
 	content := need(m.Encode())
 	must(vfs.WriteFile(mem, subfile.ManifestName(m.Base), content))
-	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // of its next writer
+	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // a file of the next writer
 	before := names(mem, ".")
 	if steps, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
 		t.Errorf("recover: %v, %v", steps, err)

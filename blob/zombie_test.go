@@ -140,7 +140,7 @@ func awakened(mem *vfs.Mem, at, wake int64, first, second func(fsys vfs.FS) erro
 	return ferr, serr
 }
 
-// once holds what awakened leaves against what it may be.
+// once compares the files that awakened leaves with the possible results.
 func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 	t.Helper()
 	mem := z.start.CrashClone(vfs.CrashOptions{})
@@ -156,7 +156,7 @@ func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 	return z.judge(t, when, got, ferr, serr)
 }
 
-// judge holds what is there against the orders in which those that say so have committed.
+// judge compares the files with the possible orders of the reported commits.
 func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr error) (lost bool) {
 	t.Helper()
 	committed := func(err error) bool {
@@ -192,7 +192,7 @@ func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr err
 		}
 	}
 	if unknown {
-		return !a // records of one writer after records of the other: Check has seen that all are whole
+		return !a // records of both writers: Check has found all of them whole
 	}
 	for what, m := range may {
 		t.Errorf("%s: not as %s would leave it: %s", when, what, firstDiff(got, m.canonical(false)))

@@ -1,7 +1,7 @@
 //go:build cgo && unix
 
-// The functions of blobio.h. They keep what must work without the Go runtime: the last error of a thread, the texts
-// of codes, and the refusal to run in a child of fork, where of all threads of the runtime only one is left.
+// The functions of blobio.h. This file has only the parts that must work without the Go runtime: the last error of a thread, the texts
+// of codes, and the refusal to run in a child of fork, which has only one of the runtime's threads.
 
 #include "blobio.h"
 
@@ -11,7 +11,7 @@
 
 #include "_cgo_export.h"
 
-// A pointer only: thread-local memory of the library itself is scarce when it is loaded by dlopen.
+// Only a pointer, because a library loaded by dlopen has little thread-local memory.
 static _Thread_local blobio_failure *mine;
 static blobio_failure none = {.offset = -1}, shared;
 static pthread_key_t key;
@@ -19,7 +19,7 @@ static volatile int forked;
 
 static void in_child(void) { forked = 1; }
 
-// When a thread ends.
+// Runs when a thread ends.
 static void drop(void *p) {
 	mine = NULL;
 	free(p);
@@ -30,12 +30,12 @@ __attribute__((constructor)) static void start(void) {
 	pthread_key_create(&key, drop);
 }
 
-// Where the last error of this thread goes.
+// The last error of this thread.
 static blobio_failure *last(void) {
 	if (!mine) {
 		mine = calloc(1, sizeof *mine);
 		if (!mine)
-			return &shared; // better than none
+			return &shared; // no memory: threads share one
 		mine->offset = -1;
 		pthread_setspecific(key, mine);
 	}

@@ -30,14 +30,23 @@ func TestFortranReadsTogether(t *testing.T) {
 	run(t, "timeout", "300", "mpirun.openmpi", "-n", "2", program, t.TempDir())
 }
 
-// Stores and versioned arrays must work through the module.
+// Stores and versioned arrays must work through the module, for one process and for four ranks.
 func TestStoresAndArraysFromFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
-	need(t, "gfortran")
-	lib := library(t)
-	run(t, "make", "fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2003 -Wall -Wextra -Werror", "BUILD="+lib)
-	program := filepath.Join(t.TempDir(), "keep")
-	run(t, "gfortran", "-std=f2008", "-Wall", "-fcheck=all", "-I"+lib, "-J"+t.TempDir(), "testdata/keep.f90", "-o", program,
-		"-L"+lib, "-lblobio_fortran", "-lblobio", "-Wl,-rpath,"+lib)
-	run(t, program, t.TempDir())
+	need(t, "gfortran", "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "timeout")
+	for _, v := range []struct {
+		compiler, library string
+		flags, vars, run  []string
+	}{
+		{compiler: "gfortran", library: "blobio"},
+		{"mpif90.openmpi", "blobio_mpi", []string{"-DWITH_MPI"}, []string{"MPI=ompi"}, []string{"timeout", "300", "mpirun.openmpi", "-n", "4"}},
+	} {
+		lib := library(t, v.vars...)
+		run(t, "make", "fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2003 -Wall -Wextra -Werror", "BUILD="+lib)
+		program := filepath.Join(t.TempDir(), "keep")
+		run(t, v.compiler, append(v.flags, "-cpp", "-std=f2008", "-Wall", "-fcheck=all", "-I"+lib, "-J"+t.TempDir(), "testdata/keep.f90", "-o", program,
+			"-L"+lib, "-lblobio_fortran", "-l"+v.library, "-Wl,-rpath,"+lib)...)
+		command := append(v.run, program, t.TempDir())
+		run(t, command[0], command[1:]...)
+	}
 }

@@ -34,7 +34,7 @@ func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
 func inRun(e *C.blobio_fti_failure, f func(*fti.Session) error) int32 {
 	return withFTI(e, func() error {
 		if tolerant.s == nil {
-			return fmt.Errorf("FTI_Init comes first: %w", edge.ErrState)
+			return fmt.Errorf("FTI_Init was not called: %w", edge.ErrState)
 		}
 		return f(tolerant.s)
 	})
@@ -51,7 +51,7 @@ func inRunAll(e *C.blobio_fti_failure, call string, f func(context.Context, *fti
 func blobioGoFtiInit(world, configp, nothingp uintptr, e *C.blobio_fti_failure) int32 {
 	return withFTI(e, func() error {
 		if tolerant.s != nil {
-			return fmt.Errorf("FTI_Init was called already: %w", edge.ErrState)
+			return fmt.Errorf("FTI_Init was already called: %w", edge.ErrState)
 		}
 		t, err := adopt(world)
 		if err != nil {

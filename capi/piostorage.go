@@ -67,14 +67,14 @@ func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFil
 			return err
 		}
 		if format == netCDF4 {
-			return fmt.Errorf("%s: the storage of variable %q: chunks and filters of netCDF-4 files are not reported: %w", x.f.Path(), w.Name, eNotBuilt)
+			return fmt.Errorf("%s: variable %q: storage settings of netCDF-4 files are not supported: %w", x.f.Path(), w.Name, eNotBuilt)
 		}
 		if define {
 			if !x.write {
-				return fmt.Errorf("%s: the storage of variable %q: %w", x.f.Path(), w.Name, pio.EPERM)
+				return fmt.Errorf("%s: storage settings of variable %q: %w", x.f.Path(), w.Name, pio.EPERM)
 			}
 			if int(v) < x.late {
-				return fmt.Errorf("%s: the storage of variable %q, want it defined before enddef: %w", x.f.Path(), w.Name, eLateDef)
+				return fmt.Errorf("%s: storage settings of variable %q, want them before enddef: %w", x.f.Path(), w.Name, eLateDef)
 			}
 		}
 		s := x.storage[v]
@@ -121,9 +121,9 @@ func blobioGoPioDefChunking(nc, v, way int32, sizesp uintptr, e *C.blobio_pio_fa
 			for i, n := range given {
 				switch {
 				case n < 0:
-					return fmt.Errorf("%s: chunks of %d of %q: %w", x.f.Path(), n, w.Name, pio.ERANGE)
+					return fmt.Errorf("%s: chunk size %d of %q: %w", x.f.Path(), n, w.Name, pio.ERANGE)
 				case n == 0 || dims[i] > 0 && n > dims[i]:
-					return fmt.Errorf("%s: chunks of %d of %q, want 1 to %d: %w", x.f.Path(), n, w.Name, dims[i], eBadChunk)
+					return fmt.Errorf("%s: chunk size %d of %q, want 1 to %d: %w", x.f.Path(), n, w.Name, dims[i], eBadChunk)
 				}
 			}
 			chunks = slices.Clone(given)

@@ -125,7 +125,7 @@ func putList[T any](what string, list []T, most int32, p, count uintptr) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if copy(dst, list) < len(list) {
-		return fmt.Errorf("%d %s, there is room for %d: %w", len(list), what, most, edge.ErrSmall)
+		return fmt.Errorf("%d %s, but the array has room for only %d: %w", len(list), what, most, edge.ErrSmall)
 	}
 	return nil
 }

@@ -135,6 +135,119 @@ func TestProductionFailure(t *testing.T) {
 	}
 }
 
+// bench runs f once per iteration on n ranks.
+func bench(b *testing.B, n int, f func(ctx context.Context, c comm.Comm) error) {
+	b.Helper()
+	b.ReportAllocs()
+	err := comm.Run(b.Context(), n, &comm.Options{RanksPerNode: 64}, func(ctx context.Context, c comm.Comm) error {
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		if c.Rank() == 0 {
+			b.ResetTimer()
+		}
+		for range b.N {
+			if err := f(ctx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/rank")
+}
+
+func BenchmarkCollectives(b *testing.B) {
+	var eight [8]byte
+	for _, k := range []struct {
+		name string
+		f    func(ctx context.Context, c comm.Comm) error
+	}{
+		{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
+		{"Bcast", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 0, eight[:]); return err }},
+		{"Allgather8", func(ctx context.Context, c comm.Comm) error { _, err := c.Allgather(ctx, eight[:]); return err }},
+		{"Allreduce1", func(ctx context.Context, c comm.Comm) error {
+			_, err := comm.AllreduceOne(ctx, c, 1, comm.Sum)
+			return err
+		}},
+		{"AllreduceFloat1", func(ctx context.Context, c comm.Comm) error {
+			_, err := comm.AllreduceOne(ctx, c, 1.5, comm.Sum)
+			return err
+		}},
+		{"Exscan1", func(ctx context.Context, c comm.Comm) error {
+			_, err := c.ExscanInt64(ctx, []int64{1}, comm.Sum)
+			return err
+		}},
+		{"Split64", func(ctx context.Context, c comm.Comm) error { _, err := c.Split(ctx, c.Rank()/64, 0); return err }},
+		{"Agree", func(ctx context.Context, c comm.Comm) error { return comm.Agree(ctx, c, nil) }},
+		{"Share", func(ctx context.Context, c comm.Comm) error { _, err := c.Share(ctx, c); return err }},
+	} {
+		for _, n := range []int{1, 64, production} {
+			b.Run(fmt.Sprintf("%s/%d", k.name, n), func(b *testing.B) { bench(b, n, k.f) })
+		}
+	}
+}
+
+// BenchmarkAlltoallv: each of 64 ranks sends 16 KiB to each rank.
+func BenchmarkAlltoallv(b *testing.B) {
+	const n, size = 64, 16 << 10
+	buf := make([]byte, size)
+	row := make([][]byte, n)
+	for i := range row {
+		row[i] = buf
+	}
+	b.SetBytes(n * n * size)
+	bench(b, n, func(ctx context.Context, c comm.Comm) error { _, err := c.Alltoallv(ctx, row); return err })
+}
+
+// BenchmarkSendRecv sends messages of 4 KiB around a ring of 64 ranks.
+func BenchmarkSendRecv(b *testing.B) {
+	const n, size = 64, 4096
+	buf := make([]byte, size)
+	b.SetBytes(n * size)
+	bench(b, n, func(ctx context.Context, c comm.Comm) error {
+		if err := c.Send(ctx, (c.Rank()+1)%n, 0, buf); err != nil {
+			return err
+		}
+		_, err := c.Recv(ctx, (c.Rank()+n-1)%n, 0)
+		return err
+	})
+}
+
+// BenchmarkWindowPut: each of 64 ranks puts 4 KiB to its neighbour.
+func BenchmarkWindowPut(b *testing.B) {
+	const n, size = 64, 4096
+	buf := make([]byte, size)
+	b.SetBytes(n * size)
+	wins := make([]comm.Window, n)
+	bench(b, n, func(ctx context.Context, c comm.Comm) error {
+		if wins[c.Rank()] == nil {
+			w, err := c.NewWindow(ctx, make([]byte, size))
+			if err != nil {
+				return err
+			}
+			wins[c.Rank()] = w
+		}
+		return wins[c.Rank()].Put(ctx, (c.Rank()+1)%n, 0, buf)
+	})
+}
+
+// BenchmarkRun starts and ends idle ranks.
+func BenchmarkRun(b *testing.B) {
+	for _, n := range []int{64, production} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := comm.Run(b.Context(), n, nil, func(context.Context, comm.Comm) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // memStats is not inlined, because its 6 KiB would be on the stack of every rank.
 //
 //go:noinline

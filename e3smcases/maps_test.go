@@ -376,3 +376,31 @@ func TestLargeF(t *testing.T) {
 		t.Errorf("the maps take %d MiB", size>>20)
 	}
 }
+
+func BenchmarkGenF(b *testing.B) {
+	for _, s := range []struct{ ne, ranks int }{{30, 512}, {120, 21600}} {
+		b.Run(fmt.Sprintf("ne%d/%d", s.ne, s.ranks), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := (F{Ne: s.ne, Levels: 72, Ranks: s.ranks}).Maps(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkGenG(b *testing.B) {
+	for b.Loop() {
+		if _, err := (G{Cells: 235_160, Levels: 60, Ranks: 960}).Maps(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGenI(b *testing.B) {
+	for b.Loop() {
+		if _, err := (I{Lat: 360, Lon: 720, Ranks: 1344}).Maps(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

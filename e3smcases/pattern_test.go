@@ -347,3 +347,35 @@ func TestReferenceValues(t *testing.T) {
 		t.Error(b, err)
 	}
 }
+
+func BenchmarkFill(b *testing.B) {
+	maps, err := F{Ne: 30, Levels: 72, Ranks: 64}.Maps()
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, _ := Load("F_h0")
+	if c, err = c.WithMapDims(maps); err != nil {
+		b.Fatal(err)
+	}
+	for _, p := range []Pattern{Reference, Unique, Smooth} {
+		x, err := NewValues(c, p, true)
+		if err != nil {
+			b.Fatal(err)
+		}
+		v := c.VarIndex("T")
+		for _, dst := range []any{make([]float64, maps[2].Count(0)), make([]float32, maps[2].Count(0))} {
+			name, size := "float64", int64(8)
+			if _, ok := dst.([]float32); ok {
+				name, size = "float32", 4
+			}
+			b.Run(p.String()+"/"+name, func(b *testing.B) {
+				b.SetBytes(maps[2].Count(0) * size)
+				for b.Loop() {
+					if err := x.Fill(dst, v, 0, maps[2].Reqs(0), 0); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

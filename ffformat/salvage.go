@@ -165,9 +165,9 @@ func (d *decoder) inPlace() (*File, error) {
 		}
 		if share > 0.5 && score > bestScore {
 			want := f.FB.computeHash(l)
-			f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "layout %v, %x: the fields give %x", l, f.FB.MyHash, want)
+			f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "layout %v, %x, but the hash of the fields is %x", l, f.FB.MyHash, want)
 			if f.Hash == Fast {
-				f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "Fast, %x: the metadata give another one", f.FB.MyHash)
+				f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "Fast, %x, but the hash of the metadata differs", f.FB.MyHash)
 			}
 			if l.atEnd() && fb.atEnd && f.FB.MetaSize != d.size-f.FB.DataSize || f.FB.FileSize != d.size && l != LayoutB {
 				f.Damaged = errors.Join(f.Damaged, d.err(at+int64(fb.fs.off), "FB.fs", ErrCorrupt, "%d, the file has %d bytes", f.FB.FileSize, d.size))

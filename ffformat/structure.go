@@ -309,7 +309,7 @@ func (s *structure) variables() {
 	}
 	for _, id := range order {
 		if v := vars[id]; t.idx.len > 0 && int(v.idx) >= len(order) {
-			fi := s.finding(fault.Warning, v.first.offset+int64(t.idx.off), v.first.field()+": idx", "%d, the table of %d variables ends before", v.idx, len(order))
+			fi := s.finding(fault.Warning, v.first.offset+int64(t.idx.off), v.first.field()+": idx", "%d, want less than %d, the number of variables", v.idx, len(order))
 			fi.Var = fault.Num(id)
 			s.add(fi)
 		}

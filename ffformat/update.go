@@ -121,7 +121,7 @@ func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
 // abort the update.
 func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 	if u.err != nil {
-		return fmt.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
+		return fmt.Errorf("an earlier update failed: %w: %w", fault.ErrBroken, u.err)
 	}
 	if err := u.addAll(ctx, vars); err != nil {
 		u.err = err
@@ -191,7 +191,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	}
 	defer u.Abort()
 	if u.err != nil {
-		return nil, fmt.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
+		return nil, fmt.Errorf("an earlier update failed: %w: %w", fault.ErrBroken, u.err)
 	}
 	for _, v := range u.o.Vars {
 		if !u.added[v.ID] {

@@ -166,7 +166,7 @@ func (a *assembly) spread(ctx context.Context, jobs []*job) error {
 		}
 		n := j.r.elems * j.size()
 		if int64(len(all)) < n {
-			return fmt.Errorf("%d bytes of %q, want %d", len(all), j.r.name, n)
+			return fmt.Errorf("received %d bytes of %q, want %d", len(all), j.r.name, n)
 		}
 		if j.buf == nil || int64(len(j.buf)) != n {
 			j.buf = make([]byte, n)

@@ -47,7 +47,7 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 		return err
 	}
 	if v != Global && name == "_FillValue" && (t != f.vars[v].t || a.Len() != 1) {
-		return failed(EBADTYPE, "%s: _FillValue: %d of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
+		return failed(EBADTYPE, "%s: _FillValue has %d elements of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
 	}
 	f.changed = true
 	if old := cdf5.FindAtt(*list, name); old != nil {
@@ -65,7 +65,7 @@ func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 	}
 	text, isText := value.(Text)
 	if isText != (t == cdf5.Char) {
-		return cdf5.Att{}, failed(ECHAR, "a %T for type %v", value, t)
+		return cdf5.Att{}, failed(ECHAR, "memory type %T for type %v", value, t)
 	}
 	if isText {
 		return cdf5.Att{Name: name, Type: t, Value: string(text)}, nil
@@ -103,17 +103,17 @@ func (f *definitions) GetAtt(v int, name string, into any) error {
 	}
 	text, isText := into.(Text)
 	if isText != (a.Type == cdf5.Char) {
-		return failed(ECHAR, "%s: attribute %q of type %v into a %T", f.path, name, a.Type, into)
+		return failed(ECHAR, "%s: attribute %q has type %v, but memory has type %T", f.path, name, a.Type, into)
 	}
 	if isText {
 		if s := a.Value.(string); copy(text, s) < len(s) {
-			return failed(EINVAL, "%s: attribute %q: into %d bytes, want %d", f.path, name, len(text), len(s))
+			return failed(EINVAL, "%s: attribute %q: the buffer has %d bytes, want %d", f.path, name, len(text), len(s))
 		}
 		return nil
 	}
 	n, _, ok := cdf5.SliceLen(into)
 	if !ok || int64(n) < a.Len() {
-		return failed(EINVAL, "%s: attribute %q: into %d elements of a %T, want %d numbers", f.path, name, n, into, a.Len())
+		return failed(EINVAL, "%s: attribute %q: the buffer has %d elements of %T, want %d numbers", f.path, name, n, into, a.Len())
 	}
 	b, _ := cdf5.Bytes(a.Value)
 	if err := cdf5.FromFile(elem.Sub(into, 0, int(a.Len())), b, elem.HostBig, a.Type); err != nil {

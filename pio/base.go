@@ -137,7 +137,7 @@ func (b *base) unchanged(ctx context.Context, s *System, adds bool) error {
 	if s.c.Rank() == s.root() && !(adds && b.stamp == "") {
 		var now stamp
 		if now, err = b.read(); err == nil && now != b.stamp {
-			err = failed(Code(syscall.ESTALE), "%s: another writer has changed it since it was opened, or committed, here: nothing more is written", b.path)
+			err = failed(Code(syscall.ESTALE), "%s: another writer has changed the file since this program opened or last committed it; nothing more is written", b.path)
 		}
 	}
 	return agree(ctx, s.c, err)

@@ -38,7 +38,7 @@ func (f *definitions) spot(v *variable, d *Decomp) (spot, error) {
 		}
 		return spot{off: frame * d.elems}, nil
 	}
-	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has %v elements, the decomposition %v", f.path, v.name, shape, d.dims)
+	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has shape %v, but the decomposition has %v", f.path, v.name, shape, d.dims)
 }
 
 // darray does the checks common to reads and writes by a decomposition. Even with an error, it returns the variable if variable
@@ -52,13 +52,13 @@ func (f *File) darray(v int, d *Decomp, write bool) (*variable, spot, error) {
 		return nil, spot{}, err
 	}
 	if d == nil || d.s != f.s {
-		return nil, spot{}, failed(EBADID, "%s: variable %q: a decomposition of other ranks, or none", f.path, x.name)
+		return nil, spot{}, failed(EBADID, "%s: variable %q: the decomposition belongs to another I/O system, or does not exist", f.path, x.name)
 	}
 	if write && d.readonly {
-		return x, spot{}, failed(EINVAL, "%s: write of %q by a decomposition that is for reading only", f.path, x.name)
+		return x, spot{}, failed(EINVAL, "%s: write of %q by a read-only decomposition", f.path, x.name)
 	}
 	if !mixable(d.t, x.t) {
-		return x, spot{}, failed(ECHAR, "%s: variable %q is %v, the decomposition %v", f.path, x.name, x.t, d.t)
+		return x, spot{}, failed(ECHAR, "%s: variable %q has type %v, but the decomposition has %v", f.path, x.name, x.t, d.t)
 	}
 	at, err := f.spot(x, d)
 	return x, at, err
@@ -71,7 +71,7 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 		return nil, err
 	}
 	if t.Size() != d.t.Size() || t != d.t && !(t == cdf5.UByte && d.t == cdf5.Char) {
-		return nil, failed(EBADTYPE, "data are a %T, want %v", data, d.t)
+		return nil, failed(EBADTYPE, "data have type %T, want %v", data, d.t)
 	}
 	if n < least {
 		return nil, failed(EINVAL, "%d elements, want %d", n, least)
@@ -90,7 +90,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	ctx = comm.In(ctx, "File.WriteDarray")
 	x, at, err := f.darray(v, d, true)
 	if err == nil && at.rec > f.records+maxRecordGap {
-		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the %d that are there", f.path, at.rec, x.name, maxRecordGap, f.records)
+		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the existing %d", f.path, at.rec, x.name, maxRecordGap, f.records)
 	}
 	if err == nil {
 		if err = f.gap(at.rec-f.records, f.opt.room(f.s)); err != nil {
@@ -124,7 +124,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		}
 		value := bytesOf(one)[:d.t.Size()]
 		if f.opt.OwnFill && !x.nofill && d.t == x.t && !bytes.Equal(value, x.fill()) {
-			return failed(EINVAL, "fill value %v, want the variable's, %v", one, cdf5.View(x.t, x.fill()))
+			return failed(EINVAL, "fill value %v, want the variable's fill value %v", one, cdf5.View(x.t, x.fill()))
 		}
 		if d.total >= d.elems { // nothing to fill: any value is allowed, even different ones
 			return nil
@@ -157,7 +157,7 @@ func (f *File) SameRank(vars []int) error {
 			return err
 		}
 		if first := f.vars[vars[0]]; i > 0 && len(x.dims) != len(first.dims) {
-			return failed(EVARDIMMISMATCH, "%s: %q of %d dimensions and %q of %d in one call, want equal numbers", f.path, first.name, len(first.dims), x.name, len(x.dims))
+			return failed(EVARDIMMISMATCH, "%s: %q has %d dimensions and %q has %d, want equal numbers in one call", f.path, first.name, len(first.dims), x.name, len(x.dims))
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 		most = max(more, elems/int64(f.s.c.Size())*int64(v.t.Size()))
 	}
 	if most > f.opt.Memory {
-		return failed(ENOMEM, "%s: write of %q: %d bytes of a rank, want at most %d: FileOptions.Memory", f.path, v.name, most, f.opt.Memory)
+		return failed(ENOMEM, "%s: write of %q: a rank has %d bytes, want at most FileOptions.Memory %d", f.path, v.name, most, f.opt.Memory)
 	}
 	if f.log.bytes+more > f.opt.Memory {
 		if err := f.commit(ctx); err != nil {

@@ -55,7 +55,7 @@ func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []in
 		return nil, err
 	}
 	if got[1] != ^got[2] {
-		return nil, failed(EINVAL, "decomposition: ranks have arrays of %d to %d elements, want one array", got[1], ^got[2])
+		return nil, failed(EINVAL, "decomposition: the ranks' arrays have %d to %d elements, want equal arrays", got[1], ^got[2])
 	}
 	d.most = ^got[0]
 	all, err := s.c.AllreduceInt64(ctx, []int64{d.kept, int64(sum[0]), int64(sum[1])}, comm.Sum)
@@ -89,7 +89,7 @@ func (s *System) InitDecompBlock(ctx context.Context, t cdf5.Type, dims, start, 
 	var list []int64
 	err := checkBlock(dims, start, count)
 	if err == nil && product(count) > math.MaxInt32 {
-		err = failed(ENOMEM, "decomposition: a block of %d elements, want at most %d", product(count), math.MaxInt32)
+		err = failed(ENOMEM, "decomposition: the block has %d elements, want at most %d", product(count), math.MaxInt32)
 	}
 	if err == nil {
 		take := make([]slab.Index, len(dims))
@@ -112,11 +112,11 @@ func (s *System) InitDecompBlock(ctx context.Context, t cdf5.Type, dims, start, 
 
 func checkBlock(dims, start, count []int64) error {
 	if len(start) != len(dims) || len(count) != len(dims) {
-		return failed(EINVAL, "decomposition: start and count of %d and %d dimensions, want %d", len(start), len(count), len(dims))
+		return failed(EINVAL, "decomposition: start and count have %d and %d dimensions, want %d", len(start), len(count), len(dims))
 	}
 	for i := range dims {
 		if start[i] < 0 || count[i] < 0 || start[i] > dims[i]-count[i] {
-			return failed(EINVAL, "decomposition: dimension %d: %d elements from %d on, want within %d", i, count[i], start[i], dims[i])
+			return failed(EINVAL, "decomposition: dimension %d: %d elements from %d, want a range within %d", i, count[i], start[i], dims[i])
 		}
 	}
 	return nil
@@ -149,14 +149,14 @@ func (d *Decomp) make() error {
 		}
 		hi, lo := bits.Mul64(uint64(d.elems), uint64(n))
 		if hi != 0 || lo > math.MaxInt64/8 {
-			return failed(EVARSIZE, "decomposition: %v are too many elements", d.dims)
+			return failed(EVARSIZE, "decomposition: shape %v has too many elements", d.dims)
 		}
 		d.elems = int64(lo)
 	}
 	last, sorted := int64(0), true
 	for i, p := range d.compdof {
 		if p < 0 || p > d.elems {
-			return failed(EINVAL, "decomposition: place %d of element %d, want 1..%d, or 0 for none", p, i, d.elems)
+			return failed(EINVAL, "decomposition: offset %d of element %d, want 1..%d, or 0 for a hole", p, i, d.elems)
 		}
 		if p == 0 {
 			continue

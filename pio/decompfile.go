@@ -57,10 +57,10 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	}
 	var err error
 	if d == nil || d.s != s {
-		err = failed(EBADID, "%s: a decomposition of other ranks, or none", path)
+		err = failed(EBADID, "%s: the decomposition belongs to another I/O system, or does not exist", path)
 	}
 	if len(info.Title) > MaxName || len(info.History) > MaxName {
-		err = failed(EINVAL, "%s: title of %d and history of %d bytes, want at most %d", path, len(info.Title), len(info.History), MaxName)
+		err = failed(EINVAL, "%s: title and history have %d and %d bytes, want at most %d", path, len(info.Title), len(info.History), MaxName)
 	}
 	n := int64(0)
 	if err == nil {
@@ -75,7 +75,7 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	}
 	longest := max(^got[0], 1)
 	if longest > math.MaxInt64/16/int64(s.c.Size()) {
-		return failed(ENOMEM, "%s: maps of %d elements", path, longest)
+		return failed(ENOMEM, "%s: maps of %d elements are too large", path, longest)
 	}
 	t := cdf5.Int
 	if d.elems > math.MaxInt32 {
@@ -150,7 +150,7 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 			return v, nil, err
 		}
 		if n = f.shape(f.vars[v]); len(n) != want || slices.Contains(n, 0) {
-			return v, nil, failed(EINVAL, "%s: variable %q of %d dimensions, want %d", path, name, len(n), want)
+			return v, nil, failed(EINVAL, "%s: variable %q has %d dimensions, want %d", path, name, len(n), want)
 		}
 		return v, n, nil
 	}
@@ -161,7 +161,7 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 		return nil, info, err
 	}
 	if ranks := int64(s.c.Size()); nd[0] > 64 || nt[0] != ranks || nm[0] != ranks {
-		return nil, info, failed(EINVAL, "%s: a decomposition of %d dimensions for %d ranks, want at most 64 for %d", path, nd[0], nt[0], ranks)
+		return nil, info, failed(EINVAL, "%s: the decomposition has %d dimensions and %d ranks, want at most 64 and %d", path, nd[0], nt[0], ranks)
 	}
 	dims, n, r := make([]int64, nd[0]), make([]int64, 1), int64(s.c.Rank())
 	if err := errors.Join(f.GetVars(ctx, sizes, Part{}, dims), f.GetVars(ctx, lens, Part{Start: []int64{r}, Count: []int64{1}}, n)); err != nil {

@@ -51,7 +51,7 @@ const MaxName = 256
 // checkName returns an error if netCDF forbids a name. A name that is too long gets PIO's code.
 func checkName(name string) error {
 	if len(name) > MaxName {
-		return failed(EINVAL, "name of %d bytes, want at most %d", len(name), MaxName)
+		return failed(EINVAL, "the name has %d bytes, want at most %d", len(name), MaxName)
 	}
 	h := cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: name, Len: 1}}}
 	if err := h.Validate(); err != nil {
@@ -65,7 +65,7 @@ const maxRank = 1024
 
 func checkRank(name string, n int) error {
 	if n > maxRank {
-		return failed(EMAXDIMS, "variable %q of %d dimensions, want at most %d", name, n, maxRank)
+		return failed(EMAXDIMS, "variable %q has %d dimensions, want at most %d", name, n, maxRank)
 	}
 	return nil
 }
@@ -77,14 +77,14 @@ func (f *definitions) DefDim(name string, n int64) (int, error) {
 		return -1, err
 	}
 	if n < 0 {
-		return -1, failed(EDIMSIZE, "%s: dimension %q of length %d, want 0 or more", f.path, name, n)
+		return -1, failed(EDIMSIZE, "%s: dimension %q has length %d, want 0 or more", f.path, name, n)
 	}
 	for i := range f.dims {
 		if f.dims[i].name == name {
 			return -1, failed(ENAMEINUSE, "%s: dimension %q", f.path, name)
 		}
 		if n == Unlimited && f.dims[i].n == Unlimited {
-			return -1, failed(EUNLIMIT, "%s: dimension %q, beside %q", f.path, name, f.dims[i].name)
+			return -1, failed(EUNLIMIT, "%s: dimension %q is unlimited, but %q is unlimited already", f.path, name, f.dims[i].name)
 		}
 	}
 	f.dims, f.changed = append(f.dims, dim{name, n}), true

@@ -64,7 +64,7 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 	}
 	err := f.opt.check()
 	if path == "" {
-		err = failed(EINVAL, "empty name of a file")
+		err = failed(EINVAL, "empty file name")
 	}
 	if err == nil && s.c.Rank() == s.root() {
 		err = look()
@@ -133,7 +133,7 @@ func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, 
 		}
 	}
 	if f.write && r.Form().NetCDF4 {
-		return nil, errors.Join(failed(EINVAL, "%s is netCDF-4, which is not written: want it opened for reading", path), f.base.close())
+		return nil, errors.Join(failed(EINVAL, "%s is netCDF-4, which can only be opened for reading", path), f.base.close())
 	}
 	if f.place.form = f.opt.Form; f.opt.Form != Canonical {
 		f.path, f.place.path = r.Base(), r.Base()
@@ -227,7 +227,7 @@ func (f *File) Close(ctx context.Context) error {
 			err = errors.Join(err, stay)
 		}
 		if stay != nil {
-			err = fmt.Errorf("%w (what was synced is in the blobs %s)", err, b.path)
+			err = fmt.Errorf("%w (the synced data are in the blobs %s)", err, b.path)
 		}
 	}
 	return agree(ctx, f.s.c, errors.Join(err, f.base.close(), f.restore(), f.stats.report(ctx, f.s, f.path, f.opt.Stats)))

@@ -95,7 +95,7 @@ func (f *definitions) AdvanceFrame(v int) error {
 		return err
 	}
 	if x.frame == math.MaxInt64 {
-		return failed(EINVAL, "%s: frame %d of %q is the last", f.path, x.frame, x.name)
+		return failed(EINVAL, "%s: frame %d of %q is the last possible", f.path, x.frame, x.name)
 	}
 	x.frame++
 	return nil

@@ -90,7 +90,7 @@ func dealMap(ctx context.Context, c comm.Comm, path string, dims, own func([]int
 		}
 		var version, ranks, n int64
 		if _, err := fmt.Fscanf(r, "version %d npes %d ndims %d \n", &version, &ranks, &n); err != nil || version != mapVersion || n < 1 || n > 64 {
-			return failed(EINVAL, "%s: version %d with %d dimensions, want %d with 1..64", path, version, n, mapVersion)
+			return failed(EINVAL, "%s: version %d and %d dimensions, want version %d and 1..64 dimensions", path, version, n, mapVersion)
 		}
 		if ranks < 1 || ranks > int64(c.Size()) {
 			return failed(EINVAL, "%s: maps of %d ranks, want 1..%d", path, ranks, c.Size())
@@ -113,7 +113,7 @@ func dealMap(ctx context.Context, c comm.Comm, path string, dims, own func([]int
 		for rank := range ranks {
 			head, err := list("rank and length", 2)
 			if err == nil && (head[0] != rank || head[1] < 0) {
-				err = failed(EINVAL, "%s: a map of rank %d with %d elements, want rank %d", path, head[0], head[1], rank)
+				err = failed(EINVAL, "%s: found the map of rank %d with %d elements, want rank %d", path, head[0], head[1], rank)
 			}
 			if err != nil {
 				return err

@@ -16,7 +16,7 @@ func memoryOf(data any) (any, int64, cdf5.Type, error) {
 	data = elem.Fixed(data)
 	n, t, ok := cdf5.SliceLen(data)
 	if _, text := data.(string); !ok || text {
-		return nil, 0, 0, failed(EBADTYPE, "data are a %T, want a slice of numbers, or Text", data)
+		return nil, 0, 0, failed(EBADTYPE, "data have type %T, want a slice of numbers, or Text", data)
 	}
 	return data, int64(n), t, nil
 }

@@ -62,7 +62,7 @@ func receive(jobs []*job, in [][]byte) error {
 	from := make([]parcel, len(in))
 	for p, b := range in {
 		if len(b) < 8 || uint64(len(b)-8) < binary.LittleEndian.Uint64(b) {
-			return fmt.Errorf("a message of %d bytes of rank %d", len(b), p)
+			return fmt.Errorf("invalid message of %d bytes from rank %d", len(b), p)
 		}
 		n := binary.LittleEndian.Uint64(b)
 		from[p] = parcel{b[8 : 8+n], b[8+n:]}
@@ -76,7 +76,7 @@ func receive(jobs []*job, in [][]byte) error {
 			}
 			for p := range from {
 				if err := from[p].lay(j); err != nil {
-					return fmt.Errorf("a message of rank %d: %w", p, err)
+					return fmt.Errorf("message of rank %d: %w", p, err)
 				}
 			}
 		}
@@ -103,7 +103,7 @@ func (b *parcel) lay(j *job) error {
 		last = off + length
 	}
 	if bad {
-		return fmt.Errorf("variable %q record %d: a piece that is none of this rank", j.r.name, j.rec)
+		return fmt.Errorf("variable %q record %d: received a piece of another rank", j.r.name, j.rec)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type mode struct {
 // typed returns an error unless the file can have variables and attributes of type t.
 func (m *mode) typed(what, name string, t cdf5.Type) error {
 	if format := cmp.Or(m.format, cdf5.CDF5); !t.ValidIn(format) {
-		return failed(EBADTYPE, "%s: %s %q of type %v (%d), want 1..11 of CDF-5, 1..6 of CDF-1 and CDF-2; the file is CDF-%d", m.path, what, name, t, t, format)
+		return failed(EBADTYPE, "%s: %s %q has type %v (%d), want 1..11 for CDF-5 or 1..6 for CDF-1 and CDF-2; the file is CDF-%d", m.path, what, name, t, t, format)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (m *mode) definable() error {
 		return err
 	}
 	if !m.define && !m.auto {
-		return failed(ENOTINDEFINE, "%s: a definition, want redef before", m.path)
+		return failed(ENOTINDEFINE, "%s: definition in data mode, want redef first", m.path)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (m *mode) dataMode(write bool) error {
 		return failed(EPERM, "%s", m.path)
 	}
 	if m.define && !m.auto {
-		return failed(EINDEFINE, "%s: data, want enddef before", m.path)
+		return failed(EINDEFINE, "%s: data in define mode, want enddef first", m.path)
 	}
 	m.define = false
 	return nil

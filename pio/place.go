@@ -55,7 +55,7 @@ func (p *place) free(noClobber bool) error {
 	if info, err := os.Stat(subfile.Dir(p.path)); err != nil {
 		return fmt.Errorf("create: %w", err)
 	} else if !info.IsDir() {
-		return failed(EINVAL, "create: %s is no directory", subfile.Dir(p.path))
+		return failed(EINVAL, "create: %s is not a directory", subfile.Dir(p.path))
 	}
 	if err := durable.Free(vfs.OS, p.path, true); err != nil {
 		return fmt.Errorf("create: %w", err)
@@ -115,7 +115,7 @@ func (p *place) install(whole string) error {
 		err = p.rename(whole, p.path)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the whole file is %s: %w", p.path, whole, err)
+		return fmt.Errorf("%s: the complete file is %s: %w", p.path, whole, err)
 	}
 	return nil
 }

@@ -52,14 +52,14 @@ func (f *definitions) region(v *variable, p Part, write bool, room float64) (*re
 	}
 	for _, l := range [][]int64{start, count} {
 		if len(l) != n {
-			return nil, fault(EINVAL, "start and count of %d and %d dimensions, want %d", len(start), len(count), n)
+			return nil, fault(EINVAL, "start and count have %d and %d dimensions, want %d", len(start), len(count), n)
 		}
 	}
 	if stride == nil {
 		stride = slices.Repeat([]int64{1}, n)
 	}
 	if len(stride) != n || imap != nil && len(imap) != n {
-		return nil, fault(EINVAL, "stride and imap of %d and %d dimensions, want %d", len(stride), len(imap), n)
+		return nil, fault(EINVAL, "stride and imap have %d and %d dimensions, want %d", len(stride), len(imap), n)
 	}
 	g := &region{step: 1, recs: 1, count: count, imap: imap, need: 1}
 	empty := slices.Contains(count, 0)
@@ -84,7 +84,7 @@ func (f *definitions) region(v *variable, p Part, write bool, room float64) (*re
 		case m < 0:
 			return nil, fault(EINVAL, "imap %d of dimension %d, want 0 or more", m, i)
 		case c > 0 && c-1 > (end-1-start[i])/stride[i]:
-			return nil, fault(EEDGE, "dimension %d: %d elements from %d on, %d apart, want within %d", i, c, start[i], stride[i], full[i])
+			return nil, fault(EEDGE, "dimension %d: %d elements from %d with stride %d, want a range within %d", i, c, start[i], stride[i], full[i])
 		case c > 0 && g.need > math.MaxInt64/8/c:
 			return nil, fault(EVARSIZE, "%v elements", count)
 		case imap != nil && c > 0 && m > 0 && c-1 > (math.MaxInt64/8-reach)/m:
@@ -99,7 +99,7 @@ func (f *definitions) region(v *variable, p Part, write bool, room float64) (*re
 	if record {
 		g.first, g.step, g.recs = start[0], stride[0], count[0]
 		if write && g.recs > 0 && g.last() > max(f.records, 1)+maxRecordGap {
-			return nil, fault(EINVALCOORDS, "record %d, want at most %d beyond the %d that are there", g.last(), maxRecordGap, f.records)
+			return nil, fault(EINVALCOORDS, "record %d, want at most %d beyond the existing %d", g.last(), maxRecordGap, f.records)
 		}
 		if write && g.recs > 0 && g.last() > f.records {
 			if err := f.gap(g.last()-f.records-(g.recs-1), room); err != nil {
@@ -139,7 +139,7 @@ func (f *definitions) gap(n int64, room float64) error {
 		}
 	}
 	if float64(n)*bytes > room {
-		return failed(EINVALCOORDS, "%d records of %.0f bytes are left out, want at most %.0f bytes: FileOptions.Memory of each rank", n, bytes, room)
+		return failed(EINVALCOORDS, "%d skipped records of %.0f bytes need fill values, want at most %.0f bytes (FileOptions.Memory of each rank)", n, bytes, room)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestOtherConverts(t *testing.T) {
 
 // named returns the name of the blobs in an error of Close.
 func named(err error) string {
-	_, name, _ := strings.Cut(err.Error(), "what was synced is in the blobs ")
+	_, name, _ := strings.Cut(err.Error(), "the synced data are in the blobs ")
 	name, _, _ = strings.Cut(name, ")")
 	return name
 }

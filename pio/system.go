@@ -53,7 +53,7 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 // usable returns EBADID unless NewSystem made s.
 func (s *System) usable() error {
 	if s == nil || s.c == nil {
-		return failed(EBADID, "a System without ranks")
+		return failed(EBADID, "the System has no ranks or was freed")
 	}
 	return nil
 }

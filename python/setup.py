@@ -1,7 +1,7 @@
 """Puts libblobio into the package, from $BLOBIO_LIBRARY or built from ../capi by Go and a C compiler.
 
-Without either the package is pure Python and looks for libblobio when it is used (blobio/library.py). Nothing is left
-in the source tree.
+Without both, the package is pure Python and looks for libblobio at run time (blobio/library.py). The source tree stays
+unchanged.
 """
 
 import atexit
@@ -41,13 +41,13 @@ def library():
         return Path(os.environ["BLOBIO_LIBRARY"])
     built = SCRATCH / NAME
     if not built.exists():
-        # make's own output would be in the way of what pip reads
+        # keeps make's output out of pip's
         subprocess.run(["make", "-C", str(CAPI), "shared", "BUILD=%s" % SCRATCH, "GOLDFLAGS=-s -w"], check=True, stdout=sys.stderr)
     return built
 
 
 def platform(path, machine):
-    """The tag of a wheel with this library: by the newest glibc whose symbols it needs, if it needs nothing but glibc."""
+    """The tag of a wheel with this library, by the newest glibc symbols that it needs, if it needs only glibc."""
     data = path.read_bytes()
     versions = {(int(a), int(b)) for a, b in re.findall(rb"\0GLIBC_(\d+)\.(\d+)(?=[.\d]*\0)", data)}
     if not versions or not machine.startswith("linux_"):

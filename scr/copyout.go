@@ -224,7 +224,7 @@ func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
 	}
 	for d := range dirs {
 		if _, err := durable.Sweep(cp.cfg.FS, d, cp.opened); err != nil {
-			cp.log.Warn("scr: leftovers of a flush", "dir", d, "err", err)
+			cp.log.Warn("scr: cannot remove leftovers of a flush", "dir", d, "err", err)
 		}
 	}
 	return nil

@@ -149,7 +149,7 @@ func (co *courier) recall(mine map[string]int) error {
 	})
 }
 
-// stop stops the work of the node's transfer process for an earlier run, as the original does at the start. The first rank of the
+// stop stops the work of the node's transfer process for an earlier run, as SCR does at the start. The first rank of the
 // node calls it.
 func (co *courier) stop(ctx context.Context) error {
 	if !co.cfg.Daemon || co.node.c.Rank() != 0 {

@@ -25,7 +25,7 @@ var (
 	// ErrOutside means that a file is not below the prefix directory.
 	ErrOutside = errors.New("not below the prefix directory")
 	// ErrInvalid means that some rank reported bad files.
-	ErrInvalid = errors.New("a rank gave the dataset up as invalid")
+	ErrInvalid = errors.New("a rank declared the dataset invalid")
 	// ErrNoRestart means that there is no checkpoint to restart from.
 	ErrNoRestart = errors.New("no checkpoint to restart from")
 )

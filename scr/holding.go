@@ -215,7 +215,7 @@ func (sv *salvager) adopt(ctx context.Context) error {
 		if newer, err = sv.rootSays(ctx, newer); err != nil || newer {
 			return err
 		}
-		sv.warn("scr: a checkpoint in caches of an older SCR is brought to the prefix directory", "dataset", ds.Name, "id", id)
+		sv.warn("scr: copying a checkpoint from caches of an older SCR to the prefix directory", "dataset", ds.Name, "id", id)
 		ok, err := sv.save(ctx, node, ds)
 		if err != nil || ok {
 			return err

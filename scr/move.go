@@ -229,7 +229,7 @@ func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.M
 	fail(f.Finish())
 	if *failed == nil {
 		if err := vfs.SetMeta(mv.fs, f.Name(), m.Stat); err != nil {
-			mv.log.Warn("scr: metadata of a file", "file", name, "err", err)
+			mv.log.Warn("scr: cannot copy the metadata of a file", "file", name, "err", err)
 		}
 		fail(f.Rename())
 	}

@@ -176,7 +176,7 @@ func (lo *loader) sweepHidden(d *cachedSet) {
 				continue
 			}
 			if err := lo.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				lo.log.Warn("scr: leftovers of a run that died", "file", f.Name, "err", err)
+				lo.log.Warn("scr: cannot remove leftovers of a run that died", "file", f.Name, "err", err)
 			}
 		}
 	}

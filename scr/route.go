@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
@@ -103,7 +104,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	return wr.real(w.cachedSet, at), nil
 }
 
-// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as the original does, because
+// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as SCR does, because
 // the prefix directory may have moved.
 func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if err := fe.step("route"); err != nil {
@@ -155,7 +156,7 @@ func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 			return "", err
 		}
 		if e, ok := x.Entry(r.Name); !ok || e.ID != r.ID || !e.Complete {
-			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; another rank's on another node can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
+			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; files of ranks on other nodes can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
 				r.Name, name, fe.c.Rank(), ErrMissing)
 		}
 	}
@@ -165,19 +166,17 @@ func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 	return abs, nil
 }
 
-// onNode looks for a file in the maps of the other ranks of this node.
+// onNode looks for a file of another rank of this node. Its name in the cache has the same base.
 func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
-	list, err := fe.fs.ReadDir(cachedir.MetaDir(d.Path))
+	list, err := cachedir.ReadShuffile(fe.fs, d.Path, cachedir.DataGroup)
 	if err != nil {
 		return "", err
 	}
-	for _, entry := range list {
-		rank, ok := cachedir.RankOf(entry.Name())
-		name := cachedir.FilemapName(d.Path, rank)
-		if !ok || path.Base(name) != entry.Name() {
+	for rank, names := range list {
+		if !slices.ContainsFunc(names, func(name string) bool { return path.Base(name) == path.Base(abs) }) {
 			continue
 		}
-		m, err := cachedir.ReadFilemap(fe.fs, name)
+		m, err := cachedir.ReadFilemap(fe.fs, cachedir.FilemapName(d.Path, rank))
 		if err != nil {
 			return "", err
 		}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"blobio/internal/base/vfs"
@@ -52,6 +55,43 @@ func TestRouteOfOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// mapReads counts the file maps that are opened.
+type mapReads struct {
+	vfs.FS
+	n *atomic.Int64
+}
+
+func (m mapReads) Open(name string) (vfs.File, error) {
+	if strings.HasPrefix(path.Base(name), "filemap_") {
+		m.n.Add(1)
+	}
+	return m.FS.Open(name)
+}
+
+// TestRouteOfOthersReads checks that a rank finds a file of another rank without reading the maps of all ranks of the node.
+func TestRouteOfOthersReads(t *testing.T) {
+	cl := newCluster(t, "node0", "node0", "node0", "node0").set("SCR_FLUSH", "0", "SCR_COPY_TYPE", "SINGLE")
+	must(t, cl.checkpoints(1, 1))
+	var reads atomic.Int64
+	cl.fs = mapReads{cl.fs, &reads}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if _, err := s.StartRestart(ctx); err != nil {
+			return err
+		}
+		before := reads.Load()
+		if rank == 0 {
+			name, err := s.Route(fileName(1, 2, 0))
+			if b, rerr := vfs.ReadFile(cl.fs, name, 1<<20); err != nil || rerr != nil || string(b) != string(content(1, 2, 0)) {
+				t.Errorf("%d bytes of %s, %v, %v", len(b), name, err, rerr)
+			}
+			if n := reads.Load() - before; n != 1 {
+				t.Errorf("%d file maps were read, want 1", n)
+			}
+		}
+		return s.CompleteRestart(ctx, true)
+	})
 }
 
 // TestRouteUnasked checks that a program for SCR 1 can route the files of the last checkpoint directly after Init.

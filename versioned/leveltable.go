@@ -91,7 +91,7 @@ func (l *LevelInfo) dataRange(box int) (lo, hi int64) {
 // boxRange is dataRange with checks that the box exists and has the given number of values.
 func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 	if box < 0 || box >= len(l.Boxes) {
-		return 0, 0, fmt.Errorf("box %d of level %d, which has %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
+		return 0, 0, fmt.Errorf("box %d of level %d, want 0 to less than %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
 	}
 	if lo, hi = l.dataRange(box); int64(numbers)*8 != hi-lo {
 		return 0, 0, fault.Usage("box %d of level %d: %d numbers, want %d", box, l.Level, numbers, (hi-lo)/8)

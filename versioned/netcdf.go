@@ -34,7 +34,7 @@ var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short
 // returns ErrNoForm for an array of a hierarchy, and ErrKey for an encrypted array without its key.
 func (v *View) NetCDF(memory int64) (*File, error) {
 	if name, _ := arrays.Member(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
-		return nil, fmt.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
+		return nil, fmt.Errorf("array %s has boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
 	}
 	if v.sealed {
 		return nil, fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)

@@ -160,7 +160,7 @@ func wholeOf(all [][]byte) (*piece, Spec, error) {
 		at += n
 	}
 	if at != elems(p.Shape) {
-		return nil, Spec{}, fmt.Errorf("array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
+		return nil, Spec{}, fmt.Errorf("array %s: version %d: pieces with %d elements in all, want %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
 	}
 	return p, s, nil
 }

@@ -195,7 +195,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	if len(rec.Versions) > 0 {
 		rec.Spec.Shape = rec.Versions[len(rec.Versions)-1].Shape
 	}
-	if err := rec.check(name); err != nil { // descriptions in files may be invalid in a record
+	if err := rec.check(name); err != nil { // the descriptions come from data files and may be invalid
 		return nil, err
 	}
 	if err := s.whole(ctx, rec); err != nil {

@@ -172,7 +172,7 @@ func (j *job) image(ctx context.Context, msg []byte, i int64) ([]byte, error) {
 		return nil, err
 	}
 	if b.Index != e.index {
-		return nil, j.blockErr(b, "the source gives it for %s", e.index.Name(j.m.Rank, j.m.Roots))
+		return nil, j.blockErr(b, "the source returned this block when asked for %s", e.index.Name(j.m.Rank, j.m.Roots))
 	}
 	t, err := j.template(e.sig)
 	if err != nil {

@@ -160,7 +160,7 @@ func (w *fileWriter) add(b *amr.Block) error {
 	}
 	e := &w.j.plan.blocks[w.first+w.next]
 	if b.Index != e.index {
-		return w.j.blockErr(b, "the source gives it for %s", e.index.Name(w.j.m.Rank, w.j.m.Roots))
+		return w.j.blockErr(b, "the source returned this block when asked for %s", e.index.Name(w.j.m.Rank, w.j.m.Roots))
 	}
 	if err := w.j.values(t, w.first+w.next, b, func(k int) []byte { return t.Attr(dst, k) }); err != nil {
 		return err

@@ -36,14 +36,17 @@ type Restorer interface {
 
 // Plan distributes the blocks to ranks by a value of Options.Cut. It returns the rank of each of Blocks, and the quality of the
 // distribution.
-func (k *Checkpoint) Plan(ranks int, how string) ([]int, sfc.Quality) {
+func (k *Checkpoint) Plan(ranks int, how string) ([]int, sfc.Quality, error) {
+	if err := checkCut(how); err != nil {
+		return nil, sfc.Quality{}, err
+	}
 	ranks = max(ranks, 1)
 	owner, w := ownersOf(k.blocks, ranks, how)
 	order := make([]amr.Index, len(k.blocks))
 	for i := range k.blocks {
 		order[i] = k.blocks[i].Index
 	}
-	return owner, amr.Quality(k.tree, order, owner, ranks, w)
+	return owner, amr.Quality(k.tree, order, owner, ranks, w), nil
 }
 
 // ownersOf returns the rank of each block, and the block weights of the cut.
@@ -86,7 +89,8 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 	if err := s.count(ctx, "startup", files, int64(len(k.files)), nil); err != nil {
 		return err
 	}
-	err = k.restartable()
+	k.once.Do(func() { k.whole = findRestartable(k) }) // once for the ranks that share the checkpoint
+	err = k.whole
 	if err == nil {
 		if o.Owner != nil {
 			s.owner, err = o.Owner(k, c.Size())
@@ -115,12 +119,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 	return c.Barrier(ctx)
 }
 
-// restartable returns the error that prevents a restart from a checkpoint. Ranks that share the checkpoint compute it once.
-func (k *Checkpoint) restartable() error {
-	k.once.Do(func() { k.whole = findRestartable(k) })
-	return k.whole
-}
-
+// findRestartable returns the error that prevents a restart from a checkpoint.
 func findRestartable(k *Checkpoint) error {
 	if k.Dump() {
 		return fmt.Errorf("%s: %w", k.dir, ErrDump)

@@ -253,7 +253,10 @@ func TestRestartPlaces(t *testing.T) {
 	}
 	defer k.Close()
 	for _, how := range cuts {
-		owner, q := k.Plan(5, how)
+		owner, q, err := k.Plan(5, how)
+		if err != nil {
+			t.Fatal(err)
+		}
 		most := 0.0
 		for i, b := range k.Blocks() {
 			if how == cutBlocks && owner[i] != int(int64(i)*5/int64(len(owner))) {
@@ -265,5 +268,8 @@ func TestRestartPlaces(t *testing.T) {
 		if q.Max > q.Mean+most || q.Eff < 0.8 {
 			t.Errorf("%v: %+v", how, q)
 		}
+	}
+	if _, _, err := k.Plan(5, "weight"); !errors.Is(err, ErrUsage) {
+		t.Errorf("an unknown cut: %v", err)
 	}
 }

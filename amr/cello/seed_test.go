@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// seedRows is the list of attributes and data that the design of the original gives,
-// with what they are in a file: docs/format-cello.md has the same table.
+// seedRows lists the attributes and data of Enzo-E's design with their types in a file: docs/format-cello.md has the same
+// table.
 var seedRows = []struct {
 	where, name string // "/", "block" or "data"
 	typ         h5.Type

@@ -67,11 +67,11 @@ func TestVerify(t *testing.T) {
 		}, "no blocks below level 0", note, true},
 		{"scalar dataspace", func(r *raw) { a := r.group(leaf).attr("time"); a.dims, a.value = nil, 1.25 }, "time: a scalar dataspace", Error, true},
 		{"scalar index", func(r *raw) { a := r.group(leaf).attr("index"); a.dims, a.value = nil, 1 }, "index: a scalar dataspace", Error, false},
-		{"adapt_buffer of zeros", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = make([]int32, 1000) }, "adapt_buffer: face_level_curr: 0 levels, want 27 (byte 0) (the original: aborts)", Error, true},
+		{"adapt_buffer of zeros", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = make([]int32, 1000) }, "adapt_buffer: face_level_curr: 0 levels, want 27 (byte 0) (Enzo-E aborts)", Error, true},
 		{"adapt_buffer too long", func(r *raw) {
 			a := r.group(leaf).attr("adapt_buffer")
 			a.dims, a.value = []int64{1001}, append(a.value.([]int32), 0)
-		}, "adapt_buffer: shape [1001], want a vector of 1000 (the original: writes past the end of its memory)", Error, true},
+		}, "adapt_buffer: shape [1001], want a vector of 1000 (Enzo-E writes past the end of its memory)", Error, true},
 		{"adapt_buffer of another block", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = r.group(root).attr("adapt_buffer").value }, "adapt_buffer", Error, true},
 		{"adapt_buffer with a wrong neighbour", func(r *raw) {
 			v := slices.Clone(r.group(leaf).attr("adapt_buffer").value.([]int32))
@@ -92,7 +92,7 @@ func TestVerify(t *testing.T) {
 			must(err)
 			a.value = v
 		}, "the list of neighbours", Error, true},
-		{"attribute missing", func(r *raw) { r.group(leaf).drop("enzo_redshift") }, "enzo_redshift: attribute is missing (the original: aborts)", Error, true},
+		{"attribute missing", func(r *raw) { r.group(leaf).drop("enzo_redshift") }, "enzo_redshift: attribute is missing (Enzo-E aborts)", Error, true},
 		{"index missing", func(r *raw) { r.group(leaf).drop("index") }, "index: attribute is missing", Error, false},
 		{"root attribute missing", func(r *raw) { r.files[1].attrs = r.files[1].attrs[1:] }, "block_data-1.h5: rank: attribute is missing", Error, false},
 		{"fields as f32", func(r *raw) {
@@ -103,13 +103,13 @@ func TestVerify(t *testing.T) {
 					}
 				}
 			})
-		}, "field_density: float32, but enzo_float is float64 (the original: runs on with wrong data", Error, true},
+		}, "field_density: float32, but enzo_float is float64 (Enzo-E runs on with wrong data", Error, true},
 		{"one field as f32", func(r *raw) { d := &r.group(leaf).data[0]; d.typ, d.value = h5.Float32, d.value.([]byte)[:64] }, "type float32, but float64 in block", Error, false},
 		{"count_order 0", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{0} }, "count_order: 0, want", Error, true},
 		{"count_order wrong", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{7} }, "count_order: 7, the lists have", Error, true},
 		{"index_order twice", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{0} }, "index_order: ", Error, true},
 		{"index_order too large", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{1 << 40} }, "index_order: 1099511627776, want 0 to", Error, true},
-		{"index_order negative", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{-1} }, "index_order: -1, want a number from 0 on (the original: crashes)", Error, true},
+		{"index_order negative", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{-1} }, "index_order: -1, want a number from 0 on (Enzo-E crashes)", Error, true},
 		{"count_order negative", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{-1} }, "count_order: -1, want a number from 0 on", Error, true},
 		{"particles of int16", func(r *raw) {
 			r.each(func(g *rawGroup) {
@@ -119,19 +119,19 @@ func TestVerify(t *testing.T) {
 					}
 				}
 			})
-		}, "particle_trace_id: type int16, which Enzo-E writes but cannot read (the original: aborts)", Error, true},
-		{"the last root blocks along x missing", func(r *raw) { dropBranch(r, "B11"); r.renumber() }, "B11_00: root block is missing (the original: runs on with wrong data", Error, true},
-		{"one child missing", func(r *raw) { r.remove(child); r.renumber() }, child + ": block of level 2 is missing, but its siblings exist (the original: hangs)", Error, true},
-		{"parent missing", func(r *raw) { r.remove(parentName(child)); r.renumber() }, "is missing, but has children (the original: hangs)", Error, true},
-		{"duplicate line", func(r *raw) { f := r.files[0]; f.lines = append(f.lines, f.lines[3]) }, "listed twice, before in block_data-0.block_list (the original: hangs)", Error, false},
+		}, "particle_trace_id: type int16, which Enzo-E writes but cannot read (Enzo-E aborts)", Error, true},
+		{"the last root blocks along x missing", func(r *raw) { dropBranch(r, "B11"); r.renumber() }, "B11_00: root block is missing (Enzo-E runs on with wrong data", Error, true},
+		{"one child missing", func(r *raw) { r.remove(child); r.renumber() }, child + ": block of level 2 is missing, but its siblings exist (Enzo-E hangs)", Error, true},
+		{"parent missing", func(r *raw) { r.remove(parentName(child)); r.renumber() }, "is missing, but has children (Enzo-E hangs)", Error, true},
+		{"duplicate line", func(r *raw) { f := r.files[0]; f.lines = append(f.lines, f.lines[3]) }, "listed twice, before in block_data-0.block_list (Enzo-E hangs)", Error, false},
 		{"duplicate block in another file", func(r *raw) {
 			r.files[2].lines = append(r.files[2].lines, r.files[0].lines[2])
 			r.files[2].groups = append(r.files[2].groups, r.files[0].groups[slices.IndexFunc(r.files[0].groups, func(g *rawGroup) bool { return g.name == "B00_00" })])
 		}, "block_data-2.block_list: B00_00: listed twice", Error, false},
-		{"root block missing", func(r *raw) { r.remove(root); r.renumber() }, root + ": root block is missing (the original: runs on with wrong data", Error, true},
+		{"root block missing", func(r *raw) { r.remove(root); r.renumber() }, root + ": root block is missing (Enzo-E runs on with wrong data", Error, true},
 		{"HDF5 file cut in half", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, "block_data-1.h5", Error, false},
 		{"HDF5 file is none", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return []byte("hello") } }, "block_data-1.h5", Error, false},
-		{"listed, but missing", func(r *raw) { f := r.files[0]; f.groups = f.groups[1:] }, "group of the block list is missing in the file (the original: aborts)", Error, false},
+		{"listed, but missing", func(r *raw) { f := r.files[0]; f.groups = f.groups[1:] }, "group of the block list is missing in the file (Enzo-E aborts)", Error, false},
 		{"not listed", func(r *raw) { f := r.files[2]; f.lines = f.lines[:len(f.lines)-1]; r.renumber() }, "1 groups are not in the block list", warning, true},
 		{"level in the list", func(r *raw) {
 			for _, f := range r.files {
@@ -158,7 +158,7 @@ func TestVerify(t *testing.T) {
 					}
 				}
 			}
-		}, "level: 2, want at most max_level 1 (the original: crashes)", Error, true},
+		}, "level: 2, want at most max_level 1 (Enzo-E crashes)", Error, true},
 		{"bounds", func(r *raw) { r.group(leaf).attr("lower").value = []float64{9, 9, 9} }, "lower: [9 9], want", warning, true},
 		{"bounds, by a little", func(r *raw) { r.group(leaf).attr("upper").value.([]float64)[1] += 1e-5 }, "upper: ", warning, true},
 		{"no bounds", func(r *raw) { r.group(leaf).attr("lower").value.([]float64)[0] = math.NaN() }, "lower: [NaN ", warning, true},

@@ -130,7 +130,7 @@ func (j *job) report(ctx context.Context) ([]byte, error) {
 		}
 		for k, n := range r.np {
 			if n < 0 || n > 1<<40 {
-				return nil, j.blockErr(b, "%d particles of type %s", n, j.m.Particles[k].Name)
+				return nil, j.blockErr(b, "%d particles of type %s, want 0 to 2^40", n, j.m.Particles[k].Name)
 			}
 		}
 		if math.IsNaN(b.Cost) || math.IsInf(b.Cost, 0) || b.Cost < 0 {

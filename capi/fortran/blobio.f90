@@ -3,14 +3,14 @@
 !
 ! Every function returns blobio_ok (0), or a negative code as in blobio.h; blobio_last_error() then has the full text.
 !
-! As in netCDF's Fortran interface, and other than in C:
+! Differences from C, as in netCDF's Fortran interface:
 !
-!   dimensions are listed fastest first, and so are start and count;
-!   start and record count from 1; a record that is left out is 1;
+!   dimensions, start and count are listed fastest first;
+!   start and record count from 1; an omitted record is 1;
 !   a decomposition is in PIO's form: for each element of this rank's array its position in
 !   the whole array in Fortran's order, counted from 1, or 0 for an element that is not in the file.
 !
-! Ids of dimensions, variables and decompositions are what the functions give, and mean nothing else. Scalars and arrays
+! Use ids of dimensions, variables and decompositions only as the functions return them. Scalars and arrays
 ! of up to rank 5 can be put and read. Data of puts may be changed when the call returns, unless
 ! the option retain= lends them: then they must be contiguous variables with the attribute target or
 ! asynchronous that live until flush or close returns.
@@ -19,7 +19,7 @@ module blobio
   implicit none
   private
 
-  ! A dataset that is open.
+  ! An open dataset.
   type, public :: blobio_file
     private
     type(c_ptr) :: h = c_null_ptr
@@ -68,7 +68,7 @@ module blobio
     blobio_estopped = -28, &
     blobio_edied = -29
 
-  ! Types, of files.
+  ! Types in files.
   integer, parameter, public :: blobio_byte = 1, blobio_char = 2, blobio_short = 3, blobio_int = 4, &
     blobio_float = 5, blobio_double = 6, blobio_ubyte = 7, blobio_ushort = 8, blobio_uint = 9, &
     blobio_int64 = 10, blobio_uint64 = 11
@@ -103,25 +103,25 @@ module blobio
     module procedure def_decomp_i4, def_decomp_i8
   end interface blobio_def_decomp
 
-  ! Of a variable, or blobio_global: text, a number, or an array of rank 1.
+  ! An attribute of a variable, or of blobio_global: text, a number, or an array of rank 1.
   interface blobio_put_att
     module procedure put_att_text, put_att_r4_0, put_att_r4_1, put_att_r8_0, put_att_r8_1, put_att_i4_0, &
       put_att_i4_1, put_att_i8_0, put_att_i8_1
   end interface blobio_put_att
 
-  ! This rank's elements of one record of a variable: what blobio_put of C does.
+  ! Puts this rank's elements of one record of a variable, as blobio_put does in C.
   interface blobio_put
     module procedure put_text, put_r4_0, put_r4_1, put_r4_2, put_r4_3, put_r4_4, put_r4_5, put_r8_0, &
       put_r8_1, put_r8_2, put_r8_3, put_r8_4, put_r8_5, put_i4_0, put_i4_1, put_i4_2, put_i4_3, put_i4_4, &
       put_i4_5, put_i8_0, put_i8_1, put_i8_2, put_i8_3, put_i8_4, put_i8_5
   end interface blobio_put
 
-  ! count(i) elements from start(i) on of one record of a variable that is not decomposed.
+  ! Puts count(i) elements from start(i) of one record of a variable without a decomposition.
   interface blobio_put_part
     module procedure put_part_r4_1, put_part_r8_1, put_part_i4_1, put_part_i8_1
   end interface blobio_put_part
 
-  ! count(i) elements from start(i) on of an array. get: of a version, or of the current state.
+  ! count(i) elements from start(i) of an array; get reads a version, or the current state.
   interface blobio_array_put
     module procedure array_put_r4, array_put_r8, array_put_i4, array_put_i8
   end interface blobio_array_put
@@ -134,7 +134,7 @@ module blobio
       get_att_i4_1, get_att_i8_0, get_att_i8_1
   end interface blobio_get_att
 
-  ! A hyperslab in canonical order; without start and count the whole variable.
+  ! Reads a hyperslab in canonical order; without start and count the whole variable.
   interface blobio_get_var
     module procedure get_var_text, get_var_r4_0, get_var_r4_1, get_var_r4_2, get_var_r4_3, get_var_r4_4, &
       get_var_r4_5, get_var_r8_0, get_var_r8_1, get_var_r8_2, get_var_r8_3, get_var_r8_4, get_var_r8_5, &
@@ -142,7 +142,7 @@ module blobio
       get_var_i8_1, get_var_i8_2, get_var_i8_3, get_var_i8_4, get_var_i8_5
   end interface blobio_get_var
 
-  ! One record by decomposition: any, whoever wrote the dataset. With collective=.true. all ranks that opened it with the option
+  ! Reads one record by any decomposition. With collective=.true. all ranks that opened the dataset with the option
   ! collective=yes read together.
   interface blobio_get_darray
     module procedure get_darray_r4_1, get_darray_r4_2, get_darray_r4_3, get_darray_r4_4, get_darray_r4_5, &
@@ -151,7 +151,7 @@ module blobio
       get_darray_i8_3, get_darray_i8_4, get_darray_i8_5
   end interface blobio_get_darray
 
-  ! What one rank (from 0) wrote, in its order.
+  ! Reads the elements that one rank (from 0) wrote, in its order.
   interface blobio_get_blob
     module procedure get_blob_r4_1, get_blob_r8_1, get_blob_i4_1, get_blob_i8_1
   end interface blobio_get_blob
@@ -801,7 +801,7 @@ contains
     end do
   end function f_string
 
-  ! What is before the NUL, then blanks.
+  ! The text before the NUL, padded with blanks.
   subroutine from_c(c, s)
     character(kind=c_char, len=*), intent(in) :: c
     character(len=*), intent(out) :: s
@@ -818,7 +818,7 @@ contains
     if (present(record)) r = int(record, c_int64_t) - 1
   end function from1
 
-  ! An error unless two arguments have as many elements.
+  ! An error unless two arguments have equal numbers of elements.
   function same_size(a, na, b, nb) result(rc)
     character(len=*), intent(in) :: a, b
     integer(c_int64_t), intent(in) :: na, nb
@@ -843,19 +843,19 @@ contains
     s = f_string(c_last_error())
   end function blobio_last_error
 
-  ! The file that it names, or nothing.
+  ! The file of the last error, or nothing.
   function blobio_last_error_file() result(s)
     character(len=:), allocatable :: s
     s = f_string(c_last_error_file())
   end function blobio_last_error_file
 
-  ! The offset in that file in bytes, from 0, or -1.
+  ! The offset of the last error in its file, in bytes from 0, or -1.
   function blobio_last_error_offset() result(n)
     integer(c_int64_t) :: n
     n = c_last_error_offset()
   end function blobio_last_error_offset
 
-  ! Whether the library was built with MPI.
+  ! True if the library was built with MPI.
   function blobio_has_mpi() result(yes)
     logical :: yes
     yes = c_has_mpi() /= 0
@@ -921,43 +921,43 @@ contains
     rc = c_enddef(file%h)
   end function blobio_enddef
 
-  ! Writes what was put. Collective.
+  ! Writes all puts. Collective.
   function blobio_flush(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_flush(file%h)
   end function blobio_flush
 
-  ! Begins to write what was put, in the background. Collective.
+  ! Starts to write all puts in the background. Collective.
   function blobio_flush_async(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_flush_async(file%h)
   end function blobio_flush_async
 
-  ! Waits until that is written. Collective.
+  ! Waits for the last blobio_flush_async. Collective.
   function blobio_wait(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_wait(file%h)
   end function blobio_wait
 
-  ! Commits what was put so far; the writer goes on. blobio_held_back: records that were put lack something, which blobio_last_error
-  ! names, and are not committed; those before are. Collective.
+  ! Commits all puts; the writer goes on. blobio_held_back: put records are incomplete and not committed, but earlier records are;
+  ! blobio_last_error names the missing part. Collective.
   function blobio_commit(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_commit(file%h)
   end function blobio_commit
 
-  ! Begins to, in the background; the next collective call completes it. Collective.
+  ! Starts a commit in the background; the next collective call completes it. Collective.
   function blobio_commit_async(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_commit_async(file%h)
   end function blobio_commit_async
 
-  ! How many records are committed.
+  ! The number of committed records.
   function blobio_inq_committed(file, records) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(out) :: records
@@ -966,7 +966,7 @@ contains
     rc = c_inq_committed(file%h, records)
   end function blobio_inq_committed
 
-  ! Brings a dataset that is read to the state that is committed now.
+  ! Brings a dataset open for reading to the present committed state.
   function blobio_refresh(file, records) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(out) :: records
@@ -986,7 +986,7 @@ contains
     rc = c_wait_records(file%h, n, seconds, records)
   end function blobio_wait_records
 
-  ! Whether a dataset is being written, and how many records are committed; wait: until it is certain.
+  ! The status of a dataset's writer, and the number of committed records; wait: until the status is certain.
   function blobio_inq_status(path, wait, status, records) result(rc)
     character(len=*), intent(in) :: path
     logical, intent(in) :: wait
@@ -1000,7 +1000,7 @@ contains
     status = s
   end function blobio_inq_status
 
-  ! Collective if the dataset is written.
+  ! Collective if the dataset is open for writing.
   function blobio_close(file) result(rc)
     type(blobio_file), intent(inout) :: file
     integer :: rc
@@ -1008,7 +1008,7 @@ contains
     file%h = c_null_ptr
   end function blobio_close
 
-  ! Gives up a dataset that is written.
+  ! Aborts writing.
   function blobio_abort(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
@@ -1055,7 +1055,7 @@ contains
       size(compdof, kind=c_int64_t), int(compdof, c_int64_t), decompid)
   end function def_decomp_i8
 
-  ! As runs of lengths(i) elements behind the first offsets(i) elements of the whole array: offsets count from 0.
+  ! Runs of lengths(i) elements from offsets(i) in the whole array; offsets count from 0.
   function blobio_def_decomp_runs(file, dimids, offsets, lengths, decompid) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: dimids(:)
@@ -1079,7 +1079,7 @@ contains
     rc = c_def_var(file%h, c_string(name), xtype, size(dimids), dimids(size(dimids):1:-1), d, varid)
   end function blobio_def_var
 
-  ! Attributes; after blobio_enddef collective, and committed by the next commit or close.
+  ! Puts attributes; after blobio_enddef collective, and committed by the next commit or close.
   function put_att_text(file, varid, name, text) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1178,7 +1178,7 @@ contains
 
   ! --- data
 
-  ! Text goes to a variable of type char that is not decomposed, whole.
+  ! Puts the whole text of a variable of type char without a decomposition.
   function put_text(file, varid, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1195,7 +1195,7 @@ contains
     if (len(s) > 0) p = c_loc(s(1:1))
   end function address
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_r4(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1288,7 +1288,7 @@ contains
     rc = put_part_r4(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_r4_1
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_r8(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1381,7 +1381,7 @@ contains
     rc = put_part_r8(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_r8_1
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_i4(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1474,7 +1474,7 @@ contains
     rc = put_part_i4(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_i4_1
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_i8(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1567,7 +1567,7 @@ contains
     rc = put_part_i8(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_i8_1
 
-  ! How many elements blobio_put wants of this rank.
+  ! The number of elements that blobio_put requires from this rank.
   function blobio_put_count(file, varid, n) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1577,7 +1577,7 @@ contains
     rc = c_inq_put_count(file%h, varid, n)
   end function blobio_put_count
 
-  ! Bytes that this process keeps in copies of what was put, and how many it may keep (memory=).
+  ! The number of bytes that this process holds in copies of puts, and its limit (memory=).
   function blobio_inq_copies(file, bytes, limit) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(out) :: bytes, limit
@@ -1607,7 +1607,7 @@ contains
     if (present(records)) records = r
   end function blobio_inq
 
-  ! Subfiles, and ranks that wrote the dataset.
+  ! Numbers of subfiles, and of ranks that wrote the dataset.
   function blobio_inq_ranks(file, subfiles, ranks) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(out) :: subfiles, ranks
@@ -1617,7 +1617,7 @@ contains
     rc = c_inq_ranks(file%h, subfiles, ranks)
   end function blobio_inq_ranks
 
-  ! 32 hexadecimal digits that identify the committed state, for text of 32 characters or more; it is blank after an error.
+  ! 32 hexadecimal digits that identify the committed state; state needs 32 characters, and is blank after an error.
   function blobio_inq_state(file, state) result(rc)
     type(blobio_file), intent(in) :: file
     character(len=*), intent(out) :: state
@@ -1629,8 +1629,8 @@ contains
     if (rc == blobio_ok) call from_c(buf, state)
   end function blobio_inq_state
 
-  ! All dimensions, variables and attributes in one call: the bytes of the header that the dataset has as an ordinary netCDF
-  ! file of format CDF-5. There are none after an error.
+  ! All dimensions, variables and attributes in one call: the header of the dataset as an ordinary netCDF file of format CDF-5;
+  ! empty after an error.
   function blobio_get_header(file, header) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int8_t), allocatable, target, intent(out) :: header(:)
@@ -1720,7 +1720,7 @@ contains
     end if
   end function blobio_inq_var
 
-  ! Type and number of elements, of text its length.
+  ! Type and number of elements; for text, its length.
   function blobio_inq_att(file, varid, name, xtype, n) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1733,7 +1733,7 @@ contains
     rc = c_inq_att(file%h, varid, c_string(name), xtype, n)
   end function blobio_inq_att
 
-  ! blobio_esmall if the text does not fit; what fits is there.
+  ! blobio_esmall if the text does not fit; text then has its beginning.
   function get_att_text(file, varid, name, text) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -2548,7 +2548,7 @@ contains
     rc = c_convert(c_string(from), c_string(to), c_string(o))
   end function blobio_convert
 
-  ! counts: notes, warnings, errors. text: a line for each finding, ended by new_line.
+  ! counts: numbers of notes, warnings and errors. text: a line for each finding, ended by new_line.
   function blobio_check(path, counts, text, options) result(rc)
     character(len=*), intent(in) :: path
     integer(c_int64_t), intent(out) :: counts(3)
@@ -2602,7 +2602,7 @@ contains
     rc = c_store_protect(store%h, int(id, c_int), data, bytes)
   end function blobio_store_protect
 
-  ! diff: only the blocks that changed are written.
+  ! diff: writes only changed blocks.
   function blobio_store_checkpoint(store, id, diff) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(in) :: id
@@ -2618,7 +2618,7 @@ contains
     end if
   end function blobio_store_checkpoint
 
-  ! id: a checkpoint; the newest sound one if it is left out.
+  ! id: a checkpoint; if absent, the newest sound one.
   function blobio_store_recover(store, recovered, id) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(out) :: recovered
@@ -2632,7 +2632,7 @@ contains
     recovered = got
   end function blobio_store_recover
 
-  ! n: how many there are; ids has the first size(ids) of them.
+  ! n: the total number; ids gets the first size(ids) ids.
   function blobio_store_list(store, ids, n) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(inout) :: ids(:)
@@ -2685,7 +2685,7 @@ contains
     end if
   end function blobio_array_create
 
-  ! version: the newest one that is not tainted if it is left out.
+  ! version: if absent, the newest one that is not tainted.
   function blobio_array_open(dir, name, array, version, options, comm) result(rc)
     character(len=*), intent(in) :: dir, name
     type(blobio_array), intent(out) :: array
@@ -2706,7 +2706,7 @@ contains
     end if
   end function blobio_array_open
 
-  ! Numbers between a box of an array and memory.
+  ! Copies numbers between a box of an array and memory.
   function move(array, start, count, t, p, n, put, version) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2743,7 +2743,7 @@ contains
     rc = put_box_r4(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_r4
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_box_r4(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2786,7 +2786,7 @@ contains
     rc = put_box_r8(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_r8
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_box_r8(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2829,7 +2829,7 @@ contains
     rc = put_box_i4(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_i4
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_box_i4(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2872,7 +2872,7 @@ contains
     rc = put_box_i8(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_i8
 
-  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  ! Explicit shape: the compiler copies arrays that are not contiguous.
   function put_box_i8(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2939,7 +2939,7 @@ contains
     rc = c_array_taint(array%h, size(versions, kind=c_int), versions)
   end function blobio_array_taint
 
-  ! n: how many there are; versions and tainted have the first of them.
+  ! n: the total number; versions and tainted get the first ones.
   function blobio_array_list(array, versions, tainted, n) result(rc)
     type(blobio_array), intent(in) :: array
     integer(c_int64_t), intent(inout) :: versions(:)

@@ -1,4 +1,4 @@
-// What the module of fti.f90 needs of C: communicators, and variables of any type and rank.
+// C functions for the module in fti.f90: communicators, and variables of any type and rank.
 
 #include <ISO_Fortran_binding.h>
 
@@ -6,7 +6,7 @@
 
 #include "blobio.h"
 
-// The C compiler does not see who calls these.
+// Called from Fortran only.
 int blobio_fti_init(const char *config, int *comm);
 int blobio_fti_protect(int id, CFI_cdesc_t *data);
 int blobio_fti_refuse(const char *call);
@@ -29,7 +29,7 @@ int blobio_fti_protect(int id, CFI_cdesc_t *data) {
 	for (int i = 0; i < data->rank; i++)
 		bytes *= data->dim[i].extent;
 	if (bytes > 0 && data->rank > 0 && !CFI_is_contiguous(data))
-		return wrong("FTI_Protect", BLOBIO_EINVAL, "an array with gaps, want one whose elements are side by side");
+		return wrong("FTI_Protect", BLOBIO_EINVAL, "the array is not contiguous");
 	return FTI_Protect(id, data->base_addr, bytes, FTI_CHAR);
 }
 

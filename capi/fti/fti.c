@@ -1,4 +1,4 @@
-// The functions of fti.h, and what the Fortran module calls. All work is in libblobio_mpi: see edge.h.
+// The functions of fti.h, also for the Fortran module. All work is in libblobio_mpi: see edge.h.
 
 #define FTI_API __attribute__((visibility("default")))
 #include "fti.h"
@@ -14,7 +14,7 @@ MPI_Comm FTI_COMM_WORLD = MPI_COMM_NULL;
 fti_id_t FTI_CHAR = 0, FTI_SHRT = 1, FTI_INTG = 2, FTI_LONG = 3, FTI_UCHR = 4, FTI_USHT = 5, FTI_UINT = 6, FTI_ULNG = 7, FTI_SFLT = 8,
 		 FTI_DBLE = 9, FTI_LDBE = 10;
 
-// Bytes of the types, by their ids.
+// Sizes of the types in bytes, by id.
 enum { PRIMITIVE = 11, TYPES = 64 };
 static int sizes[TYPES] = {sizeof(char),		   sizeof(short),		 sizeof(int),		   sizeof(long),  sizeof(unsigned char), sizeof(unsigned short),
 						   sizeof(unsigned int), sizeof(unsigned long), sizeof(float), sizeof(double), sizeof(long double)};
@@ -29,7 +29,7 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-static int rank; // in the communicator of FTI_Init; rank 0 prints errors that all ranks have
+static int rank; // in the communicator of FTI_Init; rank 0 prints errors of all ranks
 
 static void find_rank(MPI_Comm comm) {
 	int ready = 0, over = 0;
@@ -39,7 +39,7 @@ static void find_rank(MPI_Comm comm) {
 		MPI_Comm_rank(comm, &rank);
 }
 
-// The result for the caller, who has no other way to an error's text than standard error and blobio_last_error.
+// Returns a code to the caller. FTI has no call for an error's text, so the text goes to standard error and blobio_last_error.
 static int result(int rc, int shared, int failed, const char *call, const blobio_fti_failure *e) {
 	if (!rc)
 		return FTI_SCES;
@@ -54,7 +54,7 @@ static int refused(blobio_fti_failure *e) {
 	return BLOBIO_EFORKED;
 }
 
-// RUN gives the result of a call of Go, failed if it fails; shared if all ranks get the same.
+// RUN is the result of a Go function, or failed after an error; shared: all ranks get the same result.
 #define RUN(shared, failed, call, name, ...)                                                                           \
 	({                                                                                                                 \
 		blobio_fti_failure e;                                                                                          \
@@ -142,7 +142,7 @@ int FTI_Snapshot(void) {
 
 int FTI_Recover(void) { return RUN(1, FTI_NREC, "FTI_Recover", Recover, ); }
 
-// Files are opened when they are needed first.
+// FTI_RecoverVar opens the files.
 int FTI_RecoverVarInit(void) {
 	int32_t status;
 	return RUN(0, FTI_NSCS, "FTI_RecoverVarInit", Status, P(&status), );
@@ -164,7 +164,7 @@ int FTI_InitICP(int id, int level, bool activate) {
 	return rc;
 }
 
-// Programs look at the result of the last call only.
+// Programs check only the result of the last call.
 static int not_begun(const char *call) { return wrong(BLOBIO_ESTATE, call, "FTI_InitICP has failed: there is no checkpoint"); }
 
 int FTI_AddVarICP(int varID) {
@@ -193,7 +193,7 @@ int FTI_getIDFromString(const char *name) {
 	return id;
 }
 
-// --- what is always refused
+// --- refused calls
 
 #define NONE(call, args, what)                                                                                         \
 	int call args { return wrong(BLOBIO_EUNSUPPORTED, #call, what " not supported: see docs/guide-from-fti.md"); }

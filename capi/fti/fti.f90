@@ -7,7 +7,7 @@ module fti
   integer, parameter, public :: FTI_SCES = 0, FTI_NSCS = -1
   integer, parameter, public :: FTI_ATTRIBUTE_NAME = 1, FTI_ATTRIBUTE_DIM = 2
 
-  ! Types of C with as many bytes: no more is stored of a type.
+  ! C types of the same sizes: FTI stores only the size of a type.
   integer, parameter, public :: FTI_CHARACTER1 = 0
   integer, parameter, public :: FTI_INTEGER1 = 0, FTI_INTEGER2 = 1, FTI_INTEGER4 = 2, FTI_INTEGER8 = 3
   integer, parameter, public :: FTI_LOGICAL1 = 0, FTI_LOGICAL2 = 1, FTI_LOGICAL4 = 2, FTI_LOGICAL8 = 3
@@ -228,7 +228,7 @@ contains
     id = c_get_id(trim(name)//c_null_char)
   end subroutine FTI_getIDFromString
 
-  ! What is always refused.
+  ! Refused calls.
 
   subroutine attribute_name(id, attribute, flag, err)
     integer, intent(in) :: id, flag

@@ -1,5 +1,5 @@
-// A stand-in for libpthread.so.0, to link with: the functions that Go's runtime calls, by the versions that they have had since the first glibc of a
-// machine. Debian 12's own libc.so.6 has them by those and by newer ones, and the linker would take the newer: the library would then need glibc 2.34.
+// A substitute for libpthread.so.0 at link time: the functions that Go's runtime calls, with the versions that they have had since the first glibc of a
+// machine. Debian 12's libc.so.6 has these and newer versions. The linker would take the newer ones, and the library would need glibc 2.34.
 #define OLD(name) \
 	void name(void) {}
 

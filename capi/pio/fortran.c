@@ -1,5 +1,5 @@
-// What the Fortran modules call beside the functions of pio.h: numbers of variables count from 1, dimensions are fastest first, and text is
-// strings of one length, filled with blanks.
+// Functions for the Fortran modules beside pio.h: variables count from 1, dimensions are listed fastest first, and text consists of
+// strings of equal length, padded with blanks.
 
 #include "pio.h"
 
@@ -7,14 +7,14 @@
 
 enum { MAX_RANK = 64 };
 
-// What a variable is made of, fastest dimension first.
+// The shape of a variable, fastest dimension first.
 typedef struct shape {
 	int ndims;
-	PIO_Offset n[MAX_RANK]; // of the record dimension at least 1 where it is written
+	PIO_Offset n[MAX_RANK]; // for a write, the record dimension has at least 1
 	PIO_Offset all;
 } shape;
 
-// A wrong argument of a call on a file, whose I/O system decides how it is handled.
+// An error of an argument. The error handler of the file's I/O system applies.
 static int refused(int nc, int code, const char *text) { return blobio_pio_wrong(PIOc_get_iosystem(nc), code, text); }
 static int wrong(int nc, const char *text) { return refused(nc, PIO_EINVAL, text); }
 
@@ -37,7 +37,7 @@ static int shape_of(int nc, int v, int put, shape *s) {
 	return rc;
 }
 
-// Start and count as C has them, of those that Fortran gives; without a count it is 1.
+// Converts Fortran's start and count to C's. Without a count, each count is 1.
 static int part_of(int nc, const shape *s, int nstart, const int *start, int ncount, const int *count, PIO_Offset *cstart, PIO_Offset *ccount, PIO_Offset *all) {
 	if (nstart < s->ndims || (ncount && ncount < s->ndims))
 		return wrong(nc, "start or count is too short, want one value per dimension");
@@ -71,7 +71,7 @@ TYPED_PART(get, )
 
 static size_t size_of(int type) { return type == PIO_CHAR || type == PIO_BYTE ? 1 : type == PIO_SHORT ? 2 : type == PIO_INT || type == PIO_FLOAT ? 4 : 8; }
 
-// The first elements of a variable, which has more: some of its slowest dimension, then some of the next one, and so on.
+// Writes the first have elements of a larger variable: whole steps of its slowest dimension, then the rest in the next dimension, and so on.
 static int put_less(int nc, int v, int type, const shape *s, PIO_Offset have, const void *p) {
 	PIO_Offset start[MAX_RANK] = {0}, count[MAX_RANK], slab = s->all;
 	const char *at = p;
@@ -97,7 +97,7 @@ PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *s
 	if (rc)
 		return rc;
 	if (!nstart) {
-		if (s.ndims && (rc = blobio_pio_least(nc, (word)&have))) // all ranks do the same
+		if (s.ndims && (rc = blobio_pio_least(nc, (word)&have))) // so all ranks make the same calls
 			return rc;
 		return have < s.all ? put_less(nc, v, type, &s, have, p) : put_typed(nc, v, type, NULL, NULL, p);
 	}
@@ -121,7 +121,7 @@ PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *s
 	return get_typed(nc, v, type, nstart ? cstart : NULL, ccount, p);
 }
 
-// What of a text variable is meant: how many strings of how many characters.
+// The part of a text variable: the number of strings, and of characters in each.
 static int text_part(int nc, int v, int put, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset *cstart, PIO_Offset *ccount,
                      PIO_Offset *chars, PIO_Offset *strings) {
 	shape s;
@@ -134,7 +134,7 @@ static int text_part(int nc, int v, int put, int nstart, const int *start, int n
 		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
 		if (rc)
 			return rc;
-		if (!ncount && s.ndims) { // from there on, as much as there is
+		if (!ncount && s.ndims) { // from start to the end
 			PIO_Offset rest = *chars - cstart[s.ndims - 1];
 			all = ccount[s.ndims - 1] = rest < len ? rest > 0 ? rest : 0 : len;
 		}
@@ -154,7 +154,7 @@ PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start,
 	char *text = calloc((size_t)(chars * strings) + 1, 1);
 	if (!text)
 		return refused(nc, PIO_ENOMEM, "no memory for text");
-	if (ncount && len < chars && len * have >= chars * strings) { // shorter strings, as single characters, follow each other
+	if (ncount && len < chars && len * have >= chars * strings) { // shorter strings are stored one after the other as single characters
 		have = strings;
 		len = chars;
 	}
@@ -169,7 +169,7 @@ PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start,
 	return rc;
 }
 
-// A string of C in one of Fortran.
+// Copies a C string to a Fortran string.
 static void blank(char *to, PIO_Offset len, const char *from, PIO_Offset n) {
 	PIO_Offset k = 0;
 	for (; k < less(n, len) && from[k]; k++)
@@ -196,7 +196,7 @@ PIO_API int blobio_pio_put_att(int nc, int varid, const char *name, int type, PI
 	return PIOc_put_att(nc, varid - 1, name, type, n, p);
 }
 
-// Numbers of an attribute, at most have.
+// Reads the numbers of an attribute, at most have.
 PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PIO_Offset have, void *p) {
 	PIO_Offset n;
 	int v = varid - 1, rc = PIOc_inq_attlen(nc, v, name, &n);
@@ -215,7 +215,7 @@ PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PI
 	return wrong(nc, "the type does not exist in Fortran");
 }
 
-// Text of an attribute, one string after the other.
+// Reads the text of an attribute into consecutive strings.
 PIO_API int blobio_pio_get_att_text(int nc, int varid, const char *name, PIO_Offset len, PIO_Offset have, char *p) {
 	PIO_Offset n;
 	int v = varid - 1, rc = PIOc_inq_attlen(nc, v, name, &n);
@@ -231,7 +231,7 @@ PIO_API int blobio_pio_get_att_text(int nc, int varid, const char *name, PIO_Off
 	return rc;
 }
 
-// PIOc_inq_var in the terms of Fortran; of dims no more than maxdims, or none of them with 0.
+// PIOc_inq_var for Fortran, with at most maxdims dimensions.
 PIO_API int blobio_pio_inq_var(int nc, int varid, char *name, int len, int *type, int *ndims, int *dims, int maxdims, int *natts) {
 	int ids[PIO_MAX_VAR_DIMS], rc;
 	char text[PIO_MAX_NAME + 1];
@@ -266,7 +266,7 @@ PIO_API int blobio_pio_name(int nc, int dimension, int varid, int id, char *name
 	return rc;
 }
 
-// Text of a code; of anything else that C gives as a string: 1 the version, 2 its hash.
+// The text of a code, or another C string: 1 the version, 2 its hash.
 PIO_API void blobio_pio_text(int what, int code, char *text, int len) {
 	char s[PIO_MAX_NAME + 1] = "";
 	if (what == 0)
@@ -304,7 +304,7 @@ PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *di
 // A communicator is an integer, also in the MPI_Comm of mpi_f08.
 PIO_API int blobio_pio_comm(const int *comm) { return *comm; }
 
-// Sets the chunk sizes of a variable if def is nonzero, otherwise returns them. sizes has room for this many.
+// Sets the chunk sizes of a variable if def is nonzero, otherwise returns them. sizes has room elements.
 PIO_API int blobio_pio_chunking(int nc, int varid, int def, int *storage, PIO_Offset *sizes, int room) {
 	shape s;
 	PIO_Offset csizes[MAX_RANK];
@@ -349,7 +349,7 @@ PIO_API int blobio_pio_filter_info(int nc, int varid, int id, int *params, int r
 	return rc ? rc : PIOc_inq_var_filter_info(nc, varid - 1, (unsigned)id, &have, (unsigned *)params);
 }
 
-// Ends the job after an error, with the text of mpi_code if it is not 0.
+// Ends the job after an error, with the text of mpi_code unless it is 0.
 PIO_API void blobio_pio_die(const char *text, int mpi_code) {
 	char words[MPI_MAX_ERROR_STRING + 1] = "";
 	int n = 0;

@@ -1,5 +1,5 @@
-// The functions of pio.h. They keep what must work without the Go runtime: the texts of codes, the end of the job where
-// errors are to end it, and the refusal to run in a child of fork. All else is in libblobio_mpi: see edge.h.
+// The functions of pio.h. This file has only the parts that must work without the Go runtime: the texts of codes, the abort of the job after an
+// error, and the refusal to run in a child of fork. All else is in libblobio_mpi: see edge.h.
 
 #include "pio.h"
 
@@ -17,7 +17,7 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-// The result for the caller: an error ends the job if that is wanted, and is the thread's last error (blobio_last_error).
+// result returns a code to the caller. An error becomes the thread's last error (blobio_last_error), and ends the job if the error handler says so.
 static int result(int rc, const blobio_pio_failure *e) {
 	if (rc == PIO_NOERR)
 		return rc;
@@ -26,7 +26,7 @@ static int result(int rc, const blobio_pio_failure *e) {
 	if (abort || loglevel > 0)
 		fprintf(stderr, "blobio: PIO error %d: %s\n", rc, e->text);
 	if (abort) {
-		usleep(200000); // MPICH's launcher ends at once, and may not have passed on the text
+		usleep(200000); // MPICH's launcher ends at once, perhaps before it has printed the text
 		MPI_Abort(MPI_COMM_WORLD, rc < 0 ? -rc : rc);
 	}
 	return rc;
@@ -34,7 +34,7 @@ static int result(int rc, const blobio_pio_failure *e) {
 
 static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not work in a child of fork, only in the parent or after exec"); }
 
-// RUN gives the code of a call of Go, CALL returns it.
+// RUN is the code of a Go function; CALL returns that code.
 #define RUN(name, ...)                                                                                                 \
 	({                                                                                                                 \
 		blobio_pio_failure e;                                                                                          \
@@ -44,15 +44,15 @@ static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not 
 	})
 #define CALL(name, ...) return RUN(name, __VA_ARGS__)
 
-// A wrong argument that no call of Go sees; of an I/O system, or PIO_DEFAULT.
+// An argument that is wrong before any Go function is called. The error belongs to an I/O system, or to PIO_DEFAULT.
 PIO_API int blobio_pio_wrong(int iosysid, int code, const char *text) { CALL(Refuse, iosysid, code, P(text)); }
 
-// Makes n, a PIO_Offset, the least of all ranks. Collective.
+// Sets n, a PIO_Offset, to its minimum over all ranks. Collective.
 int blobio_pio_least(int nc, word n) { CALL(Least, nc, n); }
 
 enum { NAME_SIZE = PIO_MAX_NAME + 1 };
 
-// --- texts: of codes of netCDF and PnetCDF theirs, which programs compare
+// --- texts of codes: netCDF's and PnetCDF's own, since programs compare them
 
 static const struct {
 	int code;
@@ -206,7 +206,7 @@ int PIOc_free_iosystem(int iosysid) { CALL(Finalize, iosysid); }
 
 int PIOc_set_iosystem_error_handling(int iosysid, int method, int *old_method) { CALL(SystemHandler, iosysid, method, P(old_method)); }
 
-// These return what was in force before, or an error, which is larger than every method.
+// These return the previous method, or an error, which is larger than every method.
 int PIOc_Set_IOSystem_Error_Handling(int iosysid, int method) {
 	int old = 0, rc = RUN(SystemHandler, iosysid, method, P(&old));
 	return rc ? rc : old;
@@ -228,7 +228,7 @@ int PIOc_iam_iotask(int iosysid, bool *ioproc) {
 
 int PIOc_iotask_rank(int iosysid, int *iorank) { CALL(System, iosysid, 0, 0, P(iorank)); }
 
-// Not an error of what is no I/O system: that is the answer.
+// An id that is no I/O system is no error: the answer is false.
 int PIOc_iosystem_is_active(int iosysid, bool *active) {
 	blobio_pio_failure e;
 	bool yes = !forked && blobioGoPioSystem(iosysid, 0, 0, 0, &e) == PIO_NOERR;
@@ -244,7 +244,7 @@ int PIOc_get_iosystem(int ncid) {
 
 int PIOc_iotype_available(int iotype) { return iotype >= PIO_IOTYPE_PNETCDF && iotype <= PIO_IOTYPE_HDF5C; }
 
-// How messages go is not a matter of the rearranger here; what is no option is refused all the same.
+// The options have no effect, but wrong ones are refused.
 int PIOc_set_rearr_opts(int iosysid, int comm_type, int fcd, bool enable_hs_c2i, bool enable_isend_c2i, int max_pend_req_c2i,
                         bool enable_hs_i2c, bool enable_isend_i2c, int max_pend_req_i2c) {
 	(void)enable_hs_c2i, (void)enable_isend_c2i, (void)enable_hs_i2c, (void)enable_isend_i2c;
@@ -299,7 +299,7 @@ int PIOc_Init_Intercomm_from_F90(int component_count, int f90_peer_comm, const i
 	return no_io_ranks();
 }
 
-// --- decompositions: rearranger and the shares of I/O ranks are ours to choose
+// --- decompositions; the rearranger and the parts of I/O ranks have no effect
 
 int PIOc_InitDecomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
                     const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
@@ -325,7 +325,7 @@ PIO_API int blobio_ncar_InitDecomp_ReadOnly(int iosysid, int pio_type, int ndims
 	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_OF_NCAR | PIO_READONLY, P(ioidp));
 }
 
-// A map that counts from 0, and has -1 for a hole.
+// A map with offsets from 0, and -1 for a hole.
 static int init_from_0(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp, int flags) {
 	PIO_Offset *from1 = NULL;
 	if (compmap && maplen > 0 && !(from1 = malloc((size_t)maplen * sizeof *from1)))
@@ -360,7 +360,7 @@ int PIOc_get_local_array_size(int ioid) {
 	return rc ? rc : n;
 }
 
-// Maps in files. What is read is the caller's to free.
+// Maps in files. The caller frees a map that was read.
 
 int PIOc_writemap(const char *file, int ioid, int ndims, const int *gdims, PIO_Offset maplen, const PIO_Offset *map, MPI_Comm comm) {
 	(void)ioid;
@@ -398,7 +398,7 @@ PIO_API int blobio_ncar_write_nc_decomp(int iosysid, const char *filename, int c
 }
 
 int PIOc_read_nc_decomp(int iosysid, const char *filename, int *ioid, MPI_Comm comm, int pio_type, char *title, char *history, int *fortran_order) {
-	(void)comm; // the I/O system's counts
+	(void)comm; // the I/O system has its own
 	CALL(ReadDecomp, iosysid, P(filename), pio_type, P(ioid), P(title), P(history), NAME_SIZE, P(fortran_order));
 }
 
@@ -421,13 +421,13 @@ int PIOc_openfile(int iosysid, int *ncidp, int *iotype, const char *fname, int m
 int PIOc_openfile2(int iosysid, int *ncidp, int *iotype, const char *fname, int mode) { return PIOc_openfile(iosysid, ncidp, iotype, fname, mode); }
 
 int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filename, int mode, int retry) {
-	(void)retry; // with another type: all read the same
+	(void)retry; // with another I/O type: all types read the same files
 	return PIOc_openfile(iosysid, ncidp, iotype, filename, mode);
 }
 
 int PIOc_open(int iosysid, const char *path, int mode, int *ncidp) { CALL(Open, iosysid, P(path), PIO_IOTYPE_NETCDF, mode, P(ncidp)); }
 
-// The mode carries the mark of NCAR's form.
+// A bit of the mode marks NCAR's form.
 PIO_API int blobio_ncar_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode) {
 	return PIOc_createfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
 }
@@ -501,7 +501,7 @@ int PIOc_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int
 	CALL(DefVar, ncid, P(name), xtype, ndims, P(dimidsp), P(varidp));
 }
 
-// The id may be unwanted.
+// varid may be NULL.
 PIO_API int blobio_ncar_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp) {
 	int id;
 	return PIOc_def_var(ncid, name, xtype, ndims, dimidsp, varidp ? varidp : &id);
@@ -533,7 +533,7 @@ enum { DEFLATE = 1, SHUFFLE = 2, SZIP = 4, BZIP2 = 307, ZSTANDARD = 32015 };
 
 int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level) { CALL(DefDeflate, ncid, varid, shuffle, deflate, deflate_level); }
 
-// The level is 0 where the variable does not have the filter.
+// The level is 0 if the variable lacks the filter.
 static int inq_filter(int ncid, int varid, unsigned id, int *hasp, int *levelp) {
 	int has;
 	unsigned params[2] = {0, 0}; // maxParams of piofilter.go
@@ -611,7 +611,7 @@ int PIOc_inq_attlen(int ncid, int varid, const char *name, PIO_Offset *lenp) { C
 int PIOc_inq_atttype(int ncid, int varid, const char *name, nc_type *xtypep) { CALL(InqAtt, ncid, varid, P(name), P(xtypep), 0, 0); }
 int PIOc_inq_attname(int ncid, int varid, int attnum, char *name) { CALL(InqAttName, ncid, varid, attnum, P(name), NAME_SIZE); }
 
-// Without a type of memory it is the attribute's.
+// Without a type of memory, the attribute's type applies.
 int PIOc_put_att(int ncid, int varid, const char *name, nc_type xtype, PIO_Offset len, const void *op) {
 	CALL(PutAtt, ncid, varid, P(name), xtype, PIO_NAT, len, P(op));
 }
@@ -687,7 +687,7 @@ int PIOc_get_vars(int ncid, int varid, const PIO_Offset *start, const PIO_Offset
 	return get(ncid, varid, PIO_PART, start, count, stride, NULL, PIO_NAT, buf);
 }
 
-// The type of PIO for one of MPI, PIO_NAT for bytes of the variable's type, -1 for all others.
+// The PIO type of an MPI type, PIO_NAT for bytes of the variable's type, -1 for others.
 static int type_of(MPI_Datatype t) {
 	if (t == MPI_DATATYPE_NULL || t == MPI_BYTE)
 		return PIO_NAT;
@@ -750,7 +750,7 @@ int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, vo
 	}
 PIO_TYPES(TYPED, )
 
-// --- netCDF's functions with NC_PIO: files that nc_create makes are not ours
+// --- netCDF's functions with NC_PIO: nc_create belongs to netCDF, so its files cannot be PIO files
 
 static int no_integration(void) {
 	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "NC_PIO, files of PIO by the functions of netCDF, are not a part of blobio: use PIOc_createfile and the other functions of pio.h");
@@ -776,7 +776,7 @@ NOT_BUILT(nc_get_vard, int ncid, int varid, int decompid, const size_t recnum, v
 PIO_TYPES(NC_VARD, )
 #pragma GCC diagnostic pop
 
-// --- version: of SCORPIO with these forms
+// --- the version of SCORPIO that has these declarations
 
 int PIOc_get_version_major(void) { return 2; }
 int PIOc_get_version_minor(void) { return 0; }

@@ -1,8 +1,8 @@
-/* PIO's C API over blobio: a program that was written for PIO compiles with this header and links to libblobio_pio.
+/* PIO's C API over blobio: programs written for PIO compile with this header and link to libblobio_pio.
  *
- * The documentation of PIO describes the functions. Two libraries have this name, and they differ. The declarations are SCORPIO's,
+ * PIO's documentation describes the functions. Two libraries have this name, and they differ. The declarations are SCORPIO's,
  * or NCAR's (ParallelIO) if PIO_NCAR is defined before this header is included. Every call on a file, except inquiries, is collective over the ranks of its I/O system.
- * Like both libraries, this header includes netcdf.h if it is installed, but does not need it. */
+ * Like the headers of both libraries, this header includes netcdf.h if it is installed, but does not need it. */
 #ifndef _PIO_H_
 #define _PIO_H_
 
@@ -35,9 +35,9 @@ typedef MPI_Offset PIO_Offset;
 #define PIO_OFFSET MPI_OFFSET
 typedef int nc_type;
 
-/* --- constants; those that netCDF has too have its values */
+/* --- constants, with netCDF's values where netCDF has the same names */
 
-#define PIO_DEFAULT (-1) /* as id of an I/O system: all later ones */
+#define PIO_DEFAULT (-1) /* in the place of an I/O system's id: all later I/O systems */
 #define PIO_GLOBAL (-1)
 #define PIO_UNLIMITED 0L
 
@@ -175,7 +175,7 @@ typedef int nc_type;
 #define PIO_EINTERNAL (-501)
 #endif
 
-/* Names in decomposition files of netCDF. */
+/* Names in netCDF decomposition files. */
 #ifdef PIO_NCAR
 #define DECOMP_VERSION_ATT_NAME "PIO_library_version"
 #else
@@ -197,7 +197,7 @@ typedef int nc_type;
 #define DECOMP_C_ORDER_STR "C"
 #define DECOMP_FORTRAN_ORDER_STR "Fortran"
 
-/* All are accepted: written files are blob datasets, and read files are recognized by content. */
+/* All are accepted: written files are blob datasets, and opened files are recognized by content. */
 enum PIO_IOTYPE {
 	PIO_IOTYPE_PNETCDF = 1,
 	PIO_IOTYPE_NETCDF = 2,
@@ -225,8 +225,8 @@ enum PIO_REARRANGERS {
 };
 
 enum PIO_ERROR_HANDLERS {
-	PIO_INTERNAL_ERROR = -51, /* an error ends the job */
-	PIO_BCAST_ERROR = -52,    /* all ranks get its code */
+	PIO_INTERNAL_ERROR = -51, /* an error aborts the job */
+	PIO_BCAST_ERROR = -52,    /* all ranks return the error's code */
 #ifdef PIO_NCAR
 	PIO_RETURN_ERROR = -53
 #else
@@ -259,10 +259,10 @@ typedef struct rearr_opt {
 	rearr_comm_fc_opt_t io2comp;
 } rearr_opt_t;
 
-/* Calls that are declared alike, but do otherwise in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
- * NULL in def_var; in setframe, advanceframe and write_darray_multi an id out of all bounds is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray wants the
- * fill value of the variable; places of a map beyond the end of the array begin anew at 1, and are PIO_EINVAL in SCORPIO's form; the attribute with the
- * version in a decomposition file has another name; set_buffer_size_limit returns 128 MiB at first, 64 MiB in SCORPIO. */
+/* Calls with the same declaration but another behaviour in NCAR's library. An unknown I/O type is PIO_EINVAL (SCORPIO: PIO_EBADIOTYPE). The id of a variable may be
+ * NULL in def_var. In setframe, advanceframe and write_darray_multi an id beyond PIO_MAX_VARS is PIO_ENOTVAR (SCORPIO: PIO_EINVAL). write_darray requires the
+ * variable's fill value. Map offsets beyond the end of the array wrap around to 1 (SCORPIO: PIO_EINVAL). The attribute with the
+ * version in a decomposition file has another name. set_buffer_size_limit first returns 128 MiB (SCORPIO: 64 MiB). */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
 #define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly
@@ -302,7 +302,7 @@ PIO_API PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
 PIO_API int PIOc_set_log_level(int level);
 PIO_API int PIOc_set_global_log_level(int iosysid, int level);
 
-/* For dedicated I/O ranks: these return PIO_ENOTBUILT. */
+/* For dedicated I/O ranks. They return PIO_ENOTBUILT. */
 PIO_API int PIOc_init_async(MPI_Comm world, int num_io_procs, const int *io_proc_list, int component_count, const int *num_procs_per_comp,
                             const int **proc_list, MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);
 PIO_API int PIOc_init_async_from_comms(MPI_Comm world, int component_count, MPI_Comm *comp_comm, MPI_Comm io_comm, int rearranger, int *iosysidp);
@@ -368,7 +368,7 @@ PIO_API int PIOc_inq_varndims(int ncid, int varid, int *ndimsp);
 PIO_API int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp);
 PIO_API int PIOc_inq_varnatts(int ncid, int varid, int *nattsp);
 
-/* netCDF-4 storage settings, for files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR; others are PIO_ENOTNC4. Settings are checked, kept while the file is
+/* netCDF-4 storage settings, for files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR (else PIO_ENOTNC4). Settings are checked, kept while the file is
  * open, and returned by inquiries. They do not change the written data: blobs have no chunks, filters or caches. */
 PIO_API int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level);
 PIO_API int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp);
@@ -413,7 +413,7 @@ PIO_API int PIOc_setframe(int ncid, int varid, int frame);
 PIO_API int PIOc_advanceframe(int ncid, int varid);
 PIO_API int PIOc_read_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, void *array);
 
-/* --- data of one rank, or the same of all: with the type of the variable, and with a type of memory */
+/* --- data that are not decomposed: in the variable's type, or in a type of memory */
 
 PIO_API int PIOc_put_var(int ncid, int varid, const void *buf);
 PIO_API int PIOc_get_var(int ncid, int varid, void *buf);
@@ -428,7 +428,7 @@ PIO_API int PIOc_put_varm(int ncid, int varid, const PIO_Offset *start, const PI
 PIO_API int PIOc_get_varm(int ncid, int varid, const PIO_Offset *start, const PIO_Offset *count, const PIO_Offset *stride,
                           const PIO_Offset *imap, void *buf, PIO_Offset bufcount, MPI_Datatype buftype);
 
-/* Types of memory: X(suffix, type of C, type of PIO, more). */
+/* Types of memory: X(suffix, C type, PIO type, more). */
 #define PIO_NUMBERS(X, more)                                                                                                \
 	X(schar, signed char, PIO_BYTE, more) X(uchar, unsigned char, PIO_UBYTE, more)                                          \
 	X(short, short, PIO_SHORT, more) X(ushort, unsigned short, PIO_USHORT, more)                                            \
@@ -466,7 +466,7 @@ PIO_API int PIOc_put_vard(int ncid, int varid, int decompid, const PIO_Offset re
 PIO_API int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, void *buf);
 
 #ifdef PIO_NCAR
-/* NCAR's library can be part of netCDF: nc_create with NC_PIO makes PIO files. This library cannot: all of these return PIO_ENOTBUILT. */
+/* In NCAR's library nc_create with NC_PIO makes PIO files. Here these functions return PIO_ENOTBUILT. */
 PIO_API int nc_def_iosystem(MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp);
 PIO_API int nc_def_async(MPI_Comm world, int num_io_procs, int *io_proc_list, int component_count, int *num_procs_per_comp, int **proc_list,
                          MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);
@@ -488,7 +488,7 @@ PIO_TYPES(PIO_DECLARE_NC, )
 #undef PIO_DECLARE
 #undef PIO_DECLARE_ATT
 
-/* --- maps in files: of text, and of netCDF */
+/* --- maps in text files and netCDF files */
 
 PIO_API int PIOc_readmap(const char *file, int *ndims, int **gdims, PIO_Offset *fmaplen, PIO_Offset **map, MPI_Comm comm);
 PIO_API int PIOc_readmap_from_f90(const char *file, int *ndims, int **gdims, PIO_Offset *maplen, PIO_Offset **map, int f90_comm);
@@ -505,7 +505,7 @@ PIO_API int PIOc_get_version_string(char *vstr, int len);
 PIO_API int PIOc_get_version_hash(char *vstr, int len);
 PIO_API int PIOc_get_version(int *major, int *minor, int *patch, char *vstr, int vstr_len);
 
-/* In both fillvalue of PIOc_write_darray_multi has nvars values one after the other, not their addresses. */
+/* In both, fillvalue of PIOc_write_darray_multi is an array of nvars values, not of addresses. */
 #ifdef PIO_NCAR
 #define PIOc_strerror blobio_ncar_strerror
 #define PIOc_inq_var blobio_ncar_inq_var

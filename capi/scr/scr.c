@@ -23,7 +23,7 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-// Whether this rank prints errors that all ranks have.
+// True on the rank that prints errors of all ranks.
 static int prints(void) {
 	int ready = 0, over = 0, rank = 0;
 	MPI_Initialized(&ready);
@@ -33,7 +33,7 @@ static int prints(void) {
 	return rank == 0;
 }
 
-// The result for the caller, who has no other way to an error's text than standard error and blobio_last_error.
+// Returns a code to the caller. SCR has no call for an error's text, so the text goes to standard error and blobio_last_error.
 static int result(int rc, int shared, const char *call, const blobio_scr_failure *e) {
 	if (!rc)
 		return SCR_SUCCESS;
@@ -48,7 +48,7 @@ static int refused(blobio_scr_failure *e) {
 	return BLOBIO_EFORKED;
 }
 
-// RUN gives the result of a call of Go; shared if all ranks get the same.
+// RUN is the result of a Go function; shared: all ranks get the same result.
 #define RUN(shared, call, name, ...)                                                                                   \
 	({                                                                                                                 \
 		blobio_scr_failure e;                                                                                          \
@@ -61,7 +61,7 @@ int SCR_Finalize(void) { return RUN(1, "SCR_Finalize", Finalize, ); }
 
 enum { VALUE_SIZE = 1 << 16 };
 
-// The value that config asks for; NULL if there is none, and after an error.
+// The value of the parameter that config names; NULL if unset, and after an error.
 static char *config_value(const char *config, int *rc) {
 	char *value = malloc(VALUE_SIZE);
 	int32_t set = 0;
@@ -98,7 +98,7 @@ const char *SCR_Configf(const char *format, ...) {
 
 int SCR_Route_file(const char *name, char *file) { return RUN(0, "SCR_Route_file", Route, P(name), P(file), SCR_MAX_FILENAME, ); }
 
-// Without a place for the answer the error is this rank's alone.
+// If flag is NULL, only this rank has the error.
 int SCR_Have_restart(int *flag, char *name) { return RUN(flag != NULL, "SCR_Have_restart", HaveRestart, P(flag), P(name), SCR_MAX_FILENAME, ); }
 int SCR_Start_restart(char *name) { return RUN(1, "SCR_Start_restart", StartRestart, P(name), SCR_MAX_FILENAME, ); }
 int SCR_Complete_restart(int valid) { return RUN(1, "SCR_Complete_restart", CompleteRestart, valid, ); }
@@ -117,11 +117,11 @@ int SCR_Delete(const char *name) { return RUN(1, "SCR_Delete", Delete, P(name), 
 int SCR_Should_exit(int *flag) { return RUN(flag != NULL, "SCR_Should_exit", ShouldExit, P(flag), ); }
 char *SCR_Get_version(void) { return (char *)SCR_VERSION; }
 
-// --- Fortran: names in lower case with an underscore; the lengths of texts are behind all arguments
+// --- Fortran: names in lower case with an underscore; the lengths of texts follow all arguments
 
 typedef size_t length;
 
-// A text of Fortran as one of C, without the blanks at its end. The caller frees it; NULL: no memory.
+// Copies a Fortran string to a C string, without trailing blanks. The caller frees it; NULL: no memory.
 static char *from_fortran(const char *text, length n) {
 	while (n > 0 && text[n - 1] == ' ')
 		n--;
@@ -133,7 +133,7 @@ static char *from_fortran(const char *text, length n) {
 	return s;
 }
 
-// A text of C in a variable of Fortran.
+// Copies a C string to a Fortran variable.
 static int to_fortran(const char *call, const char *s, char *text, length size) {
 	size_t n = strlen(s);
 	memset(text, ' ', size);
@@ -189,7 +189,7 @@ FORTRAN(scr_start_restart, char *name, int *rc, length size) {
 		*rc = to_fortran("SCR_START_RESTART", text, name, size);
 }
 
-// A name goes to a call of C.
+// Calls a C function with a Fortran string.
 static int named(int (*call)(const char *), const char *name, length n) {
 	char *text = from_fortran(name, n);
 	int rc = text ? call(text) : SCR_FAILURE;

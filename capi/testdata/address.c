@@ -1,4 +1,4 @@
-/* One rank passes an address of nothing to what opens a dataset: an error on all, and nobody waits for it.
+/* One rank passes an invalid address to the functions that open a dataset: an error on all ranks, without a hang.
  * Argument: an empty directory. */
 #include "blobio_mpi.h"
 #include "expect.h"
@@ -8,7 +8,7 @@
 int main(int argc, char **argv) {
 	if (argc != 2)
 		return 2;
-	alarm(60); /* a rank that waits for ever ends the job */
+	alarm(60); /* a hanging rank ends the job */
 	MPI_Init(&argc, &argv);
 	int rank, ranks;
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

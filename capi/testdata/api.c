@@ -215,7 +215,7 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	dof[0] = 37;
 	NOT(BLOBIO_EINVAL, blobio_get_darray_pio(f, cloud, 2, 4, dof, BLOBIO_FLOAT, four));
 
-	/* what is not decomposed */
+	/* variables without a decomposition */
 	double h[NLEV];
 	OK(blobio_inq_varid(f, "hyam", &id));
 	OK(blobio_get_vara(f, id, NULL, NULL, BLOBIO_DOUBLE, h, NLEV));
@@ -234,7 +234,7 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	OK(blobio_get_vara(f, id, s2, c2, BLOBIO_CHAR, text, 8));
 	EQ(text[4], '0' + records - 1);
 
-	/* a dataset that is read is not written */
+	/* a dataset open for reading refuses writes */
 	NOT(BLOBIO_ESTATE, blobio_put_float(f, cloud, 0, slab, 4));
 	NOT(BLOBIO_ESTATE, blobio_flush(f));
 	NOT(BLOBIO_ESTATE, blobio_flush_async(f));
@@ -286,7 +286,7 @@ static void expect_clean(const char *path) {
 		FAIL("%s", text);
 }
 
-/* The state of a dataset as whoever opens it finds it. */
+/* The state of a dataset, from a separate opening. */
 static void state_of(const char *path, char state[33]) {
 	blobio_file *f;
 	memset(state, '?', 33);
@@ -297,7 +297,7 @@ static void state_of(const char *path, char state[33]) {
 	OK(blobio_close(f));
 }
 
-/* The header of a dataset is what its ordinary netCDF file begins with. */
+/* The header of a dataset equals the beginning of its ordinary netCDF file. */
 static void check_header(const char *path, const char *canonical) {
 	blobio_file *f;
 	static char header[1 << 16], file[1 << 16];
@@ -484,7 +484,7 @@ static void lend(void) {
 	OK(blobio_close(f));
 }
 
-/* What is committed can be read at once, stays, and cannot be put again. */
+/* Committed data can be read at once, stay, and cannot be put again. */
 static void commits(const char *options, int layout) {
 	blobio_file *f, *r;
 	ids v;
@@ -519,7 +519,7 @@ static void commits(const char *options, int layout) {
 	double fixed[N] = {0};
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 0, fixed, N));
 	SAYS("the first blobio_commit has committed");
-	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* not whole: its name is missing */
+	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* incomplete: the name is missing */
 	NOT(BLOBIO_HELD_BACK, blobio_commit(f));
 	SAYS("record 3 is held back: no rank has put \"name\" of record 3");
 	OK(blobio_commit_async(f));
@@ -566,7 +566,7 @@ static void commits(const char *options, int layout) {
 	OK(blobio_close(r));
 }
 
-/* An append adds a dimension and variables, and attributes are put while the dataset is written. What cannot be is an error at once. */
+/* An append adds a dimension and variables, and attributes are put after enddef. Impossible definitions are errors at once. */
 static void adds(const char *options, int layout) {
 	blobio_file *f;
 	ids v;
@@ -661,7 +661,7 @@ static void adds(const char *options, int layout) {
 	OK(blobio_close(f));
 }
 
-/* PIO's form: holes, an order of its own. */
+/* PIO's form, with holes and in another order. */
 static void pio(void) {
 	blobio_file *f;
 	const char *path = in_dir("pio");
@@ -821,10 +821,10 @@ static int on_finding(void *user, const blobio_finding *found) {
 	++*calls;
 	if (found->severity < 0 || found->severity > 2 || !found->line || !*found->line || !found->message)
 		FAIL("finding: severity %d", found->severity);
-	return found->severity == 2; /* and no further */
+	return found->severity == 2; /* stops at the first error */
 }
 
-/* A changed byte is noticed as far as verify= asks for it. The last 8 bytes of the file are the name of the last record. */
+/* Each value of verify= detects a changed byte in its reads. The last 8 bytes of the file are the name of the last record. */
 static void verified(void) {
 	char file[4200], got[8];
 	snprintf(file, sizeof file, "%s.0000", in_dir("variable"));
@@ -883,7 +883,7 @@ static void damage(void) {
 		FAIL("file %s offset %lld of %s", blobio_last_error_file(), (long long)blobio_last_error_offset(), blobio_last_error());
 }
 
-/* Threads: each with a dataset of its own, and all with one that is read. */
+/* Threads: each writes its own dataset, and all read one dataset. */
 static blobio_file *common;
 
 static void *thread(void *arg) {

@@ -1,4 +1,4 @@
-/* One leg of a history that programs of different numbers of ranks write, each where the one before has ended, or was given up. Arguments: the dataset,
+/* One part of a history that programs of different numbers of ranks write in turn; some end without close. Arguments: the dataset,
  * options, the number of records that it is to have, and what to do at the end: close, or leave to die behind the last commit. */
 #include "blobio_mpi.h"
 #include "expect.h"
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
 	OK(blobio_inq_varid(f, "time", &tv));
 	OK(blobio_inq(f, NULL, NULL, NULL, NULL, NULL, NULL, &records));
 	OK(blobio_put_att_text(f, v, "until", -1, argv[3]));
-	if (ranks > 1) { /* what one rank does wrong is an error on all, and nothing of it stays */
+	if (ranks > 1) { /* an error of one rank is an error on all, and leaves nothing */
 		NOT(BLOBIO_EINVAL, blobio_put_att_text(f, v, rank == 1 ? "" : "wrong", -1, "no"));
 		NOT(BLOBIO_EINVAL, blobio_put_att_text(f, v, "wrong", -1, rank == 1 ? "no" : "yes"));
 	}

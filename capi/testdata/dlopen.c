@@ -1,4 +1,4 @@
-/* The library is loaded late, by a program that was not linked with it. Argument: its path. */
+/* Loads the library in a program that was not linked with it. Argument: the library's path. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

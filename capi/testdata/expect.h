@@ -1,4 +1,4 @@
-/* What the C tests say with: a failed expectation is printed, counted and does not end the test. */
+/* Expectations of the C tests. A failed one is printed and counted, and the test goes on. */
 #ifndef EXPECT_H
 #define EXPECT_H
 
@@ -30,7 +30,7 @@ static int failures;
 			FAIL("%s: last error is %d %s", #call, blobio_last_error_code(), blobio_last_error());                     \
 	} while (0)
 
-/* The last error's text has this in it. */
+/* The last error's text contains this. */
 #define SAYS(part)                                                                                                     \
 	do {                                                                                                               \
 		if (!strstr(blobio_last_error(), part))                                                                        \

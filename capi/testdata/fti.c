@@ -1,6 +1,6 @@
-// fti CONFIG LEVEL EXPECT LAST [KILL]: a rod whose temperature spreads, in parts of ranks that exchange their borders by FTI_COMM_WORLD. It
+// fti CONFIG LEVEL EXPECT LAST [KILL]: heat conduction in a rod; each rank has a part, and they exchange borders by FTI_COMM_WORLD. It
 // restarts from step EXPECT (0: none), takes a checkpoint at LEVEL in each step up to LAST, and dies after step KILL, in the midst of the next
-// checkpoint. At the end the sum of all steps is compared with a run without checkpoints.
+// checkpoint. At the end it compares the sum of all steps with a run without checkpoints.
 #include <math.h>
 #include <signal.h>
 
@@ -23,7 +23,7 @@ enum { N = 5000, STEP = 1, ROD = 2, TRAIL = 3, SIGN = 4, NOTHING = 5 };
 
 typedef struct {
 	int step;
-	double *rod;   // N + 2 values: another place in each step
+	double *rod;   // N + 2 values, at another address in each step
 	int *trail;    // step values: it grows
 	int trails;
 	char sign[24];
@@ -88,16 +88,16 @@ static void misuse(const char *config) {
 	GIVES(FTI_Recover(), FTI_NREC);
 	GIVES(FTI_GetStoredSize(STEP), 0);
 	GIVES(FTI_getIDFromString("none"), -1);
-	GOOD(FTI_AddVarICP(STEP)); // no checkpoint is being added to
+	GOOD(FTI_AddVarICP(STEP)); // no checkpoint was begun
 	GOOD(FTI_FinalizeICP());
 	GIVES(FTI_setIDFromString(""), -1);
-	BAD(FTI_InitICP(1, 12, true)); // programs look at the last result only
+	BAD(FTI_InitICP(1, 12, true)); // programs check only the last result
 	BAD(FTI_AddVarICP(STEP));
 	BAD(FTI_FinalizeICP());
 	GOOD(FTI_FinalizeICP());
 }
 
-// One variable by one, in another order on each rank.
+// Variables one by one, in a different order on each rank.
 static int by_parts(int id, int level, int die) {
 	static const int order[] = {ROD, NOTHING, SIGN, TRAIL, STEP};
 	GOOD(FTI_InitICP(id, level, true));

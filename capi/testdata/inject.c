@@ -1,4 +1,4 @@
-/* One rank panics inside of the library, built with the tag inject: the others hear of it. Arguments: an empty directory,
+/* One rank panics inside of the library, built with the tag inject: the others get an error. Arguments: an empty directory,
  * and the step, which the environment names too. */
 #include "blobio_mpi.h"
 #include "expect.h"
@@ -6,7 +6,7 @@
 static int rank;
 static const char *step;
 
-/* The call that the panic is in. */
+/* The call that panics. */
 static int here(const char *name, int rc) {
 	if (strcmp(step, name)) {
 		if (rc != BLOBIO_OK)
@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/f", argv[1]);
 	all(path);
-	/* MPI is as it was, and the library can be used again. */
+	/* MPI still works, and the library can be used again. */
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
 	return failures != 0;

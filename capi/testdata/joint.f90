@@ -1,4 +1,4 @@
-! Ranks of MPI read together, and one of them passes an array of another size: that is an error on all. Argument: a directory.
+! MPI ranks read together, and one passes an array of another size: an error on all. Argument: a directory.
 program joint
   use, intrinsic :: iso_c_binding
   use blobio

@@ -1,4 +1,4 @@
-/* Stores of checkpoints and versioned arrays, by one process or by the ranks of a job. Arguments: a directory, and "again" in a program that comes after. */
+/* Stores of checkpoints and versioned arrays, by one process or by the ranks of a job. Arguments: a directory, and "again" in a later program. */
 #ifdef WITH_MPI
 #include "blobio_mpi.h"
 #endif
@@ -81,7 +81,7 @@ static void store(const char *dir, int again) {
 	NOT(BLOBIO_EINVAL, open_store(NULL, NULL, &s));
 }
 
-/* The rows of a rank, with a value. */
+/* Puts a value into the rows of a rank. */
 static void put_rows(blobio_array *a, double v) {
 	double row[20];
 	for (int i = 0; i < 20; i++)

@@ -1,4 +1,4 @@
-/* What the MPI functions add to the API, right and wrong. Arguments: an empty directory, and the thread level. */
+/* The MPI functions of the API, right and wrong. Arguments: an empty directory, and the thread level. */
 #include "blobio_mpi.h"
 #include "expect.h"
 
@@ -46,7 +46,7 @@ static void put(blobio_file *f, int v, int64_t rec) {
 	OK(blobio_put_int32(f, v, rec, data, n));
 }
 
-/* All ranks read together, each another part; the first one nothing, if there are others. */
+/* All ranks read together, each a different part; with several ranks the first reads nothing. */
 static void together(const char *path, int64_t records) {
 	blobio_file *f;
 	int v;
@@ -69,7 +69,7 @@ static void together(const char *path, int64_t records) {
 		for (int64_t k = 0; k < len; k++)
 			EQ(back[k], 100 * r + off + len - 1 - k);
 		EQ(back[len], -5);
-		/* What one passes wrong is an error on all. */
+		/* A wrong argument on one rank is an error on all. */
 		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, rank == ranks - 1 ? v + 1 : v, r, len > 0, &off, &len, BLOBIO_INT, data, len));
 		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, rank == 0 ? records : r, len > 0, &off, &len, BLOBIO_INT, data, len));
 		int odd = rank == ranks - 1;
@@ -81,7 +81,7 @@ static void together(const char *path, int64_t records) {
 		if (ranks > 1)
 			NOT(BLOBIO_EINVAL, blobio_open_mpi(MPI_COMM_WORLD, path, rank == 0 ? "collective=yes" : NULL, &(blobio_file *){0}));
 	}
-	if (ranks > 1 && records > 0) { /* one that refreshes alone reads of another state */
+	if (ranks > 1 && records > 0) { /* a rank that refreshes alone reads another state */
 		int32_t data[N];
 		if (rank == 0)
 			OK(blobio_refresh(f, NULL));
@@ -149,7 +149,7 @@ static void layouts(void) {
 
 static int last(void) { return rank == ranks - 1; }
 
-/* Ranks read together, and the last one passes a handle that is none: the others do not wait for it. */
+/* Ranks read together, and the last one passes an invalid handle: the others do not wait for it. */
 static void bad_handle(const char *path, int pio) {
 	blobio_file *f, *closed;
 	int v;
@@ -161,7 +161,7 @@ static void bad_handle(const char *path, int pio) {
 	OK(blobio_close(closed));
 	OK(blobio_open_mpi(MPI_COMM_WORLD, path, "collective=yes", &f));
 	OK(blobio_inq_varid(f, "v", &v));
-	for (int k = 0; k < 2; k++) { /* the second time all find it broken */
+	for (int k = 0; k < 2; k++) { /* the second time it is broken on all */
 		blobio_file *h = !last() || k > 0 ? f : pio ? NULL : closed;
 		NOT(h == f ? BLOBIO_EBROKEN : BLOBIO_EHANDLE, pio ? blobio_get_darray_pio_all(h, v, 0, N, dof, BLOBIO_INT, data)
 		                                                  : blobio_get_darray_all(h, v, 0, 1, &off, &len, BLOBIO_INT, data, N));
@@ -173,7 +173,7 @@ static void bad_handle(const char *path, int pio) {
 	blobio_close(f);
 }
 
-/* What one rank does wrong is an error on all, and nobody waits for ever. */
+/* An error of one rank is an error on all, without a hang. */
 static void failures_of_one(void) {
 	blobio_file *f = NULL;
 	int v, id;
@@ -193,7 +193,7 @@ static void failures_of_one(void) {
 	NOT(BLOBIO_EBROKEN, blobio_flush(f));
 	NOT(BLOBIO_EBROKEN, blobio_close(f));
 
-	/* definitions that differ, and a directory that is not there */
+	/* different definitions, and a missing directory */
 	if (ranks > 1) {
 		f = define(in_dir("f2"), NULL, &v);
 		OK(blobio_def_dim(f, "y", 3 + last(), &id));
@@ -204,7 +204,7 @@ static void failures_of_one(void) {
 	NOT(BLOBIO_ENOTFOUND, blobio_enddef(f));
 	NOT(BLOBIO_EBROKEN, blobio_close(f));
 
-	/* a put is this rank's alone */
+	/* the error of a put is local */
 	f = define(in_dir("f3"), NULL, &v);
 	OK(blobio_enddef(f));
 	put(f, v, 0);
@@ -226,7 +226,7 @@ static void failures_of_one(void) {
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
 
-	/* one rank gives up */
+	/* one rank aborts */
 	f = define(in_dir("f4"), NULL, &v);
 	OK(blobio_enddef(f));
 	put(f, v, 0);
@@ -244,7 +244,7 @@ static void failures_of_one(void) {
 		FAIL("open of what was given up: %d %s", rc, blobio_last_error());
 }
 
-/* Communicators of some of the ranks, at the same time; Fortran's handle of one; and many, one after the other. */
+/* Communicators of subsets of the ranks, at the same time; a Fortran handle; and many communicators in turn. */
 static void communicators(void) {
 	MPI_Comm half;
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);

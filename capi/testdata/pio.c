@@ -1,4 +1,4 @@
-/* Every call of pio.h, right and wrong. Argument: an empty directory; with "abort" after it, the job is to end by an error. */
+/* Every call of pio.h, right and wrong. Argument: an empty directory; with "abort" after it, an error ends the job. */
 #include "pio.h"
 
 #include <limits.h>
@@ -277,7 +277,7 @@ static void definitions(void) {
 	NOT(PIO_EBADID, PIOc_inq_ndims(nc, &n));
 }
 
-/* --- storage by netCDF-4: kept and given back */
+/* --- netCDF-4 storage settings: kept and returned */
 
 static void storage(void) {
 	int nc, dims[2], v, fixed, text, n, m, l, type = PIO_IOTYPE_NETCDF4P, classic = PIO_IOTYPE_PNETCDF;
@@ -326,7 +326,7 @@ static void storage(void) {
 	OK(PIOc_inq_filter_avail(nc, 307));
 	NOT(PIO_ENOFILTER, PIOc_inq_filter_avail(nc, 308));
 	NOT(PIO_ENOFILTER, PIOc_def_var_filter(nc, v, 308, 2, params));
-	NOT(PIO_EINVAL, PIOc_def_var_filter(nc, v, 307, 3, params)); // more than inquiries have room for
+	NOT(PIO_EINVAL, PIOc_def_var_filter(nc, v, 307, 3, params)); // more parameters than inquiries return
 	OK(PIOc_def_var_szip(nc, v, 32, 8));
 	OK(PIOc_inq_var_bzip2(nc, v, &n, &l));
 	EQ(n, 0);
@@ -362,7 +362,7 @@ static void storage(void) {
 	NOT(-123, PIOc_def_var_deflate(nc, v, 0, 1, 2));
 	OK(PIOc_closefile(nc));
 
-	type = PIO_IOTYPE_NETCDF4C; /* nothing of it is in the file */
+	type = PIO_IOTYPE_NETCDF4C; /* the file has no such settings */
 	OK(PIOc_openfile(ios, &nc, &type, in_dir("four"), PIO_NOWRITE));
 	OK(PIOc_inq_format(nc, &n));
 	EQ(n, 3);
@@ -451,7 +451,7 @@ static void attributes(void) {
 	OK(PIOc_closefile(to));
 }
 
-/* --- decomposed data: rank r has the elements r, r+ranks, ... of N, its last one is a hole */
+/* --- decomposed data: rank r has elements r, r+ranks, ... of N, and a hole at the end */
 
 enum { N = 37, M = 5 };
 
@@ -495,7 +495,7 @@ static void darrays(void) {
 			OK(PIOc_write_darray(nc, v, d, n, data, NULL));
 		}
 		OK(PIOc_advanceframe(nc, v));
-		OK(PIOc_write_darray(nc, v, d, n, data, NULL)); /* frame 3 is as frame 2 */
+		OK(PIOc_write_darray(nc, v, d, n, data, NULL)); /* frame 3 equals frame 2 */
 		int ids[] = {v, w}, frames[] = {4, 0};
 		for (int i = 0; i < n; i++) {
 			SET(i, (int)map[i] + 4);
@@ -513,10 +513,10 @@ static void darrays(void) {
 		else
 			OK(PIOc_write_darray(nc, v, d, n, data, NULL));
 		if (ranks > 1)
-			NOT(PIO_EINVAL, PIOc_sync(nc)); /* one rank's error is one of all */
+			NOT(PIO_EINVAL, PIOc_sync(nc)); /* an error of one rank is an error on all */
 		OK(PIOc_sync(nc));
 
-		/* what is open for writing is read */
+		/* reads of a file open for writing */
 		for (int i = 0; i < n; i++)
 			SET(i, 99);
 		OK(PIOc_setframe(nc, v, 1));
@@ -530,7 +530,7 @@ static void darrays(void) {
 
 		nc = open_file("darray", PIO_NOWRITE);
 		PIO_Offset to[N + 2], len;
-		for (int i = 0; i < N; i++) /* all of it, backwards, with a hole */
+		for (int i = 0; i < N; i++) /* the whole array, backwards, with a hole */
 			to[i + 1] = N - i;
 		to[0] = 0;
 		OK(PIOc_InitDecomp_ReadOnly(ios, PIO_DOUBLE, 1, gdims, N + 1, to, &whole, NULL, NULL, NULL));
@@ -556,7 +556,7 @@ static void darrays(void) {
 	}
 }
 
-/* Maps from 0, blocks, vard, and what nobody has. */
+/* Maps from 0, blocks, vard, and elements without an owner. */
 static void decompositions(void) {
 	int nc = create("blocks"), y, x, v, d, b, gdims[2] = {M, N}, n = 0;
 	OK(PIOc_def_dim(nc, "y", M, &y));
@@ -565,7 +565,7 @@ static void decompositions(void) {
 	OK(PIOc_def_var(nc, "v", PIO_INT, 2, yx, &v));
 	OK(PIOc_enddef(nc));
 	PIO_Offset map[M * N];
-	for (int i = rank; i < M * N - 1; i += ranks) /* the last element is nobody's */
+	for (int i = rank; i < M * N - 1; i += ranks) /* the last element has no owner */
 		map[n++] = i;
 	OK(PIOc_init_decomp(ios, PIO_INT, 2, gdims, n, map, &d, PIO_REARR_BOX, NULL, NULL));
 	int data[M * N], fill = -99;
@@ -590,7 +590,7 @@ static void decompositions(void) {
 			EQ(narrow[k], want);
 			wide[k] = at + 1000;
 		}
-	OK(PIOc_put_vard_double(nc, v, b, 0, wide)); /* over it, by another map */
+	OK(PIOc_put_vard_double(nc, v, b, 0, wide)); /* overwrites it by another map */
 	int all[M * N];
 	OK(PIOc_get_var_int(nc, v, all));
 	for (int i = 0; i < M * N; i++)
@@ -604,7 +604,7 @@ static void decompositions(void) {
 	NOT(PIO_EBADTYPE, PIOc_InitDecomp(ios, 66, 2, gdims, n, map, &d, NULL, NULL, NULL));
 	NOT(PIO_EINVAL, PIOc_InitDecomp(ios, PIO_INT, 2, gdims, n, rank == 0 ? NULL : map, &d, NULL, NULL, NULL));
 	NOT(PIO_EBADID, PIOc_InitDecomp(ios + 55, PIO_INT, 2, gdims, n, map, &d, NULL, NULL, NULL));
-	OK(PIOc_closefile(nc)); /* decompositions are left to PIOc_finalize */
+	OK(PIOc_closefile(nc)); /* PIOc_finalize frees decompositions */
 }
 
 static void maps(void) {
@@ -695,7 +695,7 @@ static void maps(void) {
 		EQ(in[10], 33 + 13);                                                                                           \
 		OK(PIOc_put_varm_##suffix(nc, v, zero, (PIO_Offset[]){1, 3, 4}, NULL, imap, out + 1));                         \
 		OK(PIOc_get_vara_##suffix(nc, v, zero, (PIO_Offset[]){1, 3, 4}, in));                                          \
-		EQ(in[1], 33 + 4); /* x is slow in memory */                                                                   \
+		EQ(in[1], 33 + 4); /* x varies slowest in memory */                                                                   \
 		EQ(in[4], 33 + 2);                                                                                             \
 		memset(in, 0, sizeof in);                                                                                      \
 		OK(PIOc_get_varm_##suffix(nc, v, zero, (PIO_Offset[]){1, 3, 4}, NULL, imap, in));                              \
@@ -721,7 +721,7 @@ static void maps(void) {
 	}
 PIO_TYPES(ARRAYS, )
 
-/* The calls without a type of memory have the variable's; varm has MPI's. */
+/* Calls without a type of memory use the variable's type, varm calls use MPI's. */
 static void untyped(void) {
 	int nc = create("untyped"), x, v, s;
 	PIO_Offset start = 2, count = 3, stride = 2, imap = 2;
@@ -815,7 +815,7 @@ static void files(void) {
 		FAIL("check: %s, %lld errors", blobio_last_error(), (long long)counts[2]);
 	MPI_Barrier(MPI_COMM_WORLD);
 
-	/* what is left open is committed when its ranks leave */
+	/* a file that is still open is committed when its ranks leave */
 	int id;
 	OK(PIOc_Init_Intracomm(MPI_COMM_WORLD, 1, 1, 0, PIO_REARR_BOX, &id));
 	OK(PIOc_set_hint(id, "blobio_pio", "canonical"));
@@ -838,7 +838,7 @@ static void files(void) {
 		fclose(f);
 }
 
-/* Half of the ranks each, at the same time. */
+/* Two halves of the ranks, at the same time. */
 static void halves(void) {
 	MPI_Comm half;
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
@@ -867,7 +867,7 @@ static void halves(void) {
 int main(int argc, char **argv) {
 	MPI_Init(&argc, &argv);
 	if (argc > 2)
-		return PIOc_closefile(4711) == PIO_EBADID ? 0 : 2; /* does not return, as nothing else was said */
+		return PIOc_closefile(4711) == PIO_EBADID ? 0 : 2; /* does not return: by default errors end the job */
 	if (argc != 2)
 		return 2;
 	dir = argv[1];

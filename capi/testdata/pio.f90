@@ -1,4 +1,4 @@
-! A program that has PIO by "use pio" (pio_errors is ours), on any number of ranks. Argument: a directory.
+! A program with "use pio" (pio_errors is blobio's own), on any number of ranks. Argument: a directory.
 program test
   use pio
   use pio_errors
@@ -167,7 +167,7 @@ contains
     call ok(ierr, 'delete')
   end subroutine definitions
 
-  ! Whole variables of ranks 0 to 5, parts, single values; parts of arrays, and values that fit too well or not.
+  ! Whole variables of ranks 0 to 5, parts, single values; parts of arrays, and values in and out of range.
   subroutine arrays()
     integer :: d(5), r, k
     type(var_desc_t) :: vi(0:5), vd(0:5), vr

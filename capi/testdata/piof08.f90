@@ -1,4 +1,4 @@
-! A program of mpi_f08 with what the modules have beside PIO's older calls: logicals and bytes, storage by netCDF-4, decomposition files, helpers.
+! A program with mpi_f08: logicals and bytes, netCDF-4 storage settings, decomposition files, helpers.
 ! Argument: a directory.
 program test
   use mpi_f08

@@ -1,4 +1,4 @@
-/* What PIO_NCAR makes otherwise. Argument: an empty directory. */
+/* The differences of PIO_NCAR. Argument: an empty directory. */
 #define PIO_NCAR
 #include "pio.h"
 
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
 	IS(PIO_ENOTVAR, PIOc_setframe(nc, -1, 0));
 	IS(PIO_ENOTVAR, PIOc_advanceframe(nc, PIO_MAX_VARS));
 
-	/* each rank has the place after its own: the last has the first again, from 1 and from 0 */
+	/* each rank has the offset after its own; the last rank's wraps around, from 1 and from 0 */
 	gdims[0] = ranks + 1;
 	PIO_Offset map[1] = {rank == ranks - 1 ? ranks + 2 : rank + 2}, from0[1] = {map[0] - 1}, hole[1] = {ranks + 1};
 	int data[2] = {rank, rank}, got[1] = {-1};
@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
 	IS(PIO_ENOTVAR, PIOc_write_darray_multi(nc, &beyond, d, 1, 1, data, frames, NULL, false));
 	OK(PIOc_write_darray_multi(nc, ids, d, 1, 1, data, frames, NULL, true));
 	OK(PIOc_InitDecomp_ReadOnly(ios, PIO_INT, 1, gdims, 1, hole, &back, NULL, NULL, NULL));
-	OK(PIOc_read_darray(nc, rec, back, 1, got)); /* nobody's: the last rank wrote the first place */
+	OK(PIOc_read_darray(nc, rec, back, 1, got)); /* without an owner: the last rank wrote the first element */
 	IS(fill, got[0]);
 	PIO_Offset first[2] = {0, 0};
 	OK(PIOc_get_var1_int(nc, rec, first, got));

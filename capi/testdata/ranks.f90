@@ -1,4 +1,4 @@
-! Scalars and arrays of each rank and kind, put and read. Argument: an empty directory.
+! Puts and reads scalars and arrays of each rank and kind. Argument: an empty directory.
 program ranks
   use, intrinsic :: iso_c_binding
   use blobio
@@ -30,7 +30,7 @@ contains
     print '(2a)', what, ' is wrong'
   end subroutine yes
 
-  ! Variables that are not decomposed: one without dimensions, and one of five.
+  ! Variables without a decomposition: one without dimensions, and one with five.
   subroutine whole()
     type(blobio_file) :: f
     integer :: d(5), v(0:5, 4), types(4) = [blobio_float, blobio_double, blobio_int, blobio_int64], k, n, t, vt
@@ -103,7 +103,7 @@ contains
     call ok(blobio_close(f), 'close')
   end subroutine whole
 
-  ! The state, and the header: of a CDF-5 file, which holds the names.
+  ! The state, and the header of a CDF-5 file, which has the names.
   subroutine all_at_once(f)
     type(blobio_file), intent(in) :: f
     type(blobio_file) :: none
@@ -221,7 +221,7 @@ contains
     call ok(blobio_close(f), 'close')
   end subroutine decomposed
 
-  ! Records are appended, with a new dimension and variable; attributes are put while they are written.
+  ! Appends records, with a new dimension and variable; puts attributes after enddef.
   subroutine appended()
     type(blobio_file) :: f
     integer :: t, d, k, m, v, p, n

@@ -1,5 +1,5 @@
 // scr DIR NODES EXPECT LAST [KILL]: restarts from checkpoint EXPECT (0: none), takes checkpoints up to LAST, and dies in the midst of
-// checkpoint KILL, all ranks at once. Names of files are the same in all checkpoints. Ranks are dealt to NODES directories that stand for nodes.
+// checkpoint KILL, all ranks at once. All checkpoints have the same file names. The ranks are divided among NODES directories that represent nodes.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum { N = 10000 };
 static int number(int who, int step, int i) { return who * 1000003 + step * 7919 + i; }
 
 static void put(const char *name, int who, int step, int n) {
-	FILE *f = *name ? fopen(name, "wb") : NULL; // it has none if it was not routed
+	FILE *f = *name ? fopen(name, "wb") : NULL; // empty if it was not routed
 	WANT(name, f);
 	for (int i = 0; f && i < n; i++) {
 		int v = number(who, step, i);
@@ -116,7 +116,7 @@ static int restart(const char *prefix) {
 	WANT(file, holds(file, rank, step));
 	const char *flush = getenv("SCR_FLUSH");
 	if (rank > 0 && flush && !strcmp(flush, "0")) {
-		BAD(SCR_Route_file(all, file)); // rank 0's file is on its own node alone
+		BAD(SCR_Route_file(all, file)); // rank 0's file is only on its node
 	} else {
 		GOOD(SCR_Route_file(all, file));
 		WANT(file, holds(file, -1, step));

@@ -81,7 +81,7 @@ program scr
 
 contains
 
-  ! The name of this rank's file, as a program of Fortran has it: blanks fill the variable.
+  ! The name of this rank's file, padded with blanks.
   function own()
     character(SCR_MAX_FILENAME) :: own
     write (own, '(a, "/", a, "/rank", i0)') trim(dir), trim(name), rank

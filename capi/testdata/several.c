@@ -1,4 +1,4 @@
-/* Of a library without MPI: argv[1] is a dataset to create, argv[2] the code that is wanted. Prints the last error. */
+/* For a library without MPI: argv[1] is a dataset to create, argv[2] the expected code. Prints the last error. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -25,7 +25,7 @@ type offer [24 + tokenBytes]byte
 
 // newArea makes n bytes of common memory. They begin with the token of the offer.
 func newArea(n int) (b []byte, f *os.File, o offer, err error) {
-	// Some systems require the flag for memory that is not executable. Old ones do not know it.
+	// Some systems require the flag for memory that is not executable. Old kernels lack this call.
 	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)

@@ -170,8 +170,8 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r) { return MPI_Imrecv(b, n, MPI_BYTE, m, r); }
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
-	// Never 0, so that base is never null; and a multiple of a cache line, because Open MPI lays the parts
-	// of a node out one after the other, and elements must be aligned.
+	// Never 0, so that base is never null, and a multiple of a cache line, because Open MPI places the parts
+	// of a node one after the other, and elements must be aligned.
 	MPI_Aint len = (MPI_Aint)((n / 64 + 1) * 64);
 	MPI_Comm node;
 	int all, here;
@@ -179,14 +179,14 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	MPI_Comm_size(c, &all);
 	MPI_Comm_size(node, &here);
 	MPI_Comm_free(&node);
-	// Either all ranks see one node, or none. There shared memory is faster, and it keeps clear of
-	// osc/rdma of Open MPI 4.1, which crashes in MPI_Compare_and_swap on a node.
+	// Either all ranks share a node, or none does. Shared memory is faster, and avoids
+	// osc/rdma of Open MPI 4.1, whose MPI_Compare_and_swap crashes on a node.
 	if (here == all)
 		TRY(MPI_Win_allocate_shared(len, 1, MPI_INFO_NULL, c, base, w));
 	else
 		TRY(MPI_Win_allocate(len, 1, MPI_INFO_NULL, c, base, w));
 	TRY(MPI_Win_set_errhandler(*w, MPI_ERRORS_RETURN));
-	// The owner reads and writes his part in place, with MPI_Win_sync, which wants one memory.
+	// The owner reads and writes its part in place, with MPI_Win_sync, which requires the unified memory model.
 	int *model, flag = 0;
 	TRY(MPI_Win_get_attr(*w, MPI_WIN_MODEL, &model, &flag));
 	if (!flag || *model != MPI_WIN_UNIFIED) {

@@ -22,7 +22,7 @@ int glue_running(void); // initialized and not finalized
 void glue_yield(void);
 
 int control_open(control *k, MPI_Comm from);
-int control_quiet(control *k); // takes the receive back
+int control_quiet(control *k); // cancels the receive
 int control_close(control *k);
 int control_poll(control *k);
 // test tries req up to spins times and looks at k in between; with stay it ignores a notice.
@@ -39,7 +39,7 @@ int comm_split(MPI_Comm c, int color, int key, MPI_Comm *out); // color < 0: non
 int comm_split_node(MPI_Comm c, MPI_Comm *out);
 // comm_places gives the ranks in world of the n ranks of c.
 int comm_places(MPI_Comm c, MPI_Comm world, int n, int *ranks);
-int comm_first(MPI_Comm parent, MPI_Comm child, int *rank); // of the first rank of child in parent
+int comm_first(MPI_Comm parent, MPI_Comm child, int *rank); // the first rank of child, as a rank of parent
 
 enum { OP_SUM, OP_MAX, OP_MIN, OP_AND }; // as comm.Op, and one more
 int coll_allreduce(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r);
@@ -57,9 +57,9 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
-// win_part gives the part of a rank, if all share memory; an error if they do not.
+// win_part returns the part of a rank; an error unless all ranks share memory.
 int win_part(MPI_Win w, int rank, void **base);
-int mem_here(MPI_Comm c, int *whole); // whether all ranks share memory
+int mem_here(MPI_Comm c, int *whole); // *whole: all ranks share memory
 // mem_open makes n > 0 bytes that all ranks see. After an error *w is the window, if there is one, or null.
 int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
 MPI_Win win_none(void);
@@ -69,15 +69,15 @@ int win_free(MPI_Win *w);
 int win_sync(MPI_Win w);
 int win_put(void *b, int n, int rank, int64_t off, MPI_Win w);
 int win_get(void *b, int n, int rank, int64_t off, MPI_Win w);
-int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w); // whole, also if other ranks put it
+int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w); // atomic with other ranks' puts
 
-// See node.go. A bell is a word that one process sleeps on, and beside it whether it does.
+// See node.go. A bell is a word on which one process sleeps, and a flag that it sleeps.
 void bell_wake(void *bell);
-// wait yields, and is DONE as soon as the word at is past round (both turn over). It sleeps up to ns on a bell, but not if one of the words pokes and
+// wait yields, and returns DONE once the word at is past round (both wrap around). It sleeps up to ns on a bell, but not if one of the words pokes and
 // broken differs from poked or known.
 int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns);
 
-// Blocking: what rank 0 has, what all have, and whether all are ok.
+// Blocking: broadcast from rank 0, all-gather, and agreement on success.
 int node_bcast(void *b, int n, MPI_Comm c);
 int node_gather(int *v, int n, int *all, MPI_Comm c);
 int node_all(int ok, int *all, MPI_Comm c);

@@ -21,7 +21,7 @@ enum { NLEV = 8, NCOL = 50, RECORDS = 3 };
 
 static int rank = 0, ranks = 1;
 
-/* Ends the program with what the library says. */
+/* Ends the program with the text of the last error. */
 static void must(int rc, const char *what) {
 	if (rc == BLOBIO_OK)
 		return;
@@ -33,7 +33,7 @@ static void must(int rc, const char *what) {
 }
 #define MUST(call) must(call, #call)
 
-/* What the model computes: each value tells where it belongs. */
+/* The model's value of an element: it identifies the element. */
 static float cloud(int record, int lev, int col) { return (float)(record * 10000 + lev * 100 + col); }
 
 static void write_dataset(const char *base, const char *options) {
@@ -84,13 +84,13 @@ static void write_dataset(const char *base, const char *options) {
 		MUST(blobio_put_float(f, vcloud, r, field, n)); /* copied: field may change at once */
 		MUST(blobio_flush(f));
 	}
-	MUST(blobio_close(f)); /* now it is whole, and has its name */
+	MUST(blobio_close(f)); /* now the dataset is complete under its name */
 	free(field);
 	free(offsets);
 	free(lengths);
 }
 
-/* Reads records by another decomposition: blocks of neighbouring columns. Returns wrong values. */
+/* Reads records by another decomposition: blocks of neighbouring columns. Returns the number of wrong values. */
 static int read_dataset(const char *base) {
 	blobio_file *f;
 #ifdef WITH_MPI

@@ -39,7 +39,7 @@ program field
 
 contains
 
-  ! Ends the program with what the library says.
+  ! Ends the program with the text of the last error.
   subroutine must(rc, what)
     integer, intent(in) :: rc
     character(len=*), intent(in) :: what
@@ -51,7 +51,7 @@ contains
     stop 1
   end subroutine must
 
-  ! What the model computes: each value tells where it belongs.
+  ! The model's value of an element: it identifies the element.
   elemental function temp(record, lev, col) result(t)
     integer, intent(in) :: record, lev, col
     real(8) :: t

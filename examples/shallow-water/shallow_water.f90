@@ -1,20 +1,20 @@
-! A small global model that calls PIO: waves of a shallow ocean on a turning sphere. It writes a history file, with a record for the state of each time,
-! and at its end a restart file, from which another run continues on any number of ranks, with the same bits.
+! A small global model that calls PIO: waves of a shallow ocean on a turning sphere. It writes a history file, with a record for each state,
+! and at its end a restart file, from which another run continues bit for bit on any number of ranks.
 !
 !   mpirun -n 4 shallow_water DIR 40            from the first step to step 40
 !   mpirun -n 7 shallow_water DIR 80 continue   from the restart file to step 80
 !
-! Nothing here is blobio's own: the same source builds with SCORPIO and with NCAR's ParallelIO.
+! The same source builds with SCORPIO and with NCAR's ParallelIO.
 program shallow_water
   use mpi
   use pio
   implicit none
   integer, parameter :: dp = kind(1d0)
-  integer, parameter :: nlon = 72, nlat = 36, every = 10 ! cells; steps of a record of the history
+  integer, parameter :: nlon = 72, nlat = 36, every = 10 ! cells; steps between two records of the history
   real(dp), parameter :: pi = acos(-1d0), radius = 6.371d6, gravity = 9.81d0, depth = 1000, day = 86164, dt = 120
   real(dp), parameter :: dlon = 2 * pi / nlon, dlat = pi / nlat
 
-  ! Rows of this rank, 1 to rows, with a row of each neighbour. Height is at the centre of a cell, u at its west side, v at its south side.
+  ! This rank has rows 1 to rows, and a row of each neighbour. Height is at the centre of a cell, u at its west side, v at its south side.
   integer :: rank, ranks, rows, first, ierr
   real(dp), allocatable, dimension(:, :) :: h, u, v
   real(dp), allocatable :: cosine(:), coriolis(:) ! of centres
@@ -85,7 +85,7 @@ contains
     end do
   end subroutine share_rows
 
-  ! Water at rest, a hill of 10 m high in the middle latitudes.
+  ! Water at rest, with a hill of 10 m in the middle latitudes.
   subroutine first_state()
     integer :: i, j
     do j = 1, rows
@@ -95,7 +95,7 @@ contains
     end do
   end subroutine first_state
 
-  ! Height by the velocities, then the velocities by the new height.
+  ! New height from the velocities, then new velocities from the new height.
   subroutine advance()
     integer :: i, j, east, west
     call from_north(v)
@@ -144,7 +144,7 @@ contains
     if (neighbour < 0 .or. neighbour >= ranks) neighbour = MPI_PROC_NULL
   end function neighbour
 
-  ! --- its files
+  ! --- files
 
   subroutine ok(code, what)
     integer, intent(in) :: code
@@ -152,7 +152,7 @@ contains
     if (code /= pio_noerr) call fail(what // ' of files in ' // trim(dir))
   end subroutine ok
 
-  ! One task of I/O; and the places of this rank's cells in an array of the globe, from 1 on, east first.
+  ! One I/O task, and the positions of this rank's cells in the global array, from 1, longitude fastest.
   subroutine start_pio()
     integer(pio_offset_kind) :: places(nlon * rows)
     integer :: k
@@ -192,7 +192,7 @@ contains
     call ok(pio_inq_varid(file, 'v', v_of), 'v')
   end subroutine find_state
 
-  ! For more records: what a former run wrote after the restart file is written again.
+  ! Opens the history to continue it: records that an earlier run wrote after its restart file are overwritten.
   subroutine open_history()
     call ok(pio_openfile(ios, history, pio_iotype_pnetcdf, trim(dir) // '/history.nc', pio_write), 'history')
     call ok(pio_inq_varid(history, 'time', time_of), 'history')

@@ -13,7 +13,7 @@ import (
 	"blobio/cdf5"
 )
 
-// An answer is what a script of testdata found (testdata/answer.py).
+// An answer is the content of a file, found by a script (testdata/answer.py).
 type answer struct {
 	Vars []struct {
 		Name  string
@@ -77,7 +77,7 @@ func ask(t *testing.T, py, name string, args ...string) *answer {
 	return a
 }
 
-// equals compares every variable of a dataset with what a script read or rebuilt.
+// equals compares every variable of a dataset with a script's result.
 func (a *answer) equals(t *testing.T, r *blob.Reader) {
 	t.Helper()
 	vars := r.Schema().Vars()
@@ -152,7 +152,7 @@ func sameAtts(t *testing.T, of string, got []foundAtt, want []cdf5.Att) {
 	}
 }
 
-// texts are the numbers of an attribute, so that each gives the exact value back.
+// texts returns the numbers of an attribute as text that preserves their exact values.
 func texts(v any) (out []string) {
 	switch x := v.(type) {
 	case []int8:

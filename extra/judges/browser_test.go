@@ -26,7 +26,7 @@ type browser struct {
 	next    int
 	waiting map[int]chan reply
 	asked   []string // URLs that the page asked for
-	wrong   []string // exceptions, and what the browser says of policies and of files that are not there
+	wrong   []string // exceptions, violations of policies, missing files
 }
 
 type reply struct {
@@ -87,7 +87,7 @@ func pipe(t *testing.T) [2]*os.File {
 	return [2]*os.File{r, w}
 }
 
-// listen takes what the browser says: answers, and events.
+// listen receives the browser's answers and events.
 func (b *browser) listen(r io.Reader) {
 	s := bufio.NewReader(r)
 	for {
@@ -163,7 +163,7 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// screen says how wide and high the window is, and whether its user likes it dark.
+// screen sets the width and height of the window, and the preference for dark colours.
 func (b *browser) screen(width, height int, dark bool) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
@@ -174,7 +174,7 @@ func (b *browser) screen(width, height int, dark bool) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// visit goes to a page, and waits until it is there in the place of the one before.
+// visit opens a page and waits until it has replaced the previous one.
 func (b *browser) visit(url string) {
 	b.t.Helper()
 	b.eval("window.before = true")
@@ -230,7 +230,7 @@ func (b *browser) mouse(typ string, x, y float64) {
 	b.call("Input.dispatchMouseEvent", map[string]any{"type": typ, "x": x, "y": y, "button": map[bool]string{true: "none", false: "left"}[typ == "mouseMoved"], "clickCount": 1}, nil)
 }
 
-// shot takes a picture of the page for whoever wants to look: into the folder BLOBIO_SCREENS.
+// shot saves a screenshot of the page in the folder BLOBIO_SCREENS.
 func (b *browser) shot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("BLOBIO_SCREENS")

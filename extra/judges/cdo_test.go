@@ -16,7 +16,7 @@ import (
 // I (lat, lon), of a two-dimensional field of G, and of the blobs of a
 // decomposition over horizontal dimensions.
 
-// TestCdoValues: values of a field, with as many digits as tell them apart.
+// TestCdoValues: values of a field, with enough digits to distinguish them.
 func TestCdoValues(t *testing.T) {
 	need(t, "cdo")
 	for _, c := range configs {

@@ -70,8 +70,7 @@ func (d *dataset) files(base string) (out []string) {
 	return out
 }
 
-// made are the datasets, each written when first asked for. All tests share them, so
-// nobody may write beside them: tests have t.TempDir for that.
+// made are the datasets, each written when first asked for. All tests share them, so no test may write beside them.
 var made struct {
 	sync.Mutex
 	dir string
@@ -177,7 +176,7 @@ func open(t *testing.T, path string) *blob.Reader {
 	return r
 }
 
-// header is the header of a CDF file as the codec has it.
+// header returns the decoded header of a CDF file.
 func header(t *testing.T, path string) *cdf5.Header {
 	t.Helper()
 	f, err := os.Open(path)

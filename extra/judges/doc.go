@@ -1,5 +1,4 @@
-// Package judges asks programs that others wrote about the files that this
-// module writes. It holds tests only.
+// Package judges compares the files of this module with the results of independent programs. It holds tests only.
 //
 // The tests write the F, G and I cases in both blob layouts, with 16 ranks, one
 // and two subfiles, float and double, and convert them to ordinary netCDF.

@@ -54,7 +54,7 @@ func grow(ctx context.Context, base string, o blob.Options, f func(committed int
 
 var timeLine = regexp.MustCompile(`time = UNLIMITED ; // \((\d+) currently\)`)
 
-// dumped compares what ncdump prints of T, and returns how many records there are.
+// dumped compares ncdump's output of T and returns the number of records.
 func dumped(path string) (n int64, err error) {
 	out, err := command("ncdump", "-v", "T", "-p", "9,17", path).CombinedOutput()
 	if err != nil {

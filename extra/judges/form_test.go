@@ -20,14 +20,14 @@ import (
 	"blobio/versioned"
 )
 
-// formed is a directory with what has a netCDF form, and what the conversions make of it: a checkpoint of Enzo-E, and an array with versions.
+// formed is a directory with a checkpoint of Enzo-E and an array with versions, and their conversions to netCDF.
 type formed struct {
 	dir         string
 	check, mesh string // a checkpoint, converted
 	store, rho  string // a store, its array converted
 }
 
-// shown are the names below the directory of what has a netCDF form.
+// shown are the names of the netCDF forms below the directory.
 func (f *formed) shown() map[string]string {
 	return map[string]string{"run/Check-10.nc": f.mesh, "store/rho.nc": f.rho}
 }

@@ -56,7 +56,7 @@ func ftiRead(t *testing.T, py, path string, want map[string][]byte) {
 	}
 }
 
-// ftiRefused demands that the script does not accept a file.
+// ftiRefused fails the test unless the script refuses a file.
 func ftiRefused(t *testing.T, py, path, why string) {
 	t.Helper()
 	out, err := command(py, filepath.Join("testdata", "read_fti.py"), os.DevNull, path).CombinedOutput()
@@ -86,7 +86,7 @@ func ftiOpen(t *testing.T, path string) *ffformat.Reader {
 }
 
 // TestFTIReadsWhatWeWrite: full and differential checkpoints in all layouts, with new, growing
-// and shrinking variables, and what becomes of them by conversion and compaction.
+// and shrinking variables, and their conversions and compactions.
 func TestFTIReadsWhatWeWrite(t *testing.T) {
 	py := python(t, "hashlib", "json", "struct")
 	const unit = 4000

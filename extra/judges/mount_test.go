@@ -27,7 +27,7 @@ func mounted(t *testing.T, version cdf5.Version) string {
 	return mountedFrom(t, made.dir, &mount.Options{Version: version})
 }
 
-// mountedFrom shows what lies below a directory at another place, until the test ends.
+// mountedFrom mounts the datasets below a directory until the test ends.
 func mountedFrom(t *testing.T, dir string, o *mount.Options) string {
 	t.Helper()
 	at := t.TempDir()
@@ -67,7 +67,7 @@ func TestMountedBytes(t *testing.T) {
 	})
 }
 
-// TestMountedNetCDF: tools of netCDF and PnetCDF say of a file of the mount what they say of the converted one.
+// TestMountedNetCDF: tools of netCDF and PnetCDF print the same for a mounted and a converted file.
 func TestMountedNetCDF(t *testing.T) {
 	need(t, "ncdump", "ncvalidator", "nccopy")
 	at := mounted(t, 0)
@@ -127,14 +127,14 @@ func TestMountedXarray(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			at := mounted(t, version)
 			some(t, func(t *testing.T, d *dataset) {
-				path := d.shown(at)[int(version)%2] // each engine one form: that their bytes are equal another test says
+				path := d.shown(at)[int(version)%2] // one form for each engine: another test compares their bytes
 				ask(t, py, "read_xarray.py", path, "--engine="+engine).equals(t, open(t, d.canonical))
 			})
 		})
 	}
 }
 
-// TestMountedNcview: it opens its window, with a field of the dataset to choose.
+// TestMountedNcview: ncview opens its window, which offers a field of the dataset.
 func TestMountedNcview(t *testing.T) {
 	need(t, "ncview", "Xvfb", "xwininfo")
 	at := mounted(t, 0)

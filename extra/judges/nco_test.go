@@ -101,8 +101,7 @@ func cut(t *testing.T, path, name string) []byte {
 	return little(t, h.Vars[i].Type, cdftest.Values(t, b, i))
 }
 
-// near says that a tool's mean is ours: both are sums of up to 10^4 values, and
-// the result is rounded to the variable's type.
+// near reports whether two means agree: both are sums of up to 10^4 values, rounded to the variable's type.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
 
 // means are the means of runs of n elements that lie stride apart, without fill values.

@@ -47,7 +47,7 @@ func eachNC4(t *testing.T, d *dataset, f func(t *testing.T, path string, all boo
 
 func crc(s string) int { return int(crc32.ChecksumIEEE([]byte(s)) >> 1) }
 
-// TestNetCDF4ByOurselves: our own reader says that all ways hold what the CDF-5 file does.
+// TestNetCDF4ByOurselves: by blobio's reader all ways of storing equal the CDF-5 file.
 func TestNetCDF4ByOurselves(t *testing.T) {
 	each(t, func(t *testing.T, d *dataset) {
 		eachNC4(t, d, func(t *testing.T, path string, _ bool) {
@@ -172,7 +172,7 @@ func TestNetCDF4Tools(t *testing.T) {
 	})
 }
 
-// TestNetCDF4OfOthers: files that netCDF and h5netcdf wrote read as they say.
+// TestNetCDF4OfOthers: blobio reads files of netCDF and h5netcdf like these libraries.
 func TestNetCDF4OfOthers(t *testing.T) {
 	need(t, "nccopy")
 	some(t, func(t *testing.T, d *dataset) {

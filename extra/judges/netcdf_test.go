@@ -41,7 +41,7 @@ var (
 	attLine = regexp.MustCompile(`^\t\t(\S*:\S+) = `)
 )
 
-// declarations takes from CDL what declares something, without the values of attributes.
+// declarations returns the declarations in CDL, without the values of attributes.
 func declarations(cdl string) (out []string) {
 	for _, line := range strings.Split(cdl, "\n") {
 		if m := attLine.FindStringSubmatch(line); m != nil {
@@ -55,7 +55,7 @@ func declarations(cdl string) (out []string) {
 	return out
 }
 
-// wanted is what declarations must find.
+// wanted returns the expected declarations.
 func wanted(h *cdf5.Header) (out []string) {
 	for _, d := range h.Dims {
 		if d.Len == 0 {
@@ -85,7 +85,7 @@ func wanted(h *cdf5.Header) (out []string) {
 	return out
 }
 
-// TestNcdumpValues: values as text, with as many digits as tell them apart.
+// TestNcdumpValues: values as text, with enough digits to distinguish them.
 func TestNcdumpValues(t *testing.T) {
 	need(t, "ncdump")
 	each(t, func(t *testing.T, d *dataset) {

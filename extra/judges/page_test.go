@@ -15,7 +15,7 @@ import (
 )
 
 // TestPage: a browser shows the page of a dataset on a screen and on a phone, in light and dark, with mouse and keyboard alone;
-// it asks nobody but the server, and nothing on the page is against the server's policy.
+// it requests nothing from other hosts, and violates no policy of the server.
 func TestPage(t *testing.T) {
 	b := newBrowser(t)
 	dir := t.TempDir()
@@ -117,7 +117,7 @@ func TestPage(t *testing.T) {
 	b.until("a large and dark picture", src+`.includes("width=720") && `+src+`.includes("dark=1")`)
 	b.screen(1200, 1000, false)
 
-	// a section, and a choice that cannot be
+	// a section, and an impossible choice
 	b.visit(page("I_h0") + "?var=H2OSOI&kind=section")
 	b.until("a section", drawn)
 	b.shot("section")

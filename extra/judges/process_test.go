@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// dataset5 is the bytes of a dataset as our own reader has them.
+// dataset5 returns the bytes of a dataset, from blobio's reader.
 func dataset5(t *testing.T, path, name string) []byte {
 	t.Helper()
 	f := openFile(t, path)
@@ -114,7 +114,7 @@ func TestHeaderBlob(t *testing.T) {
 	})
 }
 
-// TestRebuildProcessCentric: a script of its own walks the blobs and puts the canonical arrays together.
+// TestRebuildProcessCentric: an independent script rebuilds the canonical arrays from the blobs.
 func TestRebuildProcessCentric(t *testing.T) {
 	py := python(t, "h5py", "numpy")
 	each(t, func(t *testing.T, d *dataset) {

@@ -156,7 +156,7 @@ func TestXarrayMasks(t *testing.T) {
 	}
 }
 
-// TestRebuildVariableCentric: a script of its own puts the canonical arrays together from the blobs.
+// TestRebuildVariableCentric: an independent script rebuilds the canonical arrays from the blobs.
 func TestRebuildVariableCentric(t *testing.T) {
 	py := python(t, "netCDF4", "numpy")
 	each(t, func(t *testing.T, d *dataset) {

@@ -85,7 +85,7 @@ func sameByURL(t *testing.T, a *answer, h *cdf5.Header) {
 	}
 }
 
-// usedDims says which dimensions a variable has.
+// usedDims returns the dimensions that variables have.
 func usedDims(h *cdf5.Header) []bool {
 	used := make([]bool, len(h.Dims))
 	for i := range h.Vars {
@@ -211,7 +211,7 @@ func TestNcksByURL(t *testing.T) {
 	}
 }
 
-// TestCdoByURL: values of a field, with as many digits as tell them apart.
+// TestCdoByURL: values of a field, with enough digits to distinguish them.
 func TestCdoByURL(t *testing.T) {
 	need(t, "cdo")
 	for _, c := range configs {
@@ -226,7 +226,7 @@ func TestCdoByURL(t *testing.T) {
 	}
 }
 
-// TestDamageByURL: tools tell damage, at the variable that it touches and nowhere else.
+// TestDamageByURL: tools report damage for the damaged variable and for no other.
 func TestDamageByURL(t *testing.T) {
 	need(t, "ncdump")
 	d := one(t, configs[0], "F_h1")

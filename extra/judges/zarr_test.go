@@ -33,7 +33,7 @@ func zarrURL(t *testing.T, word string, d *dataset) string {
 	return zarrSite(t, made.dir) + word + "/" + filepath.Base(base)
 }
 
-// chars makes bytes of chars what they are in netCDF: Zarr 3 has no type for them.
+// chars converts bytes to the chars that they are in netCDF: Zarr 3 has no type for chars.
 func (a *answer) chars(r *blob.Reader) *answer {
 	for i := range a.Vars {
 		if v, ok := r.Schema().VarID(a.Vars[i].Name); ok && r.Schema().Vars()[v].Type == cdf5.Char && a.Vars[i].Type == "u1" {
@@ -154,7 +154,7 @@ func TestZarritaReadsDirectory(t *testing.T) {
 	})
 }
 
-// TestZarrReadersFail: of a damaged chunk a reader says an error, and takes none for fill values.
+// TestZarrReadersFail: a damaged chunk is an error of each reader, never fill values.
 func TestZarrReadersFail(t *testing.T) {
 	d := one(t, configs[0], "F_h1")
 	dir := t.TempDir()

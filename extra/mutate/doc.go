@@ -1,4 +1,4 @@
-// Command mutate asks of each promise of the code whether a test would notice that it is broken.
+// Command mutate breaks promises of the code one by one and checks that a test fails.
 //
 // A list beside it, NAME.txt, belongs to a room. Each entry is one mutation: a change of the source after which
 // the program compiles and does something wrong. The tests of the entry run with it (go test -overlay, so the

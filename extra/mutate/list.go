@@ -22,7 +22,7 @@ type mutation struct {
 	line       int // of the entry in its list
 }
 
-// A suite is a package and what of its tests is tried first.
+// A suite is a package and the pattern of the tests that run first.
 type suite struct{ pkg, pattern string }
 
 // An edit replaces lines of a file, which is named from the root of the repository.
@@ -198,7 +198,7 @@ next:
 	return []byte(strings.Join(out, "\n")), nil
 }
 
-// sum reports whether a result is of this entry as it is now.
+// sum identifies the present content of this entry in results.
 func (m *mutation) sum() string {
 	return fmt.Sprintf("%.8x", sha256.Sum256(fmt.Append(nil, m.tests, m.edits)))
 }

@@ -104,7 +104,7 @@ func (o *options) selected() ([]*mutation, error) {
 	return list, nil
 }
 
-// mutate runs what is to be run and prints it. left is how many of all selected were not noticed.
+// mutate runs the selected mutations without a result and prints theirs. left is the number of unnoticed ones.
 func (o *options) mutate(ctx context.Context, w io.Writer) (left int, err error) {
 	list, err := o.selected()
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *options) mutate(ctx context.Context, w io.Writer) (left int, err error)
 	return left, errors.Join(errs...)
 }
 
-// check prints the mutations that no longer apply, and how many there are of each room.
+// check prints the mutations that no longer apply, and the number of mutations of each room.
 func check(root string, list []*mutation, w io.Writer) (left int) {
 	n := map[string]int{}
 	var rooms []string

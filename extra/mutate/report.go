@@ -39,7 +39,7 @@ func printResult(w io.Writer, r *result) {
 	}
 }
 
-// printSums prints how many of each room have which verdict, and returns how many were not noticed.
+// printSums prints the numbers of verdicts of each room, and returns the number of unnoticed mutations.
 func printSums(w io.Writer, list []*result) (left int) {
 	type sums struct {
 		n       map[verdict]int

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A result is what came of one mutation. It is a line of the results file.
+// A result is the outcome of one mutation. It is a line of the results file.
 type result struct {
 	Room    string  `json:"room"`
 	Name    string  `json:"name"`
@@ -151,7 +151,7 @@ func (r *runner) test(ctx context.Context, s suite, overlay, dir string) outcome
 	cmd.WaitDelay = 10 * time.Second
 	b, err := cmd.CombinedOutput()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what a killed test left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // leftovers of a killed test
 	}
 	return judge(b, err)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCommand runs what BLOBIO_PARFS_RUN says in a shell, with the mounts: $gluster_distribute0, $gluster_distribute1, ..., $moose1.
+// TestCommand runs the command of BLOBIO_PARFS_RUN in a shell, with the mounts: $gluster_distribute0, $gluster_distribute1, ..., $moose1.
 func TestCommand(t *testing.T) {
 	line := os.Getenv("BLOBIO_PARFS_RUN")
 	if line == "" {

@@ -21,7 +21,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A machine is a process that takes itself for another machine. It answers each command with a line.
+// A machine is a process that represents another machine. It answers each command with a line.
 type machine struct {
 	cmd *exec.Cmd
 	in  *os.File
@@ -121,7 +121,7 @@ func play(_ string, args []string) int {
 	return 0
 }
 
-// elements is how many a dataset has, in two subfiles of two ranks each.
+// elements is the number of elements of a dataset, in two subfiles of two ranks each.
 const elements = 200_000
 
 // write replaces a dataset by one in which all elements are v. Between the flush and Close rank 0 calls hold.

@@ -20,13 +20,13 @@ import (
 const (
 	envWanted = "BLOBIO_PARFS"
 	envInside = "BLOBIO_PARFS_INSIDE" // the directory of the servers, for the program in its namespaces
-	envRole   = "BLOBIO_PARFS_ROLE"   // what a process of another machine does
+	envRole   = "BLOBIO_PARFS_ROLE"   // the role of a process on another machine
 )
 
 // serverIP is where servers listen: MooseFS does not serve 127.0.0.1, GlusterFS wants a name.
 const serverIP = "10.77.0.1"
 
-// absent says why nothing can run here.
+// absent is the reason why no test can run here.
 var absent string
 
 func TestMain(m *testing.M) {
@@ -79,7 +79,7 @@ func lacking() string {
 	return ""
 }
 
-// deadline is when all is ended, whatever hangs: a call to a file system whose servers are stuck cannot be interrupted.
+// deadline is the time at which everything is killed: a call to a file system with stuck servers cannot be interrupted.
 var deadline = crashtest.Times(8*time.Minute, 30*time.Minute)
 
 // first is the first process of the namespaces: it starts the tests and touches none of the file systems, so that it can always end, and all other
@@ -94,7 +94,7 @@ func first() int {
 	}
 	time.AfterFunc(deadline, func() {
 		fmt.Fprintln(os.Stderr, "parfs: not done after", deadline)
-		_ = cmd.Process.Signal(unix.SIGQUIT) // it says where it hangs, if it can
+		_ = cmd.Process.Signal(unix.SIGQUIT) // prints the place where it hangs
 		time.Sleep(5 * time.Second)
 		os.Exit(1)
 	})

@@ -21,8 +21,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestNames: what leases and commits count on holds between two clients: a name is made once, a lock excludes, a rename replaces
-// a file at once, for whoever opens it by name.
+// TestNames: the assumptions of leases and commits hold between two clients: a name is made once, a lock excludes, a rename
+// replaces a file at once for all later opens.
 func TestNames(t *testing.T) {
 	each(t, func(t *testing.T, s *system) {
 		dir := s.folder(t)
@@ -74,7 +74,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestLease: the lease of one client keeps the other off, and who has lost it hears that.
+// TestLease: the lease of one client excludes the other, and a client that has lost it gets an error.
 func TestLease(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(t *testing.T, s *system) {

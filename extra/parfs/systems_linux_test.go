@@ -214,7 +214,7 @@ func moose(dir string) (*system, error) {
 	if s.mount, err = mounted(dir, func(m string) error { return command("mfsmount", m, "-H", serverIP) }); err != nil {
 		return nil, err
 	}
-	if err := command("mfssettrashtime", "0", s.mount[0]); err != nil { // or what is removed keeps its space for a day, and writes wait where there is none
+	if err := command("mfssettrashtime", "0", s.mount[0]); err != nil { // otherwise removed files keep their space for a day, and writes wait for space
 		return nil, err
 	}
 	s.kill = func(t *testing.T, n int) {

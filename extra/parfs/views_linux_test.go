@@ -20,7 +20,7 @@ import (
 	"blobio/internal/view/serve"
 )
 
-// TestMountAndServe: what one machine has written another shows as a file, by a mount and over HTTP: the bytes that Convert makes. When it is replaced,
+// TestMountAndServe: a machine shows the dataset of another machine as a file, by a mount and over HTTP, with the bytes of Convert. When it is replaced,
 // both show the new one; who had the old one open reads that, or an error.
 func TestMountAndServe(t *testing.T) {
 	each(t, func(t *testing.T, s *system) {
@@ -81,7 +81,7 @@ func TestMountAndServe(t *testing.T) {
 			t.Fatal("both datasets are the same")
 		}
 		for way, get := range ways {
-			must(t, until(func() error { // the kernel takes a name for what it was for a second
+			must(t, until(func() error { // the kernel caches names for a second
 				b, err := get()
 				if err != nil {
 					return fmt.Errorf("%s: %w", way, err)
@@ -101,7 +101,7 @@ func TestMountAndServe(t *testing.T) {
 	})
 }
 
-// converted is what Convert makes of a dataset.
+// converted returns the output of Convert for a dataset.
 func converted(t *testing.T, name string) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

@@ -48,7 +48,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// clean says what check finds, which is to be nothing, and what is left in the directory. A client may know for a moment names that another one has
+// clean fails the test if check finds anything or the directory has leftovers. A client may know for a moment names that another one has
 // removed.
 func clean(t *testing.T, name string) {
 	t.Helper()

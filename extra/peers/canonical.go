@@ -9,7 +9,7 @@ import (
 	"blobio/blob"
 )
 
-// canonicalRuns is how often the rows of a canonical race are taken at most: some take half a minute.
+// canonicalRuns is the maximum number of runs in a canonical race: some take half a minute.
 const canonicalRuns = 3
 
 const writeConvert = "write and convert"

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// errDiffer is wrapped when a peer's file is not as it must be.
+// errDiffer is the class of errors about wrong files of peers.
 var errDiffer = errors.New("files differ")
 
 // compareVariableCentric compares a subfile of blobio with the file of the

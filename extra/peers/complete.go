@@ -47,7 +47,7 @@ func (s *session) completes(n int, scheme redset.Scheme, size int64) (list []run
 	return list
 }
 
-// failures is how many ranks of n may be lost at once where a scheme leaves that open.
+// failures is the number of ranks of n that may be lost at once, for schemes with a choice.
 func failures(n int) string { return strconv.Itoa(min(2, max(1, n/2))) }
 
 // complete takes two checkpoints and measures how long the application waits in Complete of the second. Neither is flushed.

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MapSource says where the maps of a job come from: files, or a generator.
+// MapSource is the source of a job's maps: files, or a generator.
 type MapSource struct {
 	Files  []string `json:"files,omitempty"`  // one map file, or .dat files
 	Slice  string   `json:"slice,omitempty"`  // of mapfile.Options; default correct
@@ -82,8 +82,8 @@ type Job struct {
 	Names    bool      `json:"names"`    // with Sync: for the names of the files, too
 	Subfiles int       `json:"subfiles"` // 0: 1
 
-	// Distinct is how many records have data of their own in memory, which then repeat, as in a model whose next
-	// step overwrites the last one. 0: all, so that the data of each record come from memory that nobody has read.
+	// Distinct is the number of records with distinct data in memory, which then repeat, as in a model whose next step
+	// overwrites the last one. 0: all, so that the data of each record come from memory that nobody has read.
 	Distinct int64 `json:"distinct,omitempty"`
 }
 

@@ -9,9 +9,8 @@ import (
 	"blobio/cdf5"
 )
 
-// A job file is what the C peers read: a case with the maps of all ranks, so
-// that they need no tables of their own. All numbers are 64-bit integers in the order of the
-// host; a text is its length and its bytes.
+// A job file is the input of the C peers: a case with the maps of all ranks, so that they need no tables. All numbers are
+// 64-bit integers in the order of the host; a text is its length and its bytes.
 //
 //	"BLOBJOB2"
 //	ranks, records, distinct records (0: all), flush, sync

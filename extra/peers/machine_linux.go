@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statusField reads a field of the status of a process ("self", or its number) that is in kB; 0 if it is not there.
+// statusField reads a field of the status of a process ("self", or its number) that is in kB; 0 if it is absent.
 func statusField(process, name string) int64 {
 	b, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {
@@ -29,8 +29,7 @@ func statusField(process, name string) int64 {
 	return 0
 }
 
-// forgetPeak makes peakMemory begin again, and returns what is resident now, in bytes; 0 if
-// that is unknown.
+// forgetPeak resets peakMemory and returns the resident bytes; 0 if unknown.
 func forgetPeak() int64 {
 	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
 		return 0

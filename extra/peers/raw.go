@@ -42,8 +42,8 @@ func (s *session) rawWrites(writers int, sync bool) func(context.Context, *Row) 
 	}
 }
 
-// rawWrite tries all ways the first time, the best one after that. Before each, the file system has done with what was
-// removed: blocks that are given back would be paid for by who writes next.
+// rawWrite tries all ways the first time, the best one after that. Before each, the file system has freed the removed blocks;
+// otherwise the next writer would pay for that.
 func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 	name := filepath.Join(s.dir, ".ceiling")
 	once := func(size int64, w rawWay) (time.Duration, error) {

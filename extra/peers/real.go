@@ -14,10 +14,10 @@ import (
 var (
 	endToEnd   = regexp.MustCompile(`(?m)^\s*end-to-end time\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
 	preparing  = regexp.MustCompile(`(?m)^\s*Time of I/O preparing\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
-	itsLibrary = regexp.MustCompile(`(?m)^\s*\w+ library version\s+=[ \t]*([0-9]\S*)`) // of ADIOS2 it prints what is in its memory
+	itsLibrary = regexp.MustCompile(`(?m)^\s*\w+ library version\s+=[ \t]*([0-9]\S*)`) // of ADIOS2 it prints uninitialised memory
 )
 
-// realWho is what its rows are called, without the version of the library.
+// realWho is the name of its rows, without the version of the library.
 func realWho(p Peer) string { return "E3SM-IO, " + p.Name }
 
 func isReal(r *Row) bool { return strings.HasPrefix(r.Who, "E3SM-IO") }
@@ -115,7 +115,7 @@ func (s *session) realOnce(r realProgram, j *Job) func(context.Context, Tuning) 
 			return Took{}, err
 		}
 		t, err := s.box.RunReal(ctx, r.bin, r.p, j, tune, env, s.path("real"))
-		return t, errors.Join(err, s.removeReal()) // it removes its output itself, but not what it was killed over
+		return t, errors.Join(err, s.removeReal()) // it removes its output itself, but not if it was killed
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *session) redset(ctx context.Context) error {
 		return errNoMPI
 	}
 	if !s.box.Has(realRedset) {
-		s.skip(realRedset.Name, errors.New("REDSET in the environment is not the directory of an installed one"))
+		s.skip(realRedset.Name, errors.New("REDSET in the environment is not the directory of an installed redset"))
 	}
 	counts, size := []int{2, 4}, int64(256<<20)
 	if s.Quick {
@@ -68,7 +68,7 @@ func (s *session) redset(ctx context.Context) error {
 	for _, n := range counts {
 		for _, scheme := range []redset.Scheme{redset.Single, redset.Partner, redset.XOR, redset.RS} {
 			if n == 1 && scheme != redset.Single {
-				continue // there is nobody to keep anything
+				continue // no other rank can keep a copy
 			}
 			list := s.completes(n, scheme, min(size, 1<<30/int64(n)))
 			if err := s.race(ctx, true, list...); err != nil {
@@ -158,7 +158,7 @@ func (k *Work) protect(ctx context.Context, e Engine) (took Took, err error) {
 	return took, verdict.FirstCause(err)
 }
 
-// combine writes what a rank has to write: for an encode the payload of its redundancy file, for a rebuild its share of what is lost. It is
+// combine writes the bytes of a rank: for an encode the payload of its redundancy file, for a rebuild its share of the lost data. It is
 // made from pieces of the files of other ranks, read one by one and added up, whatever a scheme would compute of them.
 func (j *scrJob) combine(c comm.Comm, o redset.Options, op string, size int64) error {
 	n := c.Size()

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// A Bound is what the bytes of a row take without what is measured: it is
-// measured in the same run, in turn with it.
+// A Bound is the time of the same bytes without the measured program, in the same run and in turn with it.
 type Bound struct {
 	What    string    `json:"what"`  // "raw write", "raw read"
 	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file or a part of the memory
@@ -22,7 +21,7 @@ type Row struct {
 	Who      string `json:"who"`  // "variable-centric", "process-centric", or a peer
 	Ranks    int    `json:"ranks,omitempty"`
 	As       string `json:"as,omitempty"` // "goroutines" or "processes": what the ranks are
-	Sync     bool   `json:"sync"`         // whether the device has been waited for
+	Sync     bool   `json:"sync"`         // the time includes the sync to the device
 
 	Bytes   int64                `json:"bytes"` // of the files written, or of the elements read
 	Seconds []float64            `json:"seconds"`
@@ -68,7 +67,7 @@ func (r *Row) Share(what string) float64 {
 	return r.Rate() * median(b.Seconds) / float64(b.Bytes)
 }
 
-// add keeps what one run took.
+// add records the time of one run.
 func (r *Row) add(t Took) {
 	r.Seconds = append(r.Seconds, t.Seconds)
 	if t.CPU > 0 {

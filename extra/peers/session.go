@@ -27,14 +27,14 @@ type Options struct {
 	Log      func(string)
 }
 
-// Results are what a run found.
+// Results are the results of a run.
 type Results struct {
 	FileSystem string            `json:"file_system"`
 	Libraries  map[string]string `json:"libraries,omitempty"`
 	Runs       int               `json:"runs"`
-	Quick      bool              `json:"quick"` // the figures mean nothing
+	Quick      bool              `json:"quick"` // a test run: the figures have no meaning
 	Rows       []Row             `json:"rows"`
-	Skipped    []string          `json:"skipped,omitempty"` // what could not be measured, and why
+	Skipped    []string          `json:"skipped,omitempty"` // missing measurements, with reasons
 	Tunings    []Tuned           `json:"tunings,omitempty"` // the best that were found
 }
 
@@ -69,7 +69,7 @@ func newSession(o Options, dir string) *session {
 	return &session{Options: o, dir: dir, res: &Results{FileSystem: system, Runs: o.Runs, Quick: o.Quick, Rows: []Row{}}}
 }
 
-// run does the named workloads, all without a name. Whatever it wrote but the results is removed.
+// run does the named workloads, all without a name. It removes all its files except the results.
 func run(ctx context.Context, o Options, names []string) (res *Results, err error) {
 	dir, err := os.MkdirTemp(o.Dir, "blobio-peers-")
 	if err != nil {
@@ -94,7 +94,7 @@ func run(ctx context.Context, o Options, names []string) (res *Results, err erro
 	return s.res, nil
 }
 
-// sweep removes what a workload has left, so that memory file systems do not fill up.
+// sweep removes the leftovers of a workload, so that memory file systems do not fill up.
 func (s *session) sweep() error {
 	names, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *session) sweep() error {
 
 func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
-// skip records what is not in the results, and why.
+// skip records a missing measurement, with the reason.
 func (s *session) skip(what string, err error) {
 	if why := fmt.Sprintf("%s: %v", what, err); !slices.Contains(s.res.Skipped, why) { // a run in pieces says it once
 		s.res.Skipped = append(s.res.Skipped, why)
@@ -121,7 +121,7 @@ func (s *session) skip(what string, err error) {
 	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
 }
 
-// room is an error if the file system lacks the bytes.
+// room returns an error if the file system lacks the bytes.
 func (s *session) room(bytes int64) error {
 	if fs, free := fileSystem(s.dir); free > 0 && free < bytes {
 		return fmt.Errorf("%s has %d MiB left, %d are needed: %w", fs, free>>20, bytes>>20, errSkip)
@@ -148,7 +148,7 @@ func (s *session) tools(ctx context.Context) (*toolbox, error) {
 	return s.box, s.boxErr
 }
 
-// loadWindow is how long is looked what others do before each run.
+// loadWindow is the time in which the load of other programs is measured before each run.
 const loadWindow = 100 * time.Millisecond
 
 // A runner is one of several things that take turns.
@@ -160,7 +160,7 @@ type runner struct {
 	// starts, as it does before a bound.
 	clear func() error
 
-	// bound measures what belongs beside the row, once in each run; nil: nothing.
+	// bound measures the bound of the row, once in each run; nil: none.
 	bound func(ctx context.Context, r *Row) error
 
 	tuning Tuning // of a peer
@@ -358,7 +358,7 @@ func removeDataset(name string) error {
 	return nil
 }
 
-// writers is how many write at once: ranks of one process share its workers.
+// writers is the number of concurrent writers: ranks of one process share its workers.
 func writers() int { return cores() }
 
 // mapsOf is the captured map file of a case; without captured ones a generated

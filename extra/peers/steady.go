@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// steadySpread is up to which spread of its runs a row is taken for steady.
+// steadySpread is the maximum spread of a steady row.
 const steadySpread = 0.20
 
 // spread is the middle half of the values, relative to their median.

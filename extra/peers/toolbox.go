@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// peerSource is what the peers are built from, wherever the binary is.
+// peerSource is the source of the peers, independent of the place of the binary.
 //
 //go:embed src/*.c src/*.h src/Makefile
 var peerSource embed.FS
@@ -42,22 +42,22 @@ var (
 	allPeers = []Peer{pnetCDFBlob, hdf5Blob, pnetCDFCanonical, netcdf4Canonical, adios2Blob, rawProcesses, sumProcesses}
 )
 
-// plain says that the peer writes no format.
+// plain reports whether the peer writes no format.
 func (p Peer) plain() bool { return p.prog == rawProcesses.prog }
 
-// toolbox is what peers and processes are started with.
+// toolbox holds the programs that start peers and processes.
 type toolbox struct {
 	dir    string
 	mpirun string
-	romio  string          // what this MPI calls ROMIO
+	romio  string          // this MPI's name of ROMIO
 	have   map[string]bool // programs of dir
 	MPI    string          // version
 }
 
-// errNoPeers says that the peers cannot be built or started here.
+// errNoPeers means that the peers cannot be built or started here.
 var errNoPeers = errors.New("no peers here; src/install-debian installs what they need")
 
-// either returns the first of the programs that is there.
+// either returns the first installed one of the programs.
 func either(names ...string) string {
 	for _, n := range names {
 		if p, err := exec.LookPath(n); err == nil {
@@ -134,7 +134,7 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 // Has reports whether the peer was built.
 func (b *toolbox) Has(p Peer) bool { return b != nil && b.have[p.prog] }
 
-// run starts n processes and returns what they print. Processes are not
+// run starts n processes and returns their output. Processes are not
 // bound to cores: one process of blobio uses all of them, and the others lose nothing.
 func (b *toolbox) run(ctx context.Context, n int, io string, env []string, args ...string) ([]byte, error) {
 	a := []string{"--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(n)}
@@ -163,10 +163,10 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// peerError is how a peer of ours says what failed.
+// peerError is the form of the peers' error messages.
 var peerError = regexp.MustCompile(`^\w+\.[ch]:\d+: `)
 
-// lastLine is the line in the output of a program that says what failed, or the last one.
+// lastLine returns the error message in the output of a program, or the last line.
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	for _, l := range lines {
@@ -182,7 +182,7 @@ func lastLine(out []byte) string {
 	return lines[len(lines)-1]
 }
 
-// decodeTook finds the one line of JSON in what a worker or a peer prints.
+// decodeTook finds the line of JSON in the output of a worker or a peer.
 func decodeTook(out []byte) (Took, error) {
 	var t Took
 	i := bytes.IndexByte(out, '{')

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Tuning is how a peer is run: the MPI-IO of Open MPI, and hints.
+// Tuning holds the settings of a peer: the MPI-IO of Open MPI, and hints.
 type Tuning struct {
 	IO    string   `json:"io"` // ompio, romio321, romio341; "": Open MPI's choice
 	Hints []string `json:"hints,omitempty"`
@@ -19,7 +19,7 @@ func (t Tuning) String() string {
 	return strings.TrimSpace(strings.Join(append([]string{t.IO}, t.Hints...), " "))
 }
 
-// tunings are tried, and the best is held against blobio. The first is what runs in a quick test.
+// tunings are tried, and the best is held against blobio. A quick test runs only the first.
 func (b *toolbox) tunings(p Peer) []Tuning {
 	hints := func(list ...string) (out []Tuning) {
 		for _, h := range list {
@@ -87,7 +87,7 @@ func (s *session) tune(ctx context.Context, p Peer, who, data string, ranks int,
 			}
 			if err != nil {
 				s.Log(fmt.Sprintf("%s with %s: %v", who, t, err))
-				break // not every tuning is to be had everywhere
+				break // some tunings are not available everywhere
 			}
 			if least < 0 || k.Seconds < least {
 				best, least = t, k.Seconds
@@ -98,7 +98,7 @@ func (s *session) tune(ctx context.Context, p Peer, who, data string, ranks int,
 		}
 	}
 	if least < 0 {
-		return best, fmt.Errorf("%s runs with no setting", who)
+		return best, fmt.Errorf("%s fails with every setting", who)
 	}
 	s.res.Tunings = append(s.res.Tunings, Tuned{Who: who, Data: data, Ranks: ranks, Tuning: best, Seconds: least})
 	return best, nil

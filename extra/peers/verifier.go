@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 )
 
-// verifier compares what a peer writes of a job with what blobio writes.
+// verifier compares a peer's file of a job with blobio's.
 type verifier struct {
 	t    *task
 	box  *toolbox
@@ -86,7 +86,7 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 	return compareCanonical(ctx, canonical, theirs)
 }
 
-// remove removes what ours has made.
+// remove removes the dataset of ours.
 func (v *verifier) remove() {
 	// Other files of this verifier go with the directory. Other verifiers keep their job files there: job.PROGRAM.RANKS.
 	_ = removeDataset(filepath.Join(v.dir, "ours."))

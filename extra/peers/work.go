@@ -17,10 +17,10 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// cores is how many goroutines run at the same time.
+// cores is the number of goroutines that run at the same time.
 func cores() int { return runtime.GOMAXPROCS(0) }
 
-// Took is what one run of a job took. Peers print the same as JSON.
+// Took is the cost of one run of a job. Peers print the same as JSON.
 type Took struct {
 	Library string             `json:"library,omitempty"`
 	Seconds float64            `json:"seconds"`     // of the slowest rank, open to close
@@ -110,7 +110,7 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 	return took, nil
 }
 
-// schema defines what is written, on the clock as it is for peers: each process for itself, ranks of one process once.
+// schema defines the variables, on the clock as for peers: each process for itself, ranks of one process once.
 func (t *task) schema(ctx context.Context, c comm.Comm) (s *blob.Schema, err error) {
 	if comm.Apart(c) {
 		return t.c.Schema(t.Float)
@@ -159,7 +159,7 @@ type Work struct {
 	Bytes  int64  `json:"bytes,omitempty"`
 }
 
-// Engine runs one function for each rank; processes says that the ranks are processes.
+// Engine runs one function for each rank; processes: the ranks are processes.
 type Engine struct {
 	Ranks     int
 	Processes bool
@@ -281,13 +281,13 @@ func (g *gauge) stop() (cpu float64, memory int64) {
 	return cpu, memory
 }
 
-// errSkip is wrapped by what cannot be measured here.
+// errSkip is the class of errors about impossible measurements.
 var errSkip = errors.New("not measured")
 
-// errNoMPI says that this program cannot be a process of mpirun.
+// errNoMPI means that this program cannot be a process of mpirun.
 var errNoMPI = fmt.Errorf("built without -tags mpi: %w", errSkip)
 
-// LoadWork reads what a worker has to do.
+// LoadWork reads the task of a worker.
 func LoadWork(name string) (*Work, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {

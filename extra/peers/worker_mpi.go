@@ -13,7 +13,7 @@ import (
 
 const mpiBuilt = true
 
-// work does what the file of a work says, as one of the processes of mpirun.
+// work does the task in a work file, as one of the processes of mpirun.
 func work(ctx context.Context, file string) error {
 	w, err := LoadWork(file)
 	if err != nil {

@@ -45,9 +45,9 @@ func (l *lease) check() error {
 	case !errors.As(err, &lost):
 		return err
 	case lost.Holder == nil:
-		return fmt.Errorf("%s: another program has taken over; what this Store has committed before stays: %w: %w", l.dir, ErrBroken, ErrInUse)
+		return fmt.Errorf("%s: another program has taken over; earlier commits of this Store stay: %w: %w", l.dir, ErrBroken, ErrInUse)
 	}
-	return fmt.Errorf("%s: taken over by %v; what this Store has committed before stays: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
+	return fmt.Errorf("%s: taken over by %v; earlier commits of this Store stay: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
 // replace commits a record if check returns nil after the new file is complete. After an UnsureError readers may find the new

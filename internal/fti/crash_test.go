@@ -118,8 +118,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestGoingOn: a program goes on after a checkpoint that has failed. What was reported after that is not lost, whatever the failed
-// one has left.
+// TestGoingOn: a program goes on after a failed checkpoint. Its leftovers do not harm later checkpoints.
 func TestGoingOn(t *testing.T) {
 	failed := fmt.Errorf("the disk says no")
 	for _, order := range crashtest.Some(t, 2, [][]int{{3, 1, 2, 1}, {1, 4, 1}, {1, 3, 8, 1}}) {

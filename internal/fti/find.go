@@ -52,23 +52,34 @@ type candidate struct {
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
-// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. FTI's
-// differential checkpoints remove none. A returning node may have an older checkpoint of a level. Programs reuse numbers of
-// checkpoints, so checkpoints of one level are ordered by time.
+// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. A
+// returning node may have an older checkpoint of a level. Programs reuse numbers of checkpoints, so checkpoints of one level are
+// ordered by time. FTI's differential checkpoints come last; see place.
 func (a candidate) before(b candidate) int {
 	switch {
+	case a.diff != b.diff && b.diff:
+		return -1
+	case a.diff != b.diff:
+		return 1
 	case a.fresh != b.fresh && a.fresh:
 		return -1
 	case a.fresh != b.fresh:
 		return 1
-	case a.diff != b.diff && a.ID != b.ID:
-		return cmp.Compare(b.ID, a.ID)
-	case a.Level != b.Level:
-		return a.Level - b.Level
-	case a.time != 0 && b.time != 0 && a.time != b.time:
-		return cmp.Compare(b.time, a.time)
 	}
-	return cmp.Compare(b.ID, a.ID)
+	return cmp.Or(a.Level-b.Level, cmp.Compare(b.time, a.time), cmp.Compare(b.ID, a.ID))
+}
+
+// place moves each of FTI's differential checkpoints before the first checkpoint with a lower number. They remove no other
+// checkpoint, and their time is unknown.
+func place(list []candidate) {
+	n := slices.IndexFunc(list, func(c candidate) bool { return c.diff })
+	for ; n >= 0 && n < len(list); n++ {
+		d := list[n]
+		if i := slices.IndexFunc(list[:n], func(c candidate) bool { return !c.fresh && c.ID < d.ID }); i >= 0 {
+			copy(list[i+1:n+1], list[i:n])
+			list[i] = d
+		}
+	}
 }
 
 // stampOf returns the stamp of a file that blobio wrote (see ffformat.OwnTime), and 0 for other files.
@@ -165,6 +176,7 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h) })
 	}
 	slices.SortStableFunc(list, candidate.before)
+	place(list)
 	return list
 }
 

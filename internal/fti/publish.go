@@ -3,11 +3,11 @@ package fti
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/ffformat"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/scr/redset"
@@ -169,18 +169,14 @@ func (s *Session) flush(ctx context.Context) error {
 	return nil
 }
 
-// copyFile copies a checkpoint file to the fresh name of another level and verifies it.
+// copyFile copies the variables of a checkpoint file to the fresh name of another level and verifies them. The copy is an FTI-FF
+// file; files of FTI's POSIX mode become unreadable without their metadata.
 func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	f, err := s.open(ctx, from)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	for _, v := range f.r.File().Vars() {
-		if err := f.r.CopyVar(ctx, v.ID, io.Discard); err != nil {
-			return err
-		}
-	}
 	name := s.p.partial(k.Level)
 	if err := durable.Remove(s.fs, name); err != nil {
 		return err
@@ -189,10 +185,7 @@ func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = vfs.Sum(ctx, f.f, func(b []byte, off int64) error {
-		_, err := to.WriteAt(b, off)
-		return err
-	})
+	_, err = ffformat.Compact(ctx, f.r, to, &ffformat.Options{Layout: ffformat.LayoutF, CkptID: k.ID})
 	if err == nil {
 		err = to.Sync()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
@@ -98,11 +99,22 @@ func (s *Session) ReadVar(ctx context.Context, id int32) error {
 		if s.last.Level == 0 {
 			return fmt.Errorf("variable %d: %w", id, ErrNothing)
 		}
-		f, err := s.open(ctx, s.p.final(s.last.Level, s.last.ID))
+		f, err := s.openLast(ctx)
 		if err != nil {
 			return err
 		}
 		s.stored = f
 	}
 	return s.stored.r.ReadVar(ctx, id, x.data)
+}
+
+// openLast opens this rank's file of the last checkpoint. If its commit has failed, the file may have its fresh name, and an older
+// file the committed one.
+func (s *Session) openLast(ctx context.Context) (*stored, error) {
+	if s.half {
+		if f, err := s.open(ctx, s.p.fresh(s.last)); !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+	}
+	return s.open(ctx, s.p.final(s.last.Level, s.last.ID))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,6 +216,26 @@ func TestReturned(t *testing.T) {
 	for _, all := range [][]holding{{away, stayed}, {stayed, away}} {
 		if list := candidates(all, map[uint32]bool{}); len(list) != 2 || list[0].key != newer {
 			t.Errorf("%+v", list)
+		}
+	}
+}
+
+// TestOrder: the order of checkpoints does not depend on the order in which they are found. FTI's differential checkpoint comes
+// before the first checkpoint with a lower number. Files of FTI have no time.
+func TestOrder(t *testing.T) {
+	for _, want := range [][]copyOf{
+		{{Key: key{4, 5, 0}, Diff: true}, {Key: key{1, 3, 1}, Time: 3}, {Key: key{2, 7, 2}, Time: 2}},
+		{{Key: key{4, 5, 1}, Time: 5}, {Key: key{4, 3, 2}, Time: 3}, {Key: key{4, 9, 0}}, {Key: key{4, 4, 0}}},
+		{{Key: key{4, 1, 1}, Fresh: true, Time: 1}, {Key: key{1, 8, 1}, Time: 9}, {Key: key{4, 8, 0}, Diff: true}, {Key: key{4, 2, 0}}},
+	} {
+		for i := range want {
+			turned := slices.Concat(want[i:], want[:i])
+			slices.Reverse(turned[1:])
+			for j, c := range candidates([]holding{{Files: turned}}, map[uint32]bool{}) {
+				if c.key != want[j].Key || c.diff != want[j].Diff {
+					t.Errorf("%v: place %d has %v", turned, j, c.key)
+				}
+			}
 		}
 	}
 }

@@ -1,7 +1,7 @@
 """Lets xarray.open_mfdataset find datasets by a pattern of base names, from its first call on.
 
-It expands patterns before it loads any engine, so the engine (blobio/xarray_names.py) comes too late for that. Python runs
-this module when it starts, by blobio.pth: it waits for the import of xarray, and costs nothing where there is none.
+open_mfdataset expands patterns before it loads engines, so the engine (blobio/xarray_names.py) comes too late. Python runs
+this module at its start, by blobio.pth. The module waits for the import of xarray, and costs nothing without it.
 """
 
 import sys
@@ -10,7 +10,7 @@ API = "xarray.backends.api"
 
 
 class Finder:
-    """Finds one module, once, by what else finds modules, and fits names when it has been run."""
+    """Finds xarray's API module once, through the other finders, and wraps its functions after its execution."""
 
     def find_spec(self, name, path=None, target=None):
         if name != API:
@@ -26,7 +26,7 @@ class Finder:
                 try:
                     from blobio.xarray_names import fit
                 except ImportError:
-                    return  # numpy, or the package itself, is gone
+                    return  # numpy or the package was removed
                 fit()
 
             spec.loader.exec_module = run_and_fit

@@ -1,4 +1,4 @@
-"""What the tests share: datasets that Go wrote ($BLOBIO_TEST_DATA), and small ones that are written here, through libblobio."""
+"""Datasets for the tests: written by Go ($BLOBIO_TEST_DATA), and small ones written here through libblobio."""
 
 import ctypes
 import json
@@ -43,7 +43,7 @@ def _writing():
 
 
 def write(path, variables, attrs=None, options="", meanwhile=None):
-    """Writes a dataset of one rank. variables: {name: (dims, array, attrs)}; the dimension "time" is unlimited, and what has others is decomposed.
+    """Writes a dataset of one rank. variables: {name: (dims, array, attrs)}; the dimension "time" is unlimited, and variables with other dimensions are decomposed.
     meanwhile is called between a commit of all and the end."""
     call = _writing()
     f, out = ctypes.c_void_p(), ctypes.c_int()
@@ -102,7 +102,7 @@ def _put(call, f, ids, variables, first):
 
 
 def field(records=3, lev=4, ncol=300, seed=0):
-    """Variables as a history file has them: T(time, lev, ncol), PS(time, ncol), area(ncol) and time."""
+    """Variables like a history file's: T(time, lev, ncol), PS(time, ncol), area(ncol) and time."""
     rng = np.random.default_rng(seed)
     return {
         "time": (("time",), np.arange(records, dtype="f8"), {"units": "days since 2001-01-01", "calendar": "noleap"}),
@@ -133,7 +133,7 @@ def flip(path, offset):
 
 
 def status(pid):
-    """State and parent of a process that is there and has not ended, or None."""
+    """State and parent of a running process, or None."""
     try:
         with open("/proc/%d/stat" % pid) as f:
             state, parent = f.read().rpartition(")")[2].split()[:2]
@@ -157,7 +157,7 @@ class Case(unittest.TestCase):
         return os.path.join(self.dir, name)
 
     def in_child(self, f):
-        """Runs f in a child of fork and returns what it returns; an exception there is raised here."""
+        """Runs f in a forked child and returns its result; raises its exception here."""
         import pickle
         r, w = os.pipe()
         pid = os.fork()

@@ -1,4 +1,4 @@
-"""One byte that is wrong: whatever touches it fails, with file and offset, and nothing else does."""
+"""One wrong byte: reads that touch it fail, with file and offset, and no others."""
 
 import glob
 import os
@@ -36,7 +36,7 @@ class Damage(Case):
                         for r in range(len(array)):
                             if (name, r) != ("T", 1):
                                 np.testing.assert_array_equal(ds[name][r], array[r], "%s[%d]" % (name, r))
-                    for key in 1, Ellipsis, slice(0, 3), (1, 2, slice(5, 9)), (1, [0, 3], [1, 200]):  # a part of what is summed is enough
+                    for key in 1, Ellipsis, slice(0, 3), (1, 2, slice(5, 9)), (1, [0, 3], [1, 200]):  # a part of the summed bytes suffices
                         self.wrong(lambda: ds["T"][key], file, at)
                     np.testing.assert_array_equal(ds["T"][2, 2, 5:9], self.fields["T"][1][2, 2, 5:9])
                 with blobio.open(base, verify="whole") as ds:
@@ -52,12 +52,12 @@ class Damage(Case):
         e = e.exception
         self.assertEqual(e.file, file)
         self.assertLessEqual(e.offset, at)
-        self.assertLess(at - e.offset, 4 * 300 * 8)  # within what is summed: the record
+        self.assertLess(at - e.offset, 4 * 300 * 8)  # within the summed bytes: the record
         self.assertIn(file, str(e))
         self.assertIn("%s: %#x: " % (file, e.offset), str(e))
         self.assertIsInstance(e, blobio.DamageError)
         self.assertIsInstance(e, OSError)
-        e = getattr(e, "exception", e)  # dask wraps that of another process where tblib is not installed
+        e = getattr(e, "exception", e)  # without tblib dask wraps another process's error
         again = pickle.loads(pickle.dumps(e))
         self.assertEqual((type(again), str(again), again.file, again.offset, again.code), (type(e), str(e), e.file, e.offset, e.code))
 
@@ -118,7 +118,7 @@ except blobio.ChecksumError as e:
             self.assertIn(base, str(e.exception))
 
     def test_damage_beside(self):
-        """Of a variable of several pieces of 1 MiB one is damaged: what is not in it can be read, also around it."""
+        """One of several pieces of 1 MiB is damaged: elements of the other pieces can be read, also on both sides of it."""
         for layout in LAYOUTS:
             base, file = self.made(layout, records=2, lev=40, ncol=8000)
             T = self.fields["T"][1]
@@ -144,7 +144,7 @@ except blobio.ChecksumError as e:
             gone = b == b[~np.isclose(a, b)][0]  # one fill value
             self.assertTrue(0.1 < gone.mean() < 0.9, gone.mean())
             np.testing.assert_array_equal(a[~gone], b[~gone])
-        with blobio.open(base) as part:  # what is there can be read, also where it lies between what is not
+        with blobio.open(base) as part:  # present elements can be read, also between missing ones
             got = part[name]
             axis = next(i for i in range(gone.ndim) if (gone.any(i) & ~gone.all(i)).any())
             at = np.argwhere(gone.any(axis) & ~gone.all(axis))[0].tolist()

@@ -1,4 +1,4 @@
-"""A dataset of 21,600 ranks opens at once, and one of 500 subfiles where a process may have 256 files open."""
+"""A dataset of 21,600 ranks opens at once, and a dataset of 500 subfiles opens with a limit of 256 open files."""
 
 import json
 import os
@@ -26,11 +26,11 @@ class Many(Case):
             print("# %s, %d ranks: opened in %.1f ms, first level of %d columns in %.0f ms"
                   % (ds.layout, ds.ranks, 1e3 * (opened - begun), len(level), 1e3 * (read - opened)))
             self.assertEqual((ds.ranks, len(level)), (21600, 48602))
-            self.assertLess(opened - begun, 5)  # far above what it takes, but below reading maps
+            self.assertLess(opened - begun, 5)  # far above the usual time, but below the time of reading maps
             ds.close()
 
     def test_few_descriptors(self):
-        """A hard limit below the number of subfiles, and datasets that are open together."""
+        """A hard limit below the number of subfiles, and several open datasets."""
         with open(os.path.join(DATA, "subfiles.json")) as f:
             names = [d["base"] for d in json.load(f)]
         program = """if True:

@@ -1,4 +1,4 @@
-"""Threads, forks, pickles, dask: the same values everywhere, and nothing that waits for ever or is left behind."""
+"""Threads, forks, pickles, dask: the same values everywhere, and no hangs or leftovers."""
 
 import multiprocessing
 import os
@@ -80,7 +80,7 @@ class Processes(Case):
         self.fail("still there: %s" % pids)
 
     def test_child_that_loads_the_library_itself(self):
-        """Where the parent has not loaded it, no helper is needed."""
+        """If the parent has not loaded libblobio, no helper is needed."""
         program = """if True:
             import os, sys
             import blobio, blobio.sources
@@ -157,7 +157,7 @@ class Processes(Case):
         self.gone([helper])
 
     def test_interrupt(self):
-        """ctrl-C is Python's, also while libblobio is in the process, and in a child that reads through a helper."""
+        """Python handles ctrl-C, also with libblobio in the process, and in a child that reads through a helper."""
         program = """if True:
             import os, signal, sys
             import blobio
@@ -181,7 +181,7 @@ class Processes(Case):
                 try:
                     p.stdout.readline()
                     os.killpg(p.pid, signal.SIGINT)  # as a terminal does
-                    self.assertEqual((p.wait(60), p.stderr.read()), (7, ""))  # nor does the helper say anything
+                    self.assertEqual((p.wait(60), p.stderr.read()), (7, ""))  # nor does the helper print anything
                 finally:
                     p.kill()
 
@@ -206,7 +206,7 @@ class Processes(Case):
         self.assertEqual((dict(v.attrs), v.dims, v.shape), ({"units": "K"}, ("time", "lev", "ncol"), self.T.shape))
         ds = pickle.loads(pickle.dumps(self.ds))
         self.assertEqual((list(ds), ds.path, ds.state), (list(self.ds), self.ds.path, self.ds.state))
-        self.assertIs(v._source.open(), self.ds._source.open())  # one open dataset for all who mean the same state
+        self.assertIs(v._source.open(), self.ds._source.open())  # one open dataset for all Sources of the same state
 
     def test_replaced(self):
         v, data, whole = self.ds["T"], pickle.dumps(self.ds["T"]), pickle.dumps(self.ds)
@@ -218,7 +218,7 @@ class Processes(Case):
             with self.assertRaises(blobio.ReplacedError) as e:
                 read()
             self.assertIn("%s: the dataset was replaced or appended to" % self.path(), str(e.exception))
-        try:  # an open one keeps its state, or says what happened
+        try:  # an open dataset keeps its state, or raises an error
             np.testing.assert_array_equal(v[0], self.T[0])
         except blobio.Error:
             pass
@@ -260,7 +260,7 @@ class Processes(Case):
                         np.testing.assert_array_equal(pickle.loads(d)[...], i)
                 self.assertEqual((len(sources._process.kept), len(sources._process.open)), (4, 4))
                 handle = sources._process.open[pickle.loads(data[-1])._source._key()]
-                self.assertIs(pickle.loads(data[-1])._source.open(), handle)  # a task after the other has the same one
+                self.assertIs(pickle.loads(data[-1])._source.open(), handle)  # successive tasks share it
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Indices: as numpy selects along each dimension, and no more is read than has to be."""
+"""Indices select as in numpy along each dimension, and read no more than necessary."""
 
 import unittest
 from unittest import mock
@@ -12,12 +12,12 @@ from support import Case, field, write
 
 
 class Fake:
-    """An array in memory that is read as a variable is, and counts."""
+    """An array in memory with the interface of a variable, which counts reads."""
 
     def __init__(self, array, record):
         self.array, self.record, self.read, self.calls = array, record, 0, 0
         self.largest = 0
-        self.records = set()  # that were touched
+        self.records = set()  # elements read
 
     def count(self, out):
         self.read, self.calls, self.largest = self.read + out.size, self.calls + 1, max(self.largest, out.size)
@@ -41,7 +41,7 @@ class Fake:
 
 
 def outer(array, key):
-    """What numpy selects of one dimension after the other."""
+    """numpy's selection, one dimension after the other."""
     for d in reversed(range(array.ndim)):
         array = array[(slice(None),) * d + (key[d],)]
     return array
@@ -113,7 +113,7 @@ class Selection(Case):
             self.assertLessEqual(v.read, v.array.size)
             v.largest = 0
             np.testing.assert_array_equal(v[:, 1:], v.array[:, 1:])
-            self.assertGreater(v.largest, 5000)  # all of it is wanted: nothing is thrown away
+            self.assertGreater(v.largest, 5000)  # all is selected: nothing is thrown away
 
     def test_of_a_dataset(self):
         made = field(records=4, lev=5, ncol=700)

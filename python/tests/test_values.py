@@ -1,4 +1,4 @@
-"""Every variable of F, G and I, in both layouts, compressed too, equals the converted file as netCDF4 reads it."""
+"""Every variable of F, G and I, in both layouts, compressed too, equals the converted file, read by netCDF4."""
 
 import multiprocessing
 import os

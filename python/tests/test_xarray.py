@@ -1,4 +1,4 @@
-"""The engine: found without its name, lazy, decoded by CF, with chunks that make sense."""
+"""The engine is found without its name, lazy, decoded by CF, and has sensible chunks."""
 
 import glob
 import os
@@ -35,11 +35,11 @@ class Recognition(Case):
         write(self.path("alone/x"), made)
         with xr.open_dataset(self.path("alone")) as ds:
             np.testing.assert_array_equal(ds["T"], made["T"][1])
-        shutil.copy(self.path("alone/x.0000"), self.path("alone/x+1.0000"))  # as an append names a further set
+        shutil.copy(self.path("alone/x.0000"), self.path("alone/x+1.0000"))  # the name of an added set
         self.assertTrue(recognise.is_dataset(self.path("alone")))
         self.assertFalse(recognise.is_dataset(self.path("alone/x+1")))
         os.remove(self.path("alone/x+1.0000"))
-        shutil.copy(self.path("alone/x.0000"), self.path("renamed.nc"))  # one that has lost its number
+        shutil.copy(self.path("alone/x.0000"), self.path("renamed.nc"))  # a subfile without its number
         with xr.open_dataset(self.path("renamed.nc")) as ds:
             np.testing.assert_array_equal(ds["T"], made["T"][1])
 
@@ -169,13 +169,13 @@ class Engine(Case):
             np.testing.assert_array_equal(ds["T"][4], self.fields["T"][1][1])
 
     def test_several_by_a_pattern(self):
-        """A pattern means base names, which are no files, and the first call of a program finds them."""
+        """A pattern also matches base names, which are no files, even in the first call of a program."""
         names = [self.path("runs/%s/F_h1.nc" % run) for run in "abc"]
         for i, name in enumerate(names):
             os.makedirs(os.path.dirname(name))
             write(name, {n: (dims, array + 3 * i if n == "time" else array, attrs) for n, (dims, array, attrs) in self.fields.items()}, options="layout=process,subfiles=1")
         os.remove(names[1] + ".manifest")
-        shutil.copy(names[2] + ".0000", names[2] + "+1.0000")  # as an append names a further set: no dataset of its own
+        shutil.copy(names[2] + ".0000", names[2] + "+1.0000")  # the name of an added set: no separate dataset
         xr.Dataset({"time": ("time", [100.0], {"units": "days since 2001-01-01", "calendar": "noleap"})}).to_netcdf(self.path("other.nc"))
         program = """if True:
             import sys
@@ -199,7 +199,7 @@ class Engine(Case):
         self.assertEqual(recognise.expand(glob.glob, self.path("runs/a/*.nc")), names[:1])
 
     def test_decoded_as_by_netcdf4(self):
-        """Variables, attributes and encodings of packed, missing, unsigned and character data, as the engine of netCDF4 has them."""
+        """Variables, attributes and encodings of packed, missing, unsigned and character data, equal to the netCDF4 engine's."""
         rng, number = np.random.default_rng(11), 0
         with netCDF4.Dataset(self.path("all.nc"), "w", format="NETCDF3_64BIT_DATA") as f:
             f.set_auto_maskandscale(False)

@@ -162,7 +162,7 @@ func (o *Options) decode(b []byte, h *Record) (*Record, error) {
 		end -= crcLen
 		h.CRC = binary.BigEndian.Uint32(b[end:])
 		if crc := crc32.ChecksumIEEE(b[:end]); crc != h.CRC {
-			return nil, o.fault(int64(end), "crc32", ErrChecksum, "%#08x, the bytes have %#08x", h.CRC, crc)
+			return nil, o.fault(int64(end), "crc32", ErrChecksum, "stored checksum is %#08x, but computed %#08x", h.CRC, crc)
 		}
 	}
 	t, n, dups, err := unpack(b[offRoot:end], offRoot, o)
@@ -171,7 +171,7 @@ func (o *Options) decode(b []byte, h *Record) (*Record, error) {
 	}
 	h.Tree, h.Duplicates, h.Extra = t, dups, int64(end-offRoot-n)
 	if o.Strict && h.Extra > 0 {
-		return nil, o.fault(int64(offRoot+n), "root", ErrCorrupt, "%d bytes follow it", h.Extra)
+		return nil, o.fault(int64(offRoot+n), "root", ErrCorrupt, "%d bytes follow the root", h.Extra)
 	}
 	return h, nil
 }

@@ -75,7 +75,7 @@ func (u *unpacker) node(t, first *Tree) error {
 	u.total += n
 	switch {
 	case u.owed > left/minElem:
-		return u.o.fault(off, "count", ErrCorrupt, "%d elements, so %d to come, in the %d bytes left", n, u.owed, left)
+		return u.o.fault(off, "count", ErrCorrupt, "%d elements, so at least %d must follow, but only %d bytes are left", n, u.owed, left)
 	case u.total > u.o.MaxElements:
 		return u.o.fault(off, "count", ErrTooLarge, "%d elements in all, limit %d", u.total, u.o.MaxElements)
 	case len(u.stack) >= u.o.MaxDepth:
@@ -111,7 +111,7 @@ func (u *unpacker) element(t *Tree, place int) error {
 		case u.o.Strict:
 			return u.o.fault(off, "key", ErrCorrupt, "%.80q twice in one node", key)
 		case u.moved > u.o.MaxElements:
-			return u.o.fault(off, "key", ErrTooLarge, "keys given again and again, %.80q the last", key)
+			return u.o.fault(off, "key", ErrTooLarge, "too many duplicate keys, such as %.80q", key)
 		}
 	}
 	sub := u.takeTree()

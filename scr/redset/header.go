@@ -139,7 +139,7 @@ func (p *position) check() error {
 	case p.rank >= p.n, p.gen == GenC && p.set >= p.sets, p.gen == GenC && p.world >= p.worlds:
 		return fmt.Errorf("member %d of %d, set %d of %d, world rank %d of %d: out of range", p.rank, p.n, p.set, p.sets, p.world, p.worlds)
 	case p.scheme == Single && p.n != 1, p.scheme != Single && p.n < 2, p.scheme == RS && p.n+p.k > 256:
-		return fmt.Errorf("%v set of %d members, parity %d", p.scheme, p.n, p.k)
+		return fmt.Errorf("impossible %v set of %d members with parity %d", p.scheme, p.n, p.k)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 	return p, all, nil
 }
 
-// places returns the positions stored in the redundancy files of a rank, by world rank, and whether its own is among them.
+// places returns the positions stored in the redundancy files of a rank, by world rank, and whether the rank's own position is among them.
 func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position, bool) {
 	known := map[int]position{}
 	if v, err := readPlaces(fsys, (&position{world: rank}).descName(prefix)); err == nil {

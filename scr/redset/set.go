@@ -45,7 +45,7 @@ func (o *Options) Validate() error {
 	case o.K < 0 || o.K > 254:
 		return fault.Usage("K is %d, want at most 254", o.K)
 	case o.Generation != GenC && o.Scheme != XOR:
-		return fmt.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, fault.ErrUnsupported)
+		return fmt.Errorf("redundancy files of generation %v support only XOR, not %v (%w)", o.Generation, o.Scheme, fault.ErrUnsupported)
 	}
 	return nil
 }

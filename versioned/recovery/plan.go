@@ -52,8 +52,8 @@ type Planner struct {
 // Validate checks levels, ratio and cadence.
 func (p *Planner) Validate() error { return p.Cadence.Validate(p.Subcycling) }
 
-// base returns m of rule R for an error in level: the finest level, not finer than level, whose current step began with a save;
-// -1 if there is none.
+// base returns level m of rule R for an error in level: the finest level, not finer than level, whose current step began with a
+// save; -1: none.
 func (p *Planner) base(level int, at Moment) int {
 	for l := level; l >= 0; l-- {
 		if p.Cadence.Saved(versioned.Step{Level: l, Index: p.At(l, at.Step)}, at.Coarse) {

@@ -23,7 +23,7 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 		return nil // another event of the same step has already reverted that much
 	}
 	if p.Scope == Abort {
-		return fmt.Errorf("plan of scope abort: %w", ErrNoRecovery)
+		return fmt.Errorf("the plan is to abort: %w", ErrNoRecovery)
 	}
 	start, lost := time.Now(), r.Stats.Took.Lost
 	r.Stats.Recoveries = append(r.Stats.Recoveries, Recovery{Event: e, At: was, Plan: p})

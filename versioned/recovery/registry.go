@@ -136,7 +136,7 @@ type insideKey struct{ r *Registry }
 
 var (
 	// ErrNoRecovery means that there is no saved state to return to.
-	ErrNoRecovery = errors.New("nothing to return to")
+	ErrNoRecovery = errors.New("no saved state to return to")
 	// ErrUnhandled means that no handler takes the event.
 	ErrUnhandled = errors.New("no handler for the event")
 	// errRecovering means that a handler raised its own event again.
@@ -194,7 +194,7 @@ func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) erro
 		case n == 0:
 			return errNoHandler
 		case !has:
-			err = fmt.Errorf("rank %d has no handler, others have", c.Rank())
+			err = fmt.Errorf("rank %d has no handler, but other ranks have one", c.Rank())
 		}
 		if err = comm.Agree(ctx, c, err); errors.Is(err, comm.ErrBroken) {
 			broken = err

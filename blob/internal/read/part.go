@@ -195,7 +195,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 		return fmt.Errorf("one file is %v, but the other is %v", a.Layout, b.Layout)
 	}
 	if a.Shape.Ranks != b.Shape.Ranks || a.Shape.Subfiles != b.Shape.Subfiles {
-		return fmt.Errorf("%s and %s are %d and %d, but %d and %d in the other file", dataset.AttNprocs, dataset.AttSubfiles,
+		return fmt.Errorf("%[1]s is %[3]d and %[2]s is %[4]d, but the other file has %[5]d and %[6]d", dataset.AttNprocs, dataset.AttSubfiles,
 			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
 	}
 	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // otherwise SameRecords gives a better error

@@ -1,6 +1,6 @@
-! The modules that programs use: pio has everything; the others are parts of it, by the names of PIO's own modules.
+! The modules that programs use: pio has everything; the others are parts of it under the names of PIO's modules.
 
-! What has to do with the definitions of files.
+! All calls on dimensions, variables and attributes.
 module pio_nf
   use pio_of_file
   use pio_of_ncid

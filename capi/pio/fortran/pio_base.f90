@@ -1,4 +1,4 @@
-! Kinds, types and constants of PIO, and what C has for the other modules.
+! Kinds, types and constants of PIO, and interfaces of C functions for the other modules.
 
 module pio_kinds
   use, intrinsic :: iso_c_binding, only: c_long_long
@@ -17,7 +17,7 @@ module pio_types
   use pio_kinds
   implicit none
   public
-  private :: c_int, c_bool, char_len, log_kind, int_kind, i1, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! names that programs have too
+  private :: c_int, c_bool, char_len, log_kind, int_kind, i1, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! programs have these names, too
 
   type :: iosystem_desc_t
     integer(c_int) :: iosysid = -1
@@ -81,7 +81,7 @@ module pio_types
   integer, parameter :: PIO_EINTERNAL = -501
 end module pio_types
 
-! Codes of errors. Programs have names of their own for them: "use pio" does not bring these.
+! Error codes. "use pio" does not export them, since programs define the same names.
 module pio_errors
   implicit none
   public
@@ -93,7 +93,7 @@ module pio_errors
   integer, parameter :: PIO_ENOTBUILT = -128, PIO_ENOFILTER = -136, PIO_EINSUFFBUF = -219, PIO_EBADIOTYPE = -500
 end module pio_errors
 
-! What the modules call: of pio.h, and of fortran.c.
+! Interfaces of functions of pio.h and fortran.c.
 module pio_c
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -657,7 +657,7 @@ module pio_c
 
 contains
 
-  ! A string as C has it.
+  ! A Fortran string as a C string.
   pure function text_of_c(s) result(c)
     character(len=*), intent(in) :: s
     character(len=:), allocatable :: c

@@ -1,4 +1,4 @@
-! Files by descriptor, and by the handle in it.
+! Calls on files, with a descriptor or with its handle.
 #define MODULE_OF_FORM pio_of_file
 #define FILE_TYPE type(file_desc_t)
 #define FILE file

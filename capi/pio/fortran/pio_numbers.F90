@@ -1,4 +1,4 @@
-! Numbers of each kind, by the same text.
+! The same source for each kind of number.
 #include "pio_names.inc"
 #define ZERO 0
 #define MODULE_OF_KIND pio_of_byte
@@ -49,7 +49,7 @@
 #undef KIND
 #undef MEM
 
-! Of gfortran, whose logicals are the integers 1 and 0.
+! For gfortran, whose logicals are the integers 1 and 0.
 #define MODULE_OF_KIND pio_of_logical
 #define KIND logical
 #define MEM PIO_int

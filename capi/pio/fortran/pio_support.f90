@@ -1,4 +1,4 @@
-! Helpers of PIO that programs call, too; and PIO's functions for netCDF, which are not there.
+! PIO's helpers that programs call, and PIO's functions for netCDF, which return errors.
 module pio_support
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -9,7 +9,7 @@ module pio_support
   public :: pio_writedof, pio_readdof, pio_write_nc_dof, pio_read_nc_dof
   public :: piodie, checkmpireturn, replace_c_null
 
-  logical, public :: Debug = .false., DebugIO = .false., DebugAsync = .false. ! of no effect
+  logical, public :: Debug = .false., DebugIO = .false., DebugAsync = .false. ! without effect
 
   interface
     subroutine blobio_pio_die(text, mpi_code) bind(c)
@@ -48,7 +48,7 @@ contains
     text = text // ' ' // trim(digits)
   end subroutine add
 
-  ! Ends the job if a call of MPI has failed.
+  ! Ends the job if an MPI call has failed.
   subroutine checkmpireturn(locmesg, errcode, file, line)
     character(len=*), intent(in) :: locmesg
     integer(i4), intent(in) :: errcode
@@ -61,7 +61,7 @@ contains
     call blobio_pio_die(text_of_c(text), errcode)
   end subroutine checkmpireturn
 
-  ! Blanks from the first NUL on, or from place ilen.
+  ! Sets blanks from the first NUL on, or from position ilen.
   subroutine replace_c_null(istr, ilen)
     character(len=*), intent(inout) :: istr
     integer(PIO_OFFSET_KIND), optional, intent(in) :: ilen
@@ -72,7 +72,7 @@ contains
   end subroutine replace_c_null
 end module pio_support
 
-! Files of PIO by the functions of netCDF: an error that says so.
+! PIO files through netCDF's functions: always an error.
 module ncint_mod
   use, intrinsic :: iso_c_binding
   use pio_kinds

@@ -70,7 +70,7 @@ contains
       iosystem%iosysid), ierr)
   end subroutine init_intracomm
 
-  ! Ranks that do nothing but I/O: an error that says so.
+  ! I/O-only ranks: always an error.
   subroutine init_intercomm(component_count, peer_comm, comp_comms, io_comm, iosystem, rearr, ierr)
     integer, intent(in) :: component_count, peer_comm, comp_comms(:), io_comm
     type(iosystem_desc_t), intent(out) :: iosystem(:)
@@ -231,7 +231,7 @@ contains
     call tell(PIOc_set_log_level(level), ierr)
   end subroutine pio_setdebuglevel
 
-  ! --- decompositions; the rearranger and the parts of I/O tasks are blobio's to choose
+  ! --- decompositions; the rearranger and the parts of I/O tasks have no effect
 
   subroutine initdecomp(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
     type(iosystem_desc_t), intent(in) :: iosystem
@@ -258,7 +258,7 @@ contains
     call initdecomp(iosystem, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
   end subroutine initdecomp_int
 
-  ! Older forms, which have the shares of I/O tasks, too.
+  ! Older forms, with the parts of I/O tasks.
   subroutine initdecomp_io(iosystem, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
     type(iosystem_desc_t), intent(in) :: iosystem
     integer, intent(in) :: basepiotype, dims(:), lenblocks
@@ -301,7 +301,7 @@ contains
     integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(out) :: ierr
-    if (size(start) /= size(dims) .or. size(count) /= size(dims)) then ! of as many dimensions, or none
+    if (size(start) /= size(dims) .or. size(count) /= size(dims)) then ! an error: as many as dims, or none
       call tell(blobio_pio_initdecomp_bc(iosystem%iosysid, basepiotype, 0, dims, start, count, iodesc%ioid), ierr)
     else
       call tell(blobio_pio_initdecomp_bc(iosystem%iosysid, basepiotype, size(dims), dims, start, count, iodesc%ioid), ierr)
@@ -425,7 +425,7 @@ contains
     deallocate(wide)
   end subroutine readdof_int
 
-  ! Decompositions in netCDF files, by which other programs make them.
+  ! Decompositions in netCDF files, for other programs.
   subroutine pio_write_nc_dof(ios, filename, cmode, iodesc, ret, title, history, fortran_order)
     type(iosystem_desc_t), intent(in) :: ios
     character(len=*), intent(in) :: filename
@@ -452,7 +452,7 @@ contains
     ret = PIOc_write_nc_decomp(ios%iosysid, text_of_c(filename), cmode, iodesc%ioid, tp, hp, order)
   end subroutine pio_write_nc_dof
 
-  ! The file does not have the type of the elements, and there is no argument for it: an error that says so.
+  ! Always an error: neither the file nor an argument gives the type of the elements.
   subroutine pio_read_nc_dof(ios, filename, iodesc, ret, title, history, fortran_order)
     type(iosystem_desc_t), intent(in) :: ios
     character(len=*), intent(in) :: filename
@@ -552,7 +552,7 @@ contains
     ierr = PIOc_copy_att(infile%fh, invarid - 1, text_of_c(name), outfile%fh, outvarid - 1)
   end function pio_copy_att
 
-  ! Of the variables of netCDF-4 files: kept and given back.
+  ! Storage settings of netCDF-4 variables: kept and returned.
   integer function pio_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption) result(ierr)
     integer, intent(in) :: iosysid, iotype
     integer(PIO_OFFSET_KIND), intent(in) :: chunk_cache_size, chunk_cache_nelems
@@ -582,7 +582,7 @@ contains
     n = part_of_version(3)
   end function pio_get_version_patch
 
-  ! Number k of "2.0.1 (...)".
+  ! The k-th number of "2.0.1 (...)".
   integer function part_of_version(k) result(n)
     integer, intent(in) :: k
     character(len=64) :: text

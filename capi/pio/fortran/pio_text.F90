@@ -1,5 +1,5 @@
 #include "pio_names.inc"
-! Text: strings of one length, which end in the file with NULs in the place of blanks, or at the end of the dimension.
+! Text: strings of equal length. In the file NULs replace the trailing blanks.
 module pio_of_text
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -115,7 +115,7 @@ contains
     ierr = get_varida(file, vdesc%varid, start, COUNT_ARG, VALUE_ARG)
   end function get_vdesca
 
-  ! One string without the blanks at its end, several with them.
+  ! One string without its trailing blanks, several with them.
   integer function put_att_fh(fh, varid, attname, attval) result(ierr)
     integer, intent(in) :: fh, varid
     character(len=*), intent(in) :: attname

@@ -1,4 +1,4 @@
-! Variables and attributes, by the same text for each form of their arguments.
+! Variables and attributes, with the same source for each form of arguments.
 #define MODULE_OF_FORM pio_of_vdesc
 #define FILE_TYPE type(file_desc_t)
 #define FILE file

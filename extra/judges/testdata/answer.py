@@ -1,4 +1,4 @@
-"""What a script found in a file, in a form that the tests read.
+"""Writes the content of a file in a form that the tests read.
 
 Values go to a raw file, little-endian, one variable after the other; names,
 types, shapes and attributes go to standard output as JSON.
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def attribute(value):
-    """[type, values]; numbers as text that gives the exact value back."""
+    """[type, values]; numbers as text that preserves the exact value."""
     if isinstance(value, (str, bytes)):
         return ["text", [value if isinstance(value, str) else value.decode()]]
     a = np.atleast_1d(np.asarray(value))

@@ -1,4 +1,4 @@
-# Follows a file that grows by netCDF4-python's sync(), and the same dataset as Zarr by opening it again and again, until both have all records.
+# Follows a growing file by netCDF4-python's sync(), and the same dataset as Zarr by reopening it, until both have all records.
 # Element i of record r of T is r * width + i. Every state must be whole.
 import sys
 

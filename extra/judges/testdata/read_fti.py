@@ -1,10 +1,10 @@
-"""read_fti.py RAW FILE: an FTI-FF checkpoint file as FTI's reader has it.
+"""read_fti.py RAW FILE: reads an FTI-FF checkpoint file by FTI's rules.
 
-Python's own library only, and nothing of the module that wrote the file. The layout
-is the one whose file block has the MD5 that its fields give. Then everything is
-demanded that FTI demands, and what it takes for granted: sizes, places by the
-growth rule, the checksum by the rule of the reader, MD5 of every chunk. Bytes of the
-variables go to RAW, in order of first appearance, the rest to standard output.
+Uses only Python's own library, and no code of the module that wrote the file. The
+layout is the one whose file block has the MD5 of its fields. Then the script checks
+all conditions that FTI checks or assumes: sizes, offsets by the growth rule, the
+checksum by the reader's rule, MD5 of every chunk. Bytes of the variables go to RAW,
+in order of first appearance, the rest to standard output.
 """
 import hashlib
 import json
@@ -18,7 +18,7 @@ C0 = dict(ckptSize=(49, "q"), metaSize=(57, "q"), dataSize=(65, "q"), fs=(73, "q
 C = dict(ckptId=(49, "i"), ckptSize=(53, "q"), metaSize=(61, "q"), dataSize=(69, "q"), fs=(77, "q"), maxFs=(85, "q"), ptFs=(93, "q"), timestamp=(101, "q"))
 E = dict(ckptId=(49, "i"), ckptSize=(53, "i"), metaSize=(57, "i"), dataSize=(61, "i"), fs=(65, "i"), maxFs=(69, "i"), ptFs=(73, "i"), timestamp=(77, "i"))
 F = dict(C, timestamp=(101, "I"))
-LAYOUTS = [  # name, bytes of FB, its fields, BMD, VMD, names of the latter's fields
+LAYOUTS = [  # name, bytes of FB, its fields, BMD, VMD, names of the VMD's fields
     ("F", 106, F, "<iq", "<ii??qqqq16s", "id containerid hascontent hasCkpt dptr fptr chunksize containersize hash"),
     ("E", 82, E, "<ii", "<ii??qqii16s", "id containerid hascontent hasCkpt dptr fptr chunksize containersize hash"),
     ("D", 110, C, "<iq", "<ii??qqqq16s", "id containerid hascontent hasCkpt dptr fptr chunksize containersize hash"),
@@ -35,7 +35,7 @@ def md5(data=b""):
 
 
 def file_block(data, size, fields, at):
-    """The fields, if myHash is what they give."""
+    """The fields, if their hash is myHash."""
     b = data[at:at + size]
     if at < 0 or len(b) < size:
         return None
@@ -52,7 +52,7 @@ def file_block(data, size, fields, at):
 
 
 def blocks(data, layout, fb):
-    """[(place, dbsize, records)] as long as there are some, and where they end."""
+    """[(place, dbsize, records)] of all blocks, and their end."""
     name, fbsize, _, bmd, vmd, names = layout
     inline = name in "AB"
     at, end = (fbsize, fb["fs"]) if inline else (fb["dataSize"], fb["fs"] - fbsize)
@@ -72,7 +72,7 @@ def read(data):
     for layout in LAYOUTS:
         name, fbsize, fields = layout[:3]
         fb = file_block(data, fbsize, fields, 0 if name in "AB" else len(data) - fbsize)
-        if fb and name in "CD":  # the file blocks are the same: D, if its records fill their place
+        if fb and name in "CD":  # C and D have the same file block: it is D if D's records fill the space
             try:
                 list(blocks(data, layout, fb))
             except (AssertionError, struct.error):

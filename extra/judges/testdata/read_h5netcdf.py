@@ -1,10 +1,10 @@
-"""read_h5netcdf.py RAW FILE: a netCDF-4 file as h5netcdf has it, a second reading of its conventions."""
+"""read_h5netcdf.py RAW FILE: reads a netCDF-4 file with h5netcdf, an independent implementation of its conventions."""
 import sys
 import h5netcdf
 from h5netcdf.dimensions import Dimension
 from answer import Answer
 
-# The length of an unlimited dimension is that of the longest variable, which h5netcdf looks for each time that it is asked.
+# An unlimited dimension is as long as its longest variable; h5netcdf searches for that variable at each access.
 longest, known = Dimension.size.fget, {}
 Dimension.size = property(lambda d: known[d.name] if d.name in known else known.setdefault(d.name, longest(d)))
 

@@ -25,7 +25,7 @@ def values(d):
             if mask >> i & 1:
                 continue
             if number == ZSTD:
-                raw = zstandard.ZstdDecompressor().decompress(raw)  # by the size in the frame, as HDF5's plugin does
+                raw = zstandard.ZstdDecompressor().decompress(raw)  # with the size in the frame, like HDF5's plugin
             else:
                 assert number == h5py.h5z.FILTER_SHUFFLE and args == (d.dtype.itemsize,), (number, args)
                 raw = np.frombuffer(raw, "u1").reshape(d.dtype.itemsize, -1).T.tobytes()
@@ -52,7 +52,7 @@ with h5py.File(sys.argv[2], "r", track_order=True) as f:
         d = f[name]
         if h5py.h5ds.is_scale(d.id):
             scales[int(d.attrs["_Netcdf4Dimid"])] = d
-    attached = {}  # what each scale says of the datasets and dimensions that it is attached to
+    attached = {}  # for each scale, the datasets and dimensions to which it is attached
     for i in sorted(scales):
         used = scales[i].attrs.get("REFERENCE_LIST", ())
         attached[scales[i].name] = {(f[where].name, int(k)) for where, k in used}

@@ -12,7 +12,7 @@ engine = "netcdf4"
 if names and names[0].startswith("--engine="):
     engine = names.pop(0).removeprefix("--engine=")
 answer = Answer(raw)
-# Times are numbers here: those of the tests are no dates.
+# The times of the tests are plain numbers, no dates.
 with xarray.open_dataset(path, engine=engine, decode_cf=bool(names), decode_times=False) as ds:
     for name in names or ds.variables:
         answer.variable(name, ds[name].values, ds[name].dims)

@@ -3,7 +3,7 @@
 header_blob is a CDF-5 header in the writer's byte order, here little-endian.
 data_blob is one blob per rank: for each map nreqs, blob_start, blob_count,
 offsets, lengths, without padding; then the variables in order of definition,
-each with all its records. What is not decomposed is in the first blob only.
+each with all its records. Only the first blob has non-decomposed variables.
 """
 import struct
 import sys

@@ -5,7 +5,7 @@ import "math/bits"
 // maxClients is as many as a word has bits.
 const maxClients = 64
 
-// File is what the servers know of a file.
+// File is the servers' record of a file.
 type File struct {
 	name    string
 	layout  Layout
@@ -43,8 +43,8 @@ func (f *File) parts(off, n int64) []part {
 	return list
 }
 
-// wrote notes who has written the units and pages of [off, off+n), and returns how many pages at its ends the client must first
-// read: it writes a part of them, the file has bytes there, and it was not the last to write them.
+// wrote records the writer of the units and pages of [off, off+n), and returns the number of pages at its ends that the client
+// must first read: it writes a part of them, the file has bytes there, and it was not the last to write them.
 func (f *File) wrote(client int, off, n int64) (reads int) {
 	end := off + n
 	for u := off / f.layout.Size; u*f.layout.Size < end; u++ {

@@ -12,7 +12,7 @@ type lock struct {
 // excludes reports whether l keeps another client from a lock on what it covers.
 func (l lock) excludes(client int, write bool) bool { return l.client != client && (l.write || write) }
 
-// object is what one storage server has of a file.
+// object is the part of a file on one storage server.
 type object struct {
 	server int
 	locks  []lock
@@ -46,7 +46,7 @@ func (o *object) take(client int, from, to int64, write bool) (revoked []lock, a
 		}
 		return false
 	})
-	o.locks = slices.DeleteFunc(o.locks, func(l lock) bool { // what the new one covers
+	o.locks = slices.DeleteFunc(o.locks, func(l lock) bool { // the range of the new lock
 		return l.client == client && got.from <= l.from && l.to <= got.to && (got.write || !l.write)
 	})
 	o.locks = append(o.locks, got)

@@ -1,4 +1,4 @@
-/* Blobs by ADIOS2's BP5, as Scorpio uses it: each variable is a local array of each process, put as it lies in memory. By default all
+/* Blobs by ADIOS2's BP5, as Scorpio uses it: each variable is a local array of each process, put in its memory layout. By default all
  * records are in one step, which keeps copies until it ends; with the hint step=record each record is a step of its own, to which the
  * arrays are lent. Other hints are parameters of the engine. */
 #include "job.h"
@@ -64,7 +64,7 @@ static adios2_variable *define(adios2_io *io, const char *name, int type, i64 n)
 	return made(adios2_define_variable(io, name, kind(type), 1, NULL, NULL, &count, adios2_constant_dims_true));
 }
 
-/* A record that is in memory as another type than in the file is put as a copy. */
+/* A record whose type in memory differs from the type in the file is put as a copy. */
 static void put(adios2_engine *e, adios2_variable *to, const Var *v, i64 rec, adios2_mode mode)
 {
 	if (v->count == 0) return;
@@ -131,7 +131,7 @@ static void run(Job *job, const char *path, MPI_Info info)
 		CHECK(adios2_put(e, maps[2 * k], m->offsets, adios2_mode_deferred));
 		CHECK(adios2_put(e, maps[2 * k + 1], m->lengths, adios2_mode_deferred));
 	}
-	int kept = steps || job->distinct == 0 || job->distinct >= job->records; /* what is put stays as it is until the step ends */
+	int kept = steps || job->distinct == 0 || job->distinct >= job->records; /* put data stay unchanged until the step ends */
 	adios2_mode mode = kept ? adios2_mode_deferred : adios2_mode_sync;
 	for (int i = 0; i < job->nvars; i++)
 		if (!job->vars[i].record) put(e, ids[i], &job->vars[i], 0, adios2_mode_deferred);

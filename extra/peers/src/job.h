@@ -1,4 +1,4 @@
-/* A job: what one history file of an E3SM case holds, who owns which elements,
+/* A job: the content of one history file of an E3SM case, the owners of its elements,
  * and this rank's data. blobio writes job files (internal/bench/jobfile.go tells the
  * format); all peers write the same job, each through its own library. */
 #ifndef JOB_H
@@ -43,13 +43,13 @@ typedef struct {
 	i64 count;   /* elements that this rank writes of a record; 0: nothing */
 	i64 whole;   /* elements of one record */
 	i64 records; /* 1 if it is not a record variable */
-	char **data; /* by record; of later ones perhaps that of an earlier one */
+	char **data; /* by record; later records may share an earlier record's data */
 } Var;
 
 typedef struct {
 	int ranks, rank;
 	i64 records, flush; /* records between flushes; -1: one at the end */
-	i64 distinct;       /* records with data of their own, which then repeat; 0: all */
+	i64 distinct;       /* number of records with distinct data, which then repeat; 0: all */
 	int sync;
 	int ndims, natts, nmaps, nvars;
 	Dim *dims;

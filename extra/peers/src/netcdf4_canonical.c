@@ -31,7 +31,7 @@ static void put_box(int nc, int id, const Var *v, const size_t *start, const siz
 	}
 }
 
-/* place makes n elements from a canonical offset a start and a count; start[0] of a record variable stays. */
+/* place converts n elements from a canonical offset to start and count; start[0] of a record variable stays. */
 static void place(const Job *job, const Var *v, i64 offset, i64 n, size_t *start, size_t *count)
 {
 	for (int d = v->ndims - 1; d >= v->record; d--) {

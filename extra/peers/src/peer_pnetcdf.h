@@ -1,4 +1,4 @@
-/* What both PnetCDF peers do: errors, attributes. */
+/* Shared by both PnetCDF peers: errors, attributes. */
 #ifndef PEER_PNETCDF_H
 #define PEER_PNETCDF_H
 
@@ -30,7 +30,7 @@ static inline void put_ints(int nc, int var, const char *name, int n, const int 
 static inline void create(Job *job, const char *path, MPI_Info info, int *nc)
 {
 	int old;
-	/* no gaps: the last release asks for the first only, older ones for all three */
+	/* no gaps: the last release needs only the first hint, older ones all three */
 	MPI_Info_set(info, "nc_var_align_size", "1");
 	MPI_Info_set(info, "nc_header_align_size", "1");
 	MPI_Info_set(info, "nc_record_align_size", "1");

@@ -57,7 +57,7 @@ static void put_maps(Job *job, int nc, const int *ids)
 	for (int k = 0; k < job->nmaps; k++, ids += M_VARS) {
 		Map *m = &job->maps[k];
 		MPI_Offset count[2] = {1, m->nreqs};
-		/* PnetCDF may swap the bytes of what it is lent until it is written */
+		/* until the write PnetCDF may swap the bytes of lent data in place */
 		i64 *lent = get(3 * sizeof(i64));
 		lent[0] = m->nreqs;
 		lent[1] = m->start;

@@ -1,4 +1,4 @@
-/* What the programs that protect a file of each rank have in common: the file, the time that a process computes, and the end after an error. */
+/* Shared by the programs that protect a file of each rank: the file, the computing time, and the exit after an error. */
 #ifndef RANKFILE_H
 #define RANKFILE_H
 

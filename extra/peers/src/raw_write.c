@@ -1,4 +1,4 @@
-/* What a file of the same bytes costs without any library: each process writes its arrays, as they lie in memory, one after the other into
+/* Measures a file of the same bytes without any library: each process writes its arrays, unchanged, one after the other into
  * a range of one file that is its own, many arrays to a call.
  * Hints: block=BYTES to a call (default 1 MiB); reserve=1: rank 0 reserves the space first; work=1: each block is what any writer of big-endian
  * files with checksums makes of it, in a buffer that stays in the cache: its bytes swapped, its CRC-32C taken. */
@@ -16,7 +16,7 @@ typedef struct {
 	int fd, n;
 	i64 at, held, block;
 	char *work; /* of block bytes, or none */
-	volatile uint64_t sum; /* or nobody would take it */
+	volatile uint64_t sum; /* volatile, so that the compiler keeps the sum */
 	struct iovec v[256];
 } Out;
 

@@ -1,4 +1,4 @@
-/* Protects a file of each rank by redset, or rebuilds what a rank has lost. Each rank counts as a node.
+/* Protects a file of each rank by redset, or rebuilds the lost files of a rank. Each rank counts as a node.
  *
  * usage: redset encode|rebuild SCHEME DIR BYTES */
 
@@ -7,7 +7,7 @@
 #define REDSET_ENABLE_MPI
 #include <redset.h>
 
-/* The files of a rank that is lost: its own and the redundancy. */
+/* The files of a lost rank: its own and the redundancy. */
 static void lose(const char *dir)
 {
 	char command[4200];

@@ -1,4 +1,4 @@
-/* Takes two checkpoints of a file of each rank with SCR and tells the time that the second waits in SCR_Complete_output.
+/* Takes two checkpoints of a file of each rank with SCR and prints the time that the second waits in SCR_Complete_output.
  * Each rank counts as a node: it sees a name and a cache of its own, by a mount that only it has (as root).
  *
  * usage: scr SCHEME DIR BYTES FAILURES CRC */
@@ -11,7 +11,7 @@
 
 #include <scr.h>
 
-static int rank = -1; /* from when on it has a name of its own */
+static int rank = -1; /* once set, each rank has its own host name */
 
 int gethostname(char *name, size_t len)
 {

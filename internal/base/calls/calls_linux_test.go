@@ -80,3 +80,34 @@ func itoa(n int) string {
 	}
 	return itoa(n/10) + itoa(n%10)
 }
+
+// BenchmarkCall reads or writes one byte of /dev/null with package os and with this package, to show the cost of the C library.
+func BenchmarkCall(b *testing.B) {
+	one := []byte{1}
+	pair := [][]byte{one, one}
+	f, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	ok(b, err)
+	defer f.Close()
+	g, err := OpenFile("/dev/null", os.O_RDWR, 0)
+	ok(b, err)
+	defer g.Close()
+	fd := fdOf(b, g)
+	for _, c := range []struct {
+		name string
+		call func() (int, error)
+	}{
+		{"write/os", func() (int, error) { return f.WriteAt(one, 0) }},
+		{"write/calls", func() (int, error) { return g.WriteAt(one, 0) }},
+		{"pwritev/unix", func() (int, error) { return unix.Pwritev(fd, pair, 0) }},
+		{"pwritev/calls", func() (int, error) { return Pwritev(fd, pair, 0) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

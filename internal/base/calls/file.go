@@ -91,7 +91,7 @@ func (f *File) move(op string, b []byte, off int64, none error, call func(fd int
 	return total, err
 }
 
-var errNegative = errors.New("the offset is negative")
+var errNegative = errors.New("negative offset") // the text of package os
 
 // ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {

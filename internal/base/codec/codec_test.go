@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -123,6 +124,24 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("written behind the end")
 		}
 	})
+}
+
+func BenchmarkShuffle(b *testing.B) {
+	src, dst := pattern(256<<10, 1), make([]byte, 256<<10)
+	for _, size := range []int{2, 4, 8} {
+		b.Run(fmt.Sprintf("to/%d", size), func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				Shuffle(dst, src, size)
+			}
+		})
+		b.Run(fmt.Sprintf("back/%d", size), func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				Unshuffle(dst, src, size)
+			}
+		})
+	}
 }
 
 // TestSized: a frame has the length of its content, which some decoders need, even if the content is short.

@@ -58,3 +58,11 @@ func TestLongLengths(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkJoiner(b *testing.B) {
+	var j Joiner
+	var c uint32
+	for i := range b.N {
+		c = j.Cat(c, uint32(i), 144)
+	}
+}

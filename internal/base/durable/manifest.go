@@ -246,7 +246,7 @@ func (k Manifest) bad(name string, off int64, field string, class error, format 
 	return fault.At(name, off, field, class, format, args...)
 }
 
-// broken describes the damage of bytes without a whole copy.
+// broken returns the error of a manifest or log entry whose two copies are damaged.
 func (k Manifest) broken(b []byte, name string, off int64) error {
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {

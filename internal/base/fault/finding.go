@@ -17,7 +17,7 @@ type Finding struct {
 	Msg      string // what is wrong; "": see Found and Wanted
 	Found    string // the value found
 	Wanted   string // the value wanted
-	Effect   string // known effect on the program that reads the format
+	Effect   string // known effect on Enzo-E, such as "hangs"
 	Err      error  // class or underlying error, for errors.Is; may be nil
 
 	// The subject, besides the offset in a file.
@@ -115,7 +115,7 @@ func (f Finding) String() string {
 		s += " (" + c + ")"
 	}
 	if f.Effect != "" {
-		s += " (the original: " + f.Effect + ")"
+		s += " (Enzo-E " + f.Effect + ")"
 	}
 	return Printable(s)
 }

@@ -20,7 +20,7 @@ func TestFinding(t *testing.T) {
 			"warning: d: 0x0: 1, want 2",
 			`{"severity":"warning","file":"d","offset":0,"rank":0,"node":2,"dataset":7,"var":-3,"message":"1, want 2","found":"1","wanted":"2"}`},
 		{Finding{Severity: Error, File: "d", Offset: -1, Field: "index", Msg: "gone", Effect: "hangs", Err: ErrMissing, Block: "B0"},
-			"error: d: B0: index: gone (the original: hangs)",
+			"error: d: B0: index: gone (Enzo-E hangs)",
 			`{"severity":"error","file":"d","block":"B0","field":"index","message":"gone","class":"missing","effect":"hangs"}`},
 		{Of(Error, "", &fs.PathError{Op: "open", Path: "f", Err: fs.ErrNotExist}), "error: f: open f: file does not exist (missing)",
 			`{"severity":"error","file":"f","message":"open f: file does not exist","class":"missing"}`},

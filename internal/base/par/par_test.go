@@ -312,3 +312,9 @@ func TestWorkers(t *testing.T) {
 		t.Error(par.Workers(3), par.Workers(0))
 	}
 }
+
+func BenchmarkEach(b *testing.B) {
+	for b.Loop() {
+		_ = par.Each(b.Context(), 4, 1000, func(context.Context, int) error { return nil })
+	}
+}

@@ -295,3 +295,17 @@ func TestRemoveOfFullFolder(t *testing.T) {
 	ok(t, m.Remove("d/f"))
 	ok(t, m.Remove("d"))
 }
+
+func BenchmarkMemWrite(b *testing.B) {
+	f, err := NewMem().Create("f")
+	if err != nil {
+		b.Fatal(err)
+	}
+	buf := make([]byte, 1<<20)
+	b.SetBytes(int64(len(buf)))
+	for i := 0; b.Loop(); i++ {
+		if _, err := f.WriteAt(buf, int64(i%64)<<20); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -57,7 +57,7 @@ func testCalls(t *testing.T, run Runner) {
 					err = nil
 				}
 				if err != nil {
-					t.Errorf("%s of %d ranks, the last in %q: %v", step.name, n, other, err)
+					t.Errorf("%s on %d ranks, with the last rank in %q: %v", step.name, n, other, err)
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func testExited(t *testing.T, run Runner) {
 		return nil
 	})
 	if err != nil {
-		t.Errorf("without the rank that left: %v", err)
+		t.Errorf("barriers of the remaining ranks: %v", err)
 	}
 }
 

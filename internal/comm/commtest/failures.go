@@ -140,7 +140,7 @@ func testError(t *testing.T, run Runner) {
 			if !errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, errDisk) {
 				t.Errorf("%s: run returned %v", k.name, err)
 			} else if n := strings.Count(err.Error(), errDisk.Error()); n != 1 {
-				t.Errorf("%s: the cause is there %d times: %v", k.name, n, err)
+				t.Errorf("%s: the error names the cause %d times, want once: %v", k.name, n, err)
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func testErrorOfMany(t *testing.T, run Runner) {
 	})
 	for _, s := range []string{errDisk.Error(), "file 0 is", "file 1 is", "file 2 is"} {
 		if err == nil || strings.Count(err.Error(), s) != 1 {
-			t.Errorf("%q is not there once: %v", s, err)
+			t.Errorf("the error does not have %q once: %v", s, err)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func testSplit(t *testing.T, run Runner) {
 			}
 		}
 		if sub.Size() != len(want) || want[sub.Rank()] != byte(c.Rank()) {
-			return fmt.Errorf("rank %d is %d of %d in its color, want order %v", c.Rank(), sub.Rank(), sub.Size(), want)
+			return fmt.Errorf("rank %d is rank %d of %d in its color, want order %v", c.Rank(), sub.Rank(), sub.Size(), want)
 		}
 		all, err := sub.Allgather(ctx, []byte{byte(c.Rank())})
 		if err != nil {
@@ -184,7 +184,7 @@ func testSplit(t *testing.T, run Runner) {
 			return err
 		}
 		if n != subsub.Size() || n > 2 || sub.Rank()%2 != subsub.Rank() {
-			return fmt.Errorf("group of a group: rank %d of %d, summed %d", subsub.Rank(), subsub.Size(), n)
+			return fmt.Errorf("group of a group: rank %d of %d got sum %d", subsub.Rank(), subsub.Size(), n)
 		}
 		return c.Barrier(ctx)
 	})
@@ -210,7 +210,7 @@ func testSplitNode(t *testing.T, run Runner) {
 				return err
 			}
 			if want := node.Size() * (2*first + node.Size() - 1) / 2; sum != want {
-				return fmt.Errorf("ranks of the node of %d sum to %d, want %d", c.Rank(), sum, want)
+				return fmt.Errorf("node of rank %d: sum of ranks %d, want %d", c.Rank(), sum, want)
 			}
 			return nil
 		})

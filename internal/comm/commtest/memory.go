@@ -34,7 +34,7 @@ func testMemory(t *testing.T, run Runner) {
 				return err
 			}
 			if m == nil {
-				return fmt.Errorf("ranks of a node have no memory in common")
+				return fmt.Errorf("ranks of a node do not share memory")
 			}
 			if len(m.Bytes()) != slot*node.Size() {
 				return fmt.Errorf("%d bytes, want %d", len(m.Bytes()), slot*node.Size())
@@ -69,7 +69,7 @@ func testMemory(t *testing.T, run Runner) {
 		}
 		for i, b := range first.Bytes() {
 			if want := byte(i/300 + i%300); b != want {
-				return fmt.Errorf("the memory asked for first: byte %d is %d, want %d", i, b, want)
+				return fmt.Errorf("the first memory: byte %d is %d, want %d", i, b, want)
 			}
 		}
 		m, err := comm.SharedMemory(ctx, c, 64)
@@ -82,7 +82,7 @@ func testMemory(t *testing.T, run Runner) {
 		}
 		v, err := c.AllreduceInt64(ctx, []int64{have, -have}, comm.Min)
 		if err == nil && v[0] != -v[1] {
-			err = fmt.Errorf("some ranks have memory in common and some have none")
+			err = fmt.Errorf("some ranks share memory and some do not")
 		}
 		return err
 	})

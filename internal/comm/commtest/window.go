@@ -48,7 +48,7 @@ func testWindow(t *testing.T, run Runner) {
 			}
 		}
 		if b := local[8*n : 8*n+8]; b[0] < 1 || int(b[0]) > n || !bytes.Equal(b, bytes.Repeat(b[:1], 8)) {
-			return fmt.Errorf("the element that all put is % x", b)
+			return fmt.Errorf("the element put by all ranks is % x", b)
 		}
 		// and so do all other ranks, even in pieces.
 		other := (me + 1) % n

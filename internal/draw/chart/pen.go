@@ -4,11 +4,14 @@ import (
 	"image/color"
 	"math"
 	"strings"
+	"sync"
 	"unicode"
 
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	xfont "golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 )
@@ -27,7 +30,25 @@ type Pen struct {
 func Measure() *Pen { return newPen(nil, 0) }
 
 func newPen(c vg.Canvas, height float64) *Pen {
-	return &Pen{c: c, height: height, hand: text.Plain{Fonts: font.NewCache(liberation.Collection())}}
+	return &Pen{c: c, height: height, hand: text.Plain{Fonts: font.NewCache(fonts())}}
+}
+
+const (
+	typeface = "Liberation"
+	variant  = "Sans"
+)
+
+// fonts are those of texts. Package plot/font/liberation would put ten more into the binary, 3.5 MB.
+var fonts = sync.OnceValue(func() font.Collection {
+	return font.Collection{face(xfont.WeightNormal, liberationsansregular.TTF), face(xfont.WeightBold, liberationsansbold.TTF)}
+})
+
+func face(weight xfont.Weight, ttf []byte) font.Face {
+	f, err := opentype.Parse(ttf)
+	if err != nil {
+		panic(err) // it is part of the binary
+	}
+	return font.Face{Font: font.Font{Typeface: typeface, Variant: variant, Weight: weight}, Face: f}
 }
 
 // Rect is an area; X and Y are its upper left corner.
@@ -139,7 +160,7 @@ type Style struct {
 
 func (d *Pen) style(st Style) text.Style {
 	t := text.Style{Color: d.tone(st.Color), Handler: d.hand, XAlign: text.XAlignment(-st.Align),
-		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(st.Size)}}
+		Font: font.Font{Typeface: typeface, Variant: variant, Size: vg.Length(st.Size)}}
 	if st.Bold {
 		t.Font.Weight = xfont.WeightBold
 	}

@@ -78,7 +78,7 @@ func (r *raster) calm() bool {
 	return edges*6 < n
 }
 
-// maxOwners is the maximum number of elements of a plane whose owners are all listed.
+// maxOwners is the size of the largest plane, in elements, whose owners are all listed.
 const maxOwners = 1 << 24
 
 // owners finds the ranks of elements in a plane.

@@ -18,7 +18,7 @@
 //
 // <prefix> is SCR_PREFIX of the environment, else the working directory. A missing
 // file counts as empty, except a file named by SCR_CONF_FILE. An invalid value ("10x"
-// or "yes" for a number) is an error with file and line; the original uses the leading
+// or "yes" for a number) is an error with file and line; SCR uses the leading
 // digits.
 //
 // The table and the parameter SCR_RESTRICTED of the system file forbid the user to set

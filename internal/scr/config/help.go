@@ -66,7 +66,7 @@ The first of these places that sets a parameter wins:
   1. the environment
   2. the user file: $SCR_CONF_FILE, else <prefix>/.scrconf, where <prefix> is SCR_PREFIX
      of the environment or the working directory
-  3. the program (scr.Config.Params; SCR_Config of the original)
+  3. the program (scr.Config.Params; in C SCR_Config)
   4. the system file
   5. the default
 Descriptors (GROUPS, STORE, CKPT, ...) are read from files and the program only. The

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// Config is SCR_Config of the original. It sets, unsets or queries a parameter or a
+// Config is SCR's function SCR_Config. It sets, unsets or queries a parameter or a
 // child of a descriptor.
 //
 //	"SCR_FLUSH=5"             sets

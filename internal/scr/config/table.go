@@ -99,7 +99,7 @@ var params = [...]Param{
 	{Name: "SCR_CHECKPOINT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint this many seconds after the last one; 0: off"},
 	{Name: "SCR_CHECKPOINT_OVERHEAD", Default: "0", Kind: kindNumber, Gen: "ABC", Help: "ask for a checkpoint while they cost less than this percentage of the time; 0: off"},
 	{Name: "SCR_HALT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "end the run when no more than this remains of the allocation; the halt file takes precedence"},
-	{Name: "SCR_HALT_EXIT", Default: "0", Kind: kindFlag, Gen: "C", Help: "the original's library ends the process itself; this one never does"},
+	{Name: "SCR_HALT_EXIT", Default: "0", Kind: kindFlag, Gen: "C", Help: "SCR's library ends the process itself; blobio never does"},
 	{Name: "SCR_HALT_ENABLED", Default: "1", Kind: kindFlag, Gen: "B", Help: "the name of SCR_HALT_EXIT in B; without effect here"},
 	{Name: "SCR_END_TIME", Kind: kindTime, Gen: "ABC", Help: "when the allocation ends"},
 
@@ -114,7 +114,7 @@ var params = [...]Param{
 	{Name: "SCR_LOG_ENABLE", Default: "0", Kind: kindFlag, Gen: "ABC", NoProgram: true, Help: "0 switches off all logging"},
 	{Name: "SCR_LOG_TXT_ENABLE", Default: "1", Kind: kindFlag, Gen: "ABC", NoProgram: true, Help: "log to <prefix>/.scr/log"},
 	{Name: "SCR_LOG_SYSLOG_ENABLE", Default: "1", Kind: kindFlag, Gen: "ABC", NoProgram: true, Help: "log to syslog"},
-	{Name: "SCR_LOG_DB_ENABLE", Default: "0", Kind: kindFlag, Gen: "ABC", NoProgram: true, Help: "log to MySQL; not supported here, accepted so that files of the original can be read"},
+	{Name: "SCR_LOG_DB_ENABLE", Default: "0", Kind: kindFlag, Gen: "ABC", NoProgram: true, Help: "log to MySQL; not supported here, accepted so that SCR's configuration files can be read"},
 	{Name: "SCR_LOG_DB_DEBUG", Default: "0", Kind: kindFlag, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
 	{Name: "SCR_LOG_DB_HOST", Kind: kindText, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
 	{Name: "SCR_LOG_DB_NAME", Kind: kindText, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},

@@ -26,7 +26,7 @@ const (
 	keyLevel   = "LEVEL"
 	keyRanks   = "RANKS"
 	keyRank    = "RANK"
-	keyWrapper = "RANK2FILE" // key around a level 0 file in an example of the original documentation
+	keyWrapper = "RANK2FILE" // key around a level 0 file in an example of SCR's documentation
 )
 
 // Limits of one map file.

@@ -139,7 +139,7 @@ func nextField(s string) (key, value, rest string, ok bool) {
 			return key, v, rest, true
 		}
 	}
-	// An unquoted value extends to the beginning of the next field. Values of the original may contain a comma or begin with a
+	// An unquoted value extends to the beginning of the next field. SCR's values may contain a comma or begin with a
 	// literal quote.
 	for i := 0; ; {
 		j := strings.Index(s[i:], ", ")
@@ -153,7 +153,7 @@ func nextField(s string) (key, value, rest string, ok bool) {
 	}
 }
 
-// unquote parses a quoted text. The closing quote is the first one followed by the next field or by the end, because the original
+// unquote parses a quoted text. The closing quote is the first one followed by the next field or by the end, because SCR
 // does not escape quotes.
 func unquote(s string) (v, rest string, ok bool) {
 	var b strings.Builder

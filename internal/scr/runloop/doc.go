@@ -23,7 +23,7 @@
 // Read first: loop.go, options.go.
 package runloop
 
-// The loop has the steps of the original's scr_run. The reason that ends it is a Stop.
+// The loop has the steps of SCR's scr_run. The reason that ends it is a Stop.
 //
 //	prepare   create .scr in the prefix directory; remove flush.scr and nodes.scr
 //	          of an earlier allocation, and SCR_FINALIZE_CALLED in halt.scr,

@@ -43,7 +43,7 @@ func (l *Local) Prepare(nodes []string) error {
 	}
 	for _, n := range nodes {
 		if n == "" || n == "." || n == ".." || n != filepath.Base(n) {
-			return fmt.Errorf("node %q, want a name that a directory can have", n)
+			return fmt.Errorf("node %q, want a valid directory name", n)
 		}
 		for _, d := range append([]string{""}, l.Bases...) {
 			if err := os.MkdirAll(filepath.Join(l.NodeDir(n), below(d)), 0o755); err != nil {

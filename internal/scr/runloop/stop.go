@@ -127,5 +127,5 @@ func (o *Options) FromParams(p *config.Set) error {
 	return nil
 }
 
-// defaultPause is the pause of the original.
+// defaultPause is the pause of SCR's scr_run.
 const defaultPause = 60 * time.Second

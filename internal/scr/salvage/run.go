@@ -201,7 +201,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	par.Do(len(r.Nodes), len(r.Nodes), func(i int) {
 		c, err := scavenge(ctx, ScavengeOptions{Node: r.Nodes[i], Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
 		if err == nil && c != nil && c.Stale {
-			err = fmt.Errorf("another dataset %d: %w", ds.ID, fault.ErrExist)
+			err = fmt.Errorf("a different dataset %d: %w", ds.ID, fault.ErrExist)
 		}
 		errs[i] = err
 	})

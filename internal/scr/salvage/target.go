@@ -67,7 +67,7 @@ func (p target) relative(m record.Meta) (string, error) {
 		return "", err
 	}
 	if rel == prefixdir.MetaDir || strings.HasPrefix(rel, prefixdir.MetaDir+"/") {
-		return "", fmt.Errorf("%.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
+		return "", fmt.Errorf("%.200q is in the metadata folder: %w %s", name, ErrOutside, p.was)
 	}
 	return rel, nil
 }

@@ -6,7 +6,7 @@
 // path is a list of components between slashes. An empty first component means an
 // absolute path, an empty last one a trailing slash. The empty string is the null path.
 //
-//	operation of the original     here
+//	operation of SCR's spath      here
 //	reduce                        Reduce (path.Clean, but the null path stays null)
 //	relative                      Relative
 //	append, prepend               path.Join

@@ -142,7 +142,7 @@ func (m *Meaning) sign(v *blob.Variable) error {
 		word := strings.ToLower(strings.TrimSpace(Text(v.Atts, name)))
 		switch {
 		case m.stored.Float():
-			m.note("%s, but it holds %v", name, v.Type)
+			m.note("%s, but the variable has type %v", name, v.Type)
 		case word == "true":
 			m.kind = unsigned(m.stored)
 		case word == "false":

@@ -12,7 +12,7 @@ from .library import TYPES
 from .selection import Reading, axes
 from .sources import Source, status_of
 
-MOST_READ = 256 << 20  # bytes of one call for record variables; ctrl-C is noticed between calls
+MOST_READ = 256 << 20  # bytes of one call for record variables; ctrl-C takes effect between calls
 
 VERIFY = ("whole", "once", "always", "never")
 
@@ -22,9 +22,9 @@ def open(path, *, allow_missing=False, verify="once", memory=None, workers=None)
 
     path           base name, one of the subfiles, manifest, ordinary classic netCDF file, or a directory with one dataset
     allow_missing  elements of missing subfiles read as fill values, instead of being an error
-    verify         which checksums are compared: "once" of every piece that is touched, the first time; "always" at every
-                   read; "whole" of pieces that are read whole; "never" none
-    memory         cap of buffers, in bytes (default 256 MiB)
+    verify         the checksums that reads compare: "once" each piece that a read touches, the first time; "always" at every
+                   read; "whole" only pieces that one read covers completely; "never" none
+    memory         limit of buffers, in bytes (default 256 MiB)
     workers        threads of one read (default: cores)
 
     Raises subclasses of blobio.Error.
@@ -33,12 +33,12 @@ def open(path, *, allow_missing=False, verify="once", memory=None, workers=None)
 
 
 def status(path, wait=False):
-    """Whether a dataset is being written, and how many records are committed, as a dict of "state" and "records".
+    """The state of a dataset's writer and the number of committed records, as a dict of "state" and "records".
 
-    state is "writing", "finished", "died", "unmarked" (another program wrote it), or "writing or died": its writer is on another machine
-    and may have died. With wait the call waits until that is certain, for twice the period of the writer's heartbeat at most.
+    state is "writing", "finished", "died", "unmarked" (another program wrote it), or "writing or died": the writer is on another machine
+    and may have died. With wait the call waits for a certain state, at most twice the period of the writer's heartbeat.
 
-    A Dataset keeps the records that it was opened with; wait_records, or opening it again, shows those that were committed since.
+    An open Dataset does not see later commits; wait_records returns one that does.
     """
     path = absolute(path)
     if "\0" in path:
@@ -69,7 +69,7 @@ def options(allow_missing=False, verify="once", memory=None, workers=None):
 class Dataset(Mapping):
     """An open dataset, a mapping of names to variables; made by blobio.open. Any number of threads may use it.
 
-    It can be pickled, and used in a forked child. There it is opened again, with ReplacedError if it has changed meanwhile.
+    It can be pickled, and used in a forked child. The other process reopens it, with ReplacedError if it has changed meanwhile.
     """
 
     def __init__(self, source):
@@ -99,9 +99,8 @@ class Dataset(Mapping):
     def wait_records(self, n, timeout=None):
         """Waits until n records are committed, the writer has finished, or the seconds are over.
 
-        Returns the dataset as it is then, with fewer than n records only if there will be no more or the time is over; this one keeps the
-        records that it was opened with. WriterDiedError, within twice its heartbeat, if the writer has died: what it has
-        committed can be read.
+        Returns the dataset in its new state, with fewer than n records only if there will be no more or the time is over. This Dataset
+        does not change. If the writer has died, raises WriterDiedError within twice its heartbeat; committed data stay readable.
         """
         return Dataset(self._source.waited(n, -1.0 if timeout is None else max(0.0, timeout)))
 
@@ -201,7 +200,7 @@ class Variable:
         self._source.call("read_runs", self._varid, self._kind, record, len(offsets), offsets.ctypes.data, lengths.ctypes.data,
                           out.ctypes.data, out.size)
 
-    def __reduce__(self):  # without the attributes of all others
+    def __reduce__(self):  # pickle only this variable's attributes
         return Variable, (self._source, self._varid, self.name, self._kind, self.dims, self.shape, self.record)
 
     def __repr__(self):

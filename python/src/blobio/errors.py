@@ -17,19 +17,19 @@ class Error(OSError):
         super().__init__(text)
         self.code, self.file, self.offset = code, file, offset
 
-    # Without tblib, dask raises an error of another process again as a subclass of its own, which never calls __init__
-    # and finds the attributes in the error that it wraps.
+    # Without tblib, dask raises another process's error as a subclass that never calls __init__
+    # and takes the attributes from the wrapped error.
 
     def __str__(self):
         return str(self.args[0]) if self.args else super().__str__()
 
-    def __reduce__(self):  # from process to process
+    def __reduce__(self):  # for pickle
         cls = next(c for c in type(self).__mro__ if c.__module__ == __name__)
         return cls, (str(self), self.code, self.file, self.offset)
 
 
 class LibraryError(Error):
-    """libblobio cannot be loaded, or the helper process of a forked child not started."""
+    """libblobio cannot be loaded, or the helper process of a forked child cannot be started."""
 
 
 class GoneError(LibraryError):
@@ -57,7 +57,7 @@ class CapError(Error, MemoryError):
 
 
 class FormatError(Error):
-    """Not a dataset, or one of an unknown version or with an unsupported feature."""
+    """Not a dataset, or a dataset of an unknown version or with an unsupported feature."""
 
 
 class NotCommittedError(Error):
@@ -81,7 +81,7 @@ class TruncatedError(DamageError):
 
 
 class CorruptError(DamageError):
-    """A field of a file holds what the format forbids."""
+    """A field of a file has a value that the format forbids."""
 
 
 class MissingError(DamageError):
@@ -89,7 +89,7 @@ class MissingError(DamageError):
 
 
 class WriterDiedError(Error):
-    """The writer of records that are waited for has died, or may have."""
+    """The writer of the awaited records has died, or may have died."""
 
 
 FORKED = -24  # BLOBIO_EFORKED

@@ -16,11 +16,11 @@ _CHAR = 2
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 
 _long = struct.Struct(">q")
-_word = struct.Struct(">iq")  # a tag or a type, and how many
+_word = struct.Struct(">iq")  # a tag or a type, and a count
 
 
 class Names(dict):
-    """Named things, found by a name in any Unicode form: names of a dataset are in normal form C."""
+    """A dict whose keys are found in any Unicode form: names of a dataset are in normal form C."""
 
     def __missing__(self, name):
         form = unicodedata.normalize("NFC", name) if isinstance(name, str) else name
@@ -78,7 +78,7 @@ class Header:
         return self._data[at:at + n].decode("utf-8", "backslashreplace")
 
     def _attributes(self):
-        """Steps over a list of attributes, which is decoded later, and returns where it is."""
+        """Skips a list of attributes, which is decoded later, and returns its position."""
         begin, data = self._at, self._data
         at = begin
         tag, n = _word.unpack_from(data, at)
@@ -104,10 +104,10 @@ class Header:
 
 
 class Attributes:
-    """A list of attributes in a header; decode() gives them as a dict: text as str, one number as a numpy scalar, more as an array.
-    Text is without NULs, as netCDF4 has it: C programs often write the one behind it.
+    """A list of attributes in a header. decode() returns a dict: text as str, one number as a numpy scalar, several as an array.
+    Text has no NULs, as in netCDF4, though C programs often write the terminating NUL.
 
-    The _FillValue of a variable of characters (of_text) is bytes, as its elements are: only so it is equal to one.
+    The _FillValue of a character variable (of_text) is bytes, like its elements, so that they compare equal.
     """
 
     __slots__ = ("_data", "_at", "_n", "_of_text", "_decoded")

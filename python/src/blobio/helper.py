@@ -2,7 +2,7 @@
 
 remote.py starts it as a program, `python helper.py FD`, and talks to it over the socket FD, one thread for each
 connection. Arrays go through shared memory, into which the library reads directly. The helper ends when all connections
-are closed, however the other process ended.
+are closed, even if the other process was killed.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import threading
 
 
 def _package():
-    """Makes the modules beside this file modules of package blobio, without running its __init__, which needs numpy."""
+    """Imports the modules beside this file as modules of package blobio, without its __init__, which needs numpy."""
     import types
 
     package = types.ModuleType("blobio")
@@ -35,7 +35,7 @@ class Server:
                     return
                 try:
                     answer = self._answer(request, fd)
-                except OSError as e:  # also the errors of errors.py
+                except OSError as e:  # including the errors of errors.py
                     answer = {"error": str(e), "code": getattr(e, "code", None), "file": getattr(e, "file", ""), "offset": getattr(e, "offset", -1)}
                 except Exception as e:
                     answer = {"error": "helper process: %s: %s" % (type(e).__name__, e)}
@@ -86,7 +86,7 @@ def main():
     _package()
     from blobio import library, memory
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the caller
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller handles ctrl-C
     sock = socket.socket(fileno=int(sys.argv[1]))
     try:
         lib = library.load()

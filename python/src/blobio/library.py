@@ -1,4 +1,4 @@
-"""The calls of libblobio that reading needs, by ctypes.
+"""The functions of libblobio for reading, through ctypes.
 
 This module does not import numpy, so that the helper process starts quickly; arrays are addresses here. ctypes releases
 Python's global lock during a call, so threads read in parallel.
@@ -33,7 +33,7 @@ _signatures = {
     "blobio_version": (c_char_p,),
 }
 
-# Types by their numbers in files and in blobio.h, as numpy names them; bytes of an element.
+# numpy's names of the types, by their numbers in files and in blobio.h; bytes of an element.
 TYPES = {1: "i1", 2: "S1", 3: "i2", 4: "i4", 5: "f4", 6: "f8", 7: "u1", 8: "u2", 9: "u4", 10: "i8", 11: "u8"}
 SIZES = {kind: int(name[1]) for kind, name in TYPES.items()}
 
@@ -43,7 +43,7 @@ LAYOUTS = ("variable-centric", "process-centric", "canonical")
 
 
 def candidates():
-    """Where libblobio may be, in the order in which it is tried."""
+    """The possible places of libblobio, in search order."""
     named = os.environ.get("BLOBIO_LIBRARY")
     if named:
         return [named]
@@ -52,7 +52,7 @@ def candidates():
 
 
 def load():
-    """Loads libblobio, or raises LibraryError with the places where it was not found."""
+    """Loads libblobio, or raises LibraryError with the searched places."""
     tried = []
     for path in candidates():
         try:
@@ -76,7 +76,7 @@ def _text(b):
 
 
 def _words(b):
-    """The text of an error, without the rank and the package of Go in front."""
+    """The text of an error, without the rank and Go package in front."""
     return re.sub(r"^(rank 0: )?([a-z0-9]+: )?", "", _text(b))
 
 
@@ -96,7 +96,7 @@ class Library:
         return _text(self._dll.blobio_version())
 
     def open(self, path, options):
-        """Opens a dataset and returns its number and what describes it: layout, records, subfiles, ranks and state."""
+        """Opens a dataset and returns its number and a dict of layout, records, subfiles, ranks and state."""
         name = os.fsencode(path)
         if b"\0" in name:
             raise UsageError("%r: the file name contains NUL" % path)
@@ -143,7 +143,7 @@ class Library:
                 size = need.value
 
     def read(self, h, varid, kind, start, count, address, n):
-        """Reads a hyperslab to an address: n elements of a type (kind, a number of netCDF), in the byte order of the machine."""
+        """Reads a hyperslab to an address: n elements of a netCDF type (kind), in the byte order of the machine."""
         dims = c_int64 * len(start)
         self._call("blobio_get_vara", h, varid, dims(*start), dims(*count), kind, address, n)
 

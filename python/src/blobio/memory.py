@@ -11,7 +11,7 @@ MOST = 1 << 16  # bytes of a message
 
 
 def file(size):
-    """A nameless file of size bytes, which goes with its last user."""
+    """A nameless file of size bytes that disappears with its last user."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("blobio", os.MFD_CLOEXEC)
     else:
@@ -30,7 +30,7 @@ def mapped(fd, size):
 
 
 class Shared:
-    """size bytes for as long as a context lasts, which another process can have by the file fd."""
+    """size bytes of memory for the duration of a context; another process can map the file fd."""
 
     def __init__(self, size):
         self.size = size
@@ -57,7 +57,7 @@ class Shared:
 
 
 def pair():
-    """Two ends of a connection that keeps messages apart."""
+    """The two ends of a connection with message boundaries."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
@@ -72,7 +72,7 @@ def send(sock, message, fd=None):
 
 
 def receive(sock):
-    """A message and the file that came with it, or None; None, None at the end of the connection."""
+    """A message and the file descriptor sent with it, or None; None, None at the end of the connection."""
     data, fds, _, _ = socket.recv_fds(sock, MOST, 1)
     if not data:
         return None, None

@@ -1,19 +1,19 @@
-"""Is this path a blob dataset? Answered from names and the beginnings of files, without libblobio (docs/format-manifest.md)."""
+"""Recognises blob datasets by names and the beginnings of files, without libblobio (docs/format-manifest.md)."""
 
 import fnmatch
 import os
 import re
 
-_number = re.compile(r"\.\d{4,}$")  # of a subfile
-_set = re.compile(r"\+\d+$")  # of a set that an append has added
+_number = re.compile(r"\.\d{4,}$")  # name of a subfile
+_set = re.compile(r"\+\d+$")  # name of an added set
 _seals = (".manifest", ".manifest.next")
 _MAGICS = (b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n")
-_ATTRIBUTES = b"num_decompositions", b"num_subfiles"  # in the header of every blob subfile
-_HEAD = 1 << 16  # they are global attributes, which come before the variables
+_ATTRIBUTES = b"num_decompositions", b"num_subfiles"  # every header of a blob subfile has these
+_HEAD = 1 << 16  # global attributes precede the variables
 
 
 def is_dataset(path):
-    """Whether path is a blob dataset by its base name, a subfile, a manifest, or a directory with one of them. Ordinary netCDF files are none."""
+    """True if path is a blob dataset by its base name, a subfile, a manifest, or a directory with one of them. False for ordinary netCDF files."""
     try:
         path = os.fspath(path)
     except TypeError:
@@ -31,7 +31,7 @@ def is_dataset(path):
 
 
 def modified(path):
-    """When the dataset of a base name was last changed, in nanoseconds as os.stat has them, or None if there is none."""
+    """The time of the last change to the dataset of a base name, in nanoseconds as in os.stat; None without a dataset."""
     directory, base = os.path.split(os.path.abspath(os.path.expanduser(os.fspath(path))))
     part = re.compile(re.escape(base) + r"(\+\d+)?(\.\d{4,}|\.manifest(\.next)?)")
     try:
@@ -41,7 +41,7 @@ def modified(path):
 
 
 def expand(glob, pattern, **options):
-    """The files that glob finds by a pattern, and the datasets whose base name fits it. A dataset is there once, not by each of its files."""
+    """The files that glob finds by a pattern, and the datasets whose base name matches it, each dataset once."""
     bases = {}  # of the directories
     found = dict.fromkeys(_whole(path, bases) for path in glob(pattern, **options))
     for ending in (*_seals, ".[0-9][0-9][0-9][0-9]*"):

@@ -1,7 +1,7 @@
-"""Reading in a child of fork: the calls of library.Library, made in a helper process.
+"""Reading in a child of fork: the calls of library.Library, in a helper process.
 
-A forked child has one thread only, but the runtime of libblobio needs the threads of its parent, so the library refuses to
-work there. The child starts a fresh process instead, which reads into memory that both share.
+A forked child has only one thread, but the runtime of libblobio needs its parent's threads, so the library refuses to
+work there. The child starts a fresh process instead, which reads into shared memory.
 """
 
 import os
@@ -16,7 +16,7 @@ from .library import SIZES
 
 
 class _Connection:
-    """A socket that is closed when its thread, or whatever else has it, is gone."""
+    """A socket that is closed when its last user, usually a thread, is gone."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -44,11 +44,11 @@ class Remote:
                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             except OSError as e:
                 raise LibraryError("cannot start the helper process for reads after fork: %s" % e) from e
-        process.returncode = 0  # nobody waits for it: it ends when the connections do
+        process.returncode = 0  # no wait: it ends with its connections
         self._answer(mine)
 
     def forget(self):
-        """Gives up the connections: the helper is gone, or this is a child of fork and they are the parent's."""
+        """Abandons the connections: the helper is gone, or they belong to the parent of this forked child."""
         for c in [self._control, *self._connections]:
             c.sock.close()
 
@@ -115,7 +115,7 @@ class Remote:
 
     def read_runs(self, h, varid, kind, record, runs, offsets, lengths, address, n):
         size, table = n * SIZES[kind], 8 * runs
-        at = (size + 7) // 8 * 8  # of the offsets; the lengths follow
+        at = (size + 7) // 8 * 8  # bytes of the offsets; the lengths follow
         with memory.Shared(at + 2 * table) as m:
             m.copy_from(offsets, table, at)
             m.copy_from(lengths, table, at + table)

@@ -1,4 +1,4 @@
-"""What an index selects, and how it is read: as one box, or if little of the box is selected, as runs of elements.
+"""Selections: an index is read as one box or, if it selects little of the box, as runs of elements.
 
 Indices are as in numpy, but each array indexes one dimension, as in netCDF4 and xarray's outer indexing.
 """
@@ -7,21 +7,21 @@ import numpy as np
 
 from .errors import DamageError
 
-DENSE = 64  # a box is read as a whole if at least one in this many elements is wanted; measured: runs cost more above that
-MOST_BOX = 64 << 20  # bytes of a box that is read as a whole for some of its elements; larger ones are read by parts
-SMALL = 1 << 15  # elements of a box that is read as a whole in any case
-MOST_RUNS = 1 << 20  # runs of one call
+DENSE = 64  # a box is read as a whole if at least one in this many elements is selected: then runs cost more, as measured
+MOST_BOX = 64 << 20  # bytes of the largest box that is read as a whole for some of its elements; larger boxes are read in parts
+SMALL = 1 << 15  # elements of the largest box that is always read as a whole
+MOST_RUNS = 1 << 20  # most runs of one call
 
 
 class Axis:
-    """What is selected of one dimension: positions, rising and each once, and how what they give is to be arranged."""
+    """The selection along one dimension: ascending distinct positions, and the arrangement of their values in the result."""
 
     __slots__ = ("positions", "arrange", "length")
 
     def __init__(self, positions, arrange, length):
         self.positions = positions  # range or array of int64
-        self.arrange = arrange  # None, or an index for numpy
-        self.length = length  # of the result, None for a dimension that goes
+        self.arrange = arrange  # None, or a numpy index
+        self.length = length  # length in the result, None for a dropped dimension
 
     @property
     def low(self):
@@ -85,21 +85,21 @@ def _axis(k, n, name, dim):
 
 
 def _stretches(positions):
-    """Rising positions as ranges without gaps."""
+    """Ascending positions as ranges without gaps."""
     p = np.asarray(positions, np.int64)
     ends = np.flatnonzero(np.diff(p) != 1) + 1
     return [range(int(s[0]), int(s[-1]) + 1) for s in np.split(p, ends)]
 
 
 class Reading:
-    """Reads what axes select of a variable: read_box(start, count, out) and read_runs(record, offsets, lengths, out) fill arrays."""
+    """Reads the selection of a variable by axes: read_box(start, count, out) and read_runs(record, offsets, lengths, out) fill arrays."""
 
     def __init__(self, axes, shape, record, dtype, read_box, read_runs):
         self.axes, self.shape, self.record, self.dtype = axes, shape, record, dtype
         self.read_box, self.read_runs = read_box, read_runs
 
     def array(self):
-        """The selection as an array, a scalar if no dimension is left."""
+        """The selection as an array, or a scalar if no dimension remains."""
         found = self._positions()
         for dim, a in reversed(list(enumerate(self.axes))):
             if a.length is None:
@@ -109,7 +109,7 @@ class Reading:
         return found if found.ndim == 0 or found.base is None else np.ascontiguousarray(found)
 
     def _positions(self):
-        """All positions of all axes, in their order."""
+        """Reads all positions of all axes, in order."""
         counts = [len(a.positions) for a in self.axes]
         if 0 in counts:
             return np.empty(counts, self.dtype)
@@ -122,7 +122,7 @@ class Reading:
         stretches = _stretches(self.axes[0].positions)
         if len(stretches) == 1 and self._is_dense(self.axes):
             return self._box(self.axes)
-        # A record is a place of its own in the files: none is touched that is not wanted.
+        # Records lie apart in the files, so only the selected ones are read.
         out, at = np.empty(counts, self.dtype), 0
         for s in stretches:
             some = [Axis(s, None, None)] + self.axes[1:]
@@ -146,7 +146,7 @@ class Reading:
         return box <= SMALL or wanted * DENSE >= box
 
     def _box(self, axes):
-        """The smallest box around the positions, and of it the positions."""
+        """Reads the smallest box around the positions and selects them from it."""
         out = np.empty([len(a.positions) for a in axes], self.dtype)
         self._box_into(axes, out)
         return out
@@ -168,7 +168,7 @@ class Reading:
         found = np.empty(box, self.dtype)
         try:
             self.read_box([a.low for a in axes], box, found)
-        except DamageError:  # perhaps beside what is wanted
+        except DamageError:  # perhaps outside of the selection
             out[...] = self._only(axes, out.shape)
             return
         for dim, a in enumerate(axes):
@@ -177,7 +177,7 @@ class Reading:
         out[...] = found
 
     def _only(self, axes, shape):
-        """The positions, read without anything between them."""
+        """Reads only the positions."""
         out = np.empty(shape, self.dtype)
         if self.record:
             for i, r in enumerate(axes[0].positions):
@@ -191,13 +191,13 @@ class Reading:
         strides = [1] * len(shape)
         for d in reversed(range(len(shape) - 1)):
             strides[d] = strides[d + 1] * shape[d + 1]
-        fast, length = len(axes), 1  # dimensions from fast on are one run
+        fast, length = len(axes), 1  # the dimensions from fast on form one run
         while fast > 0:
             a = axes[fast - 1]
             length *= len(a.positions)
             fast -= 1
             if len(a.positions) != shape[fast]:
-                if len(a.positions) != a.extent:  # it is not contiguous itself
+                if len(a.positions) != a.extent:  # out is not contiguous
                     length //= len(a.positions)
                     fast += 1
                 break
@@ -208,7 +208,7 @@ class Reading:
         runs = 1
         for a in slow:
             runs *= len(a.positions)
-        if runs > MOST_RUNS and slow:  # by parts of the slowest dimension
+        if runs > MOST_RUNS and slow:  # in parts along the slowest dimension
             axis, inner = slow[0].positions, runs // len(slow[0].positions)
             step, each = max(1, MOST_RUNS // inner), inner * length  # positions of a part, elements of a position
             for i in range(0, len(axis), step):

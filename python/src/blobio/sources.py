@@ -1,7 +1,7 @@
-"""Datasets that are open in this process, and opened again where it has to be.
+"""Open datasets of this process, and their identity for other processes.
 
-A Source identifies a dataset: its path, options and state. What is pickled, and what a child of fork inherits, is
-that; an open dataset belongs to one process.
+A Source identifies a dataset by path, options and state. Pickles and forked children have the Source; an open dataset
+belongs to one process.
 """
 
 import os
@@ -13,13 +13,13 @@ from . import library
 from .errors import FORKED, ClosedError, Error, GoneError, ReplacedError
 from .remote import Remote
 
-# What is kept open of datasets that were opened again, for the next task that comes with a pickled variable.
+# Limits of reopened datasets that stay open for the next task with a pickled variable.
 MOST_KEPT = 16  # datasets
 MOST_FILES = 256  # subfiles of them
 
 
 class _Process:
-    """What this process has: a way to libblobio, and open datasets. A child of fork begins with another one."""
+    """The state of one process: its access to libblobio, and its open datasets. A forked child starts a new one."""
 
     def __init__(self, loaded):
         self.pid = os.getpid()
@@ -27,23 +27,23 @@ class _Process:
         self.loaded = loaded  # libblobio is in the memory of this process, perhaps from before a fork
         self.forked = loaded
         self.via = None
-        # By path, options and state: all that anybody has, and those that are kept, the last used one last.
+        # By path, options and state: all open datasets, and the kept ones, most recently used last.
         self.open = weakref.WeakValueDictionary()
         self.kept = OrderedDict()
 
     def reader(self):
-        """Library, or in a child of a process that had it Remote."""
+        """Library, or Remote in a child of a process that had loaded libblobio."""
         with self.lock:
             if self.via is None:
                 if self.forked:
                     self.via = Remote()
                 else:
-                    self.loaded = True  # a failure leaves it so: a part may be there
+                    self.loaded = True  # also after a failure, which may leave it partly loaded
                     self.via = library.load()
             return self.via
 
     def was_forked(self):
-        """The library takes this process for a child of fork, though it has the same number."""
+        """libblobio has detected a fork, though the process id is the same."""
         with self.lock:
             if isinstance(self.via, Remote):
                 return False
@@ -52,12 +52,12 @@ class _Process:
             return True
 
     def drop(self):
-        """Forgets what is open: the next one to need it opens it."""
+        """Forgets the open datasets; the next use reopens them."""
         self.open.clear()
         self.kept.clear()
 
     def lost(self, via):
-        """A helper process is gone: the next call starts another one."""
+        """Called when the helper process is gone: the next call starts another one."""
         with self.lock:
             if self.via is via:
                 via.forget()
@@ -77,7 +77,7 @@ _process = _Process(loaded=False)
 
 
 def _here():
-    """The _Process of this process. A fork is noticed by the number, however it was made."""
+    """The _Process of this process. The process id shows every kind of fork."""
     global _process
     if _process.pid != os.getpid():
         _after_fork()
@@ -96,7 +96,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class Handle:
-    """An open dataset of one process. It is closed when nobody has it any more."""
+    """An open dataset of one process, closed with its last reference."""
 
     def __init__(self, path, options):
         process = _here()
@@ -109,7 +109,7 @@ class Handle:
                 raise
             self.via = process.reader()
             self.number, self.about = self.via.open(path, options)
-        weakref.finalize(self, _close, self.via, self.number, self.pid).atexit = False  # the end of the process closes all
+        weakref.finalize(self, _close, self.via, self.number, self.pid).atexit = False  # the end of the process closes everything
 
     @property
     def files(self):
@@ -125,11 +125,11 @@ def _close(via, number, pid):
         try:
             via.close(number)
         except Error:
-            pass  # nothing is lost: it is read only
+            pass  # harmless, since reading only
 
 
 def status_of(path, wait):
-    """Library.status in this process."""
+    """Library.status, with the reader of this process."""
     process = _here()
     try:
         return process.reader().status(path, wait)
@@ -140,7 +140,7 @@ def status_of(path, wait):
 
 
 class Source:
-    """A dataset as it was when it was first opened, readable in any process."""
+    """A dataset in the state of its first opening, readable in any process."""
 
     def __init__(self, path, options, state=None):
         self.path, self.options, self.state = path, options, state
@@ -156,7 +156,7 @@ class Source:
         return self.path, self.options, self.state
 
     def open(self):
-        """The open dataset of this process. ReplacedError if it is no longer the one that was first opened."""
+        """The open dataset of this process. ReplacedError if the dataset has changed since the first opening."""
         h = self._handle
         if h is not None and h.usable():
             return h
@@ -183,7 +183,7 @@ class Source:
             return h
 
     def call(self, name, *arguments):
-        """A call of the library with the number of the open dataset."""
+        """Calls a function of the library with the number of the open dataset."""
         while True:
             h = self.open()
             try:
@@ -196,8 +196,8 @@ class Source:
                     raise
 
     def waited(self, n, seconds):
-        """Waits for n records, see Library.wait_records, and returns the dataset as it is then. ctrl-C ends the wait."""
-        h, ended = Handle(self.path, self.options), []  # of its own: one that is shared keeps its state
+        """Waits for n records, see Library.wait_records, and returns the dataset in its new state. ctrl-C ends the wait."""
+        h, ended = Handle(self.path, self.options), []  # a separate opening, since a shared one keeps its state
         done = threading.Event()
 
         def wait():
@@ -218,7 +218,7 @@ class Source:
         process = _here()
         with process.lock:
             process.kept.pop(self._key(), None)
-            self._handle = None  # whoever reads now, or has the same one, still has it
+            self._handle = None  # current readers, and other Sources of the dataset, keep it open
 
     def close(self):
         """Closes the dataset for good."""

@@ -19,7 +19,7 @@ MOST_CHUNK = 128 << 20  # bytes of a preferred chunk for dask
 
 
 class Array(BackendArray):
-    """A variable for xarray's lazy indexing. Pickling it stores its name and path, no values."""
+    """A variable for xarray's lazy indexing. Its pickle has the name and path, no values."""
 
     def __init__(self, variable):
         self.variable = variable
@@ -33,7 +33,7 @@ class Array(BackendArray):
 
 
 def preferred_chunks(variable):
-    """A record, or if that has more than 128 MiB, parts along its slowest dimensions. {name: length}"""
+    """Preferred chunks as {name: length}: a record, or parts of at most 128 MiB along its slowest dimensions."""
     shape = list(variable.shape)
     if variable.record and shape:
         shape[0] = min(1, shape[0])
@@ -93,7 +93,7 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
                      drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="once", memory=None,
                      workers=None):
         ds = dataset.open(filename_or_obj, allow_missing=allow_missing, verify=verify, memory=memory, workers=workers)
-        if drop_variables is not None:  # one name or several, in the form of the dataset's names
+        if drop_variables is not None:  # one name or several, in normal form C
             several = [drop_variables] if isinstance(drop_variables, str) else drop_variables
             drop_variables = [normalize("NFC", name) if isinstance(name, str) else name for name in several]
         return StoreBackendEntrypoint().open_dataset(

@@ -181,7 +181,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, fmt.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+				return nil, fmt.Errorf("%s: %w: rank %q, want 0 to less than %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
@@ -195,7 +195,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, fmt.Errorf("%w: no part of rank %d", fault.ErrMissing, r)
+			return nil, fmt.Errorf("%w: the part of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil

@@ -352,8 +352,8 @@ func TestAmrCheckForRestart(t *testing.T) {
 	clitest.Good(t, "amr", "check", check1)
 	clitest.Good(t, "amr", "check", "--enzo-float", "f32", "--max-level", "2", check1)
 	for _, c := range [][2]string{
-		{"--enzo-float f64", "enzo_dt: float32, the program has float64 (the original: runs on with wrong data"},
-		{"--max-level 1", "level: 2, want at most max_level 1 (the original: crashes)"},
+		{"--enzo-float f64", "enzo_dt: float32, the program has float64 (Enzo-E runs on with wrong data"},
+		{"--max-level 1", "level: 2, want at most max_level 1 (Enzo-E crashes)"},
 	} {
 		args := append(append([]string{"amr", "check"}, strings.Fields(c[0])...), check1)
 		if r := clitest.Blobio(t, args...); r.Code != cli.Findings || !strings.Contains(r.Out, c[1]) {
@@ -425,6 +425,6 @@ func TestAmrDumpToCheckpoint(t *testing.T) {
 	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
 	// Without the manifest nothing marks it as a dump.
 	clitest.Check(t, os.Remove(filepath.Join(at("C"), cellodir.Manifest)))
-	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the original checkpoint, or give --levels 1:2 to make",
+	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the complete checkpoint, or give --levels 1:2 to make",
 		"amr", "convert", "--to", "cello", at("C"), at("E"))
 }

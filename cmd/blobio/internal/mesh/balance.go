@@ -78,18 +78,21 @@ func (m *amrMesh) order() string {
 func balanceOf(q sfc.Quality) amrBalance { return amrBalance{q.Max, q.Mean, q.Eff} }
 
 // plans distributes the blocks to ranks: evenly by number, by bytes, and by cost if any block has one.
-func (m *amrMesh) plans(ranks int) (out []amrPlan) {
+func (m *amrMesh) plans(ranks int) (out []amrPlan, err error) {
 	ways := []string{"blocks", "bytes"}
 	if slices.ContainsFunc(m.Blocks(), func(b cello.BlockInfo) bool { return b.Cost > 0 }) {
 		ways = append(ways, "cost")
 	}
 	for _, by := range ways {
-		_, q := m.Plan(ranks, by)
+		_, q, err := m.Plan(ranks, by)
+		if err != nil {
+			return nil, err
+		}
 		p := amrPlan{Ranks: ranks, By: by, amrBalance: balanceOf(q)}
 		if q.Faces > 0 {
 			p.Surface = float64(q.Surface) / float64(q.Faces)
 		}
 		out = append(out, p)
 	}
-	return out
+	return out, nil
 }

@@ -210,7 +210,7 @@ func (m *amrMesh) whole() error {
 		of = append(of, fmt.Sprintf("%d of level %d", levels[l], l))
 	}
 	return cli.WithHint(fmt.Errorf("%s has %s, so no program can restart from it: %s missing (%s), such as %s", m.path, kind, cli.Plural(n, "block"), strings.Join(of, ", "), t.Name(first)),
-		fmt.Sprintf("convert the original checkpoint, or give %s to make a dump for analysis", flags))
+		fmt.Sprintf("convert the complete checkpoint, or give %s to make a dump for analysis", flags))
 }
 
 // ghosts counts the fields with and without ghost zones.

@@ -153,7 +153,11 @@ func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {
 		return nil, err
 	}
 	for _, n := range f.ranks {
-		d.Plans = append(d.Plans, m.plans(n)...)
+		p, err := m.plans(n)
+		if err != nil {
+			return nil, err
+		}
+		d.Plans = append(d.Plans, p...)
 	}
 	if f.blocks {
 		for i, b := range m.Blocks() {

@@ -81,7 +81,7 @@ func TestAmrUnfit(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	fields, mhd := gen.Fields(1, amr.Float64), gen.FaceFields(3, amr.Float64)
-	silent := "(the original: ends with exit code 0 and wrong fields, without a message)"
+	silent := "(Enzo-E ends with exit code 0 and wrong fields, without a message)"
 	for _, c := range []struct {
 		name      string
 		cells     [3]int
@@ -94,12 +94,12 @@ func TestAmrUnfit(t *testing.T) {
 	}{
 		{"cubes", [3]int{4, 4, 4}, true, fields, nil, false, "", 0},
 		{"symmetric", [3]int{4, 6, 4}, false, fields, nil, true, "", 0},
-		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "shape [12 8 8] with ghosts is not symmetric (the original: aborts when it restarts)", 1},
-		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts is not symmetric (the original: aborts when it restarts)", 1},
-		{"mhd with ghosts", [3]int{4, 4, 4}, true, mhd, nil, true, "(the original: aborts when it restarts)", 2},
+		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "shape [12 8 8] with ghosts is not symmetric (Enzo-E aborts when it restarts)", 1},
+		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts is not symmetric (Enzo-E aborts when it restarts)", 1},
+		{"mhd with ghosts", [3]int{4, 4, 4}, true, mhd, nil, true, "(Enzo-E aborts when it restarts)", 2},
 		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be restored " + silent, 2},
-		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be restored (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
-		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be restored (the original: aborts when it restarts)", 1},
+		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be restored (Enzo-E goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
+		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be restored (Enzo-E aborts when it restarts)", 1},
 		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "is correct here, but not symmetric " + silent, 2},
 	} {
 		bricks(t, at(c.name), c.cells, c.ghosts, c.fields, c.particles)
@@ -203,7 +203,7 @@ func TestAmrCheckBounded(t *testing.T) {
 	b := clitest.Read(t, list)
 	clitest.Check(t, os.WriteFile(list, append(b, b...), 0o666))
 	r := clitest.Blobio(t, "amr", "check", dir)
-	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings of this kind (the original: hangs)\n") {
+	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings of this kind (Enzo-E hangs)\n") {
 		t.Errorf("%d lines of a kind:\n%s", n, r.Out)
 	}
 }

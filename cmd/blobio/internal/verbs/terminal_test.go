@@ -98,7 +98,7 @@ func TestWrongNumbers(t *testing.T) {
 	}
 }
 
-// TestOutputsThatNobodyCouldOpen checks output names that have another meaning, or that no manifest can hold.
+// TestOutputsThatNobodyCouldOpen checks that names are refused as outputs if readers would take them for other files, or if no manifest can hold them.
 func TestOutputsThatNobodyCouldOpen(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	before := clitest.Names(t, dir)

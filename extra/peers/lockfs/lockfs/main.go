@@ -36,14 +36,14 @@ func main() {
 	}
 	if err := run(os.Args[1:]); err != nil {
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && os.Getenv(envAlone) == "" {
-			os.Exit(1) // it has said why
+			os.Exit(1) // it has printed the reason
 		}
 		fmt.Fprintln(os.Stderr, "lockfs:", err)
 		os.Exit(1)
 	}
 }
 
-// alone runs the program again in a name space of mounts of its own: whatever ends it, no mount is left.
+// alone runs the program again in a separate mount name space, so that no mount remains at its end.
 func alone(args []string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -45,7 +45,7 @@ func child(args []string) error {
 	}
 	node := strconv.Itoa(rank / per)
 	dir, from := os.Getenv(envDir), filepath.Join(os.Getenv(envMounts), node)
-	runtime.LockOSThread() // what follows is of the thread that becomes the program
+	runtime.LockOSThread() // the following calls affect the thread that becomes the program
 	if err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS); err != nil {
 		return fmt.Errorf("name spaces: %w", err)
 	}

@@ -23,7 +23,7 @@ type handle struct {
 	calls map[uint32]writeCall // by thread
 }
 
-// writeCall is what a thread's write has handed over so far.
+// writeCall is the part of a thread's write that the kernel has passed on so far.
 type writeCall struct{ off, n int64 }
 
 // PassthroughFd keeps the kernel from going around us.
@@ -69,7 +69,7 @@ func (h *handle) join(tid uint32, off, n int64) {
 	h.calls[tid] = c
 }
 
-// finish counts what is not known to be whole.
+// finish counts a call that may be incomplete.
 func (h *handle) finish() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"blobio/extra/peers/lockfs"
 )
 
-// maxWrite is what the kernel hands over at a time.
+// maxWrite is the size of the parts in which the kernel passes on a write.
 const maxWrite = 1 << 20
 
 // A Mount is a node that sees the directory.
@@ -25,8 +25,8 @@ type Mount struct {
 	names  names
 }
 
-// New mounts the directory dir at a path, for a client of s. Nothing is cached by the kernel, so that what one
-// client does is seen by all at once; locks of files hold between clients.
+// New mounts the directory dir at a path, for a client of s. The kernel caches nothing, so that all clients see each change at
+// once; locks of files hold between clients.
 func New(s *lockfs.Server, client int, dir, at string) (*Mount, error) {
 	info, err := os.Stat(dir)
 	if err != nil {

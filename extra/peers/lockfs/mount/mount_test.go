@@ -49,7 +49,7 @@ func two(t *testing.T) (s *lockfs.Server, at [2]string, unmount func()) {
 	return s, at, unmount
 }
 
-// TestCalls: what a program does is what is counted.
+// TestCalls: the counts equal the calls of a program.
 func TestCalls(t *testing.T) {
 	s, at, unmount := two(t)
 	name := func(i int, s string) string { return filepath.Join(at[i], s) }

@@ -28,7 +28,7 @@ type names struct {
 	mu    sync.Mutex
 	open  map[uint32][]name
 	dirs  map[lockfs.Key]bool  // directories that the node knows
-	known map[entry]lockfs.Key // what the kernel has: one that proves wrong it looks up again
+	known map[entry]lockfs.Key // names in the kernel's cache, which looks up a wrong one again
 }
 
 // lookup notes a name of a thread. A directory costs a call the first time only.
@@ -47,7 +47,7 @@ func (n *names) lookup(tid uint32, x name, dir bool) {
 	n.open[tid] = append(n.open[tid], x)
 }
 
-// note says where a name leads, with mu held; nowhere, if file is zero.
+// note records the file of a name, with mu held; zero: none.
 func (n *names) note(e entry, file lockfs.Key) {
 	delete(n.known, e)
 	if file != (lockfs.Key{}) {
@@ -55,7 +55,7 @@ func (n *names) note(e entry, file lockfs.Key) {
 	}
 }
 
-// made says that the node has made a file or directory, or with a zero file has taken the name away.
+// made records that the node has made a file or directory, or with a zero file has removed the name.
 func (n *names) made(x name, file lockfs.Key, dir bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -28,13 +28,13 @@ func keyOf(i *fs.Inode) lockfs.Key {
 	return lockfs.Key{Ino: a.Ino, Gen: a.Gen}
 }
 
-// self is the node, however it was found.
+// self returns the node.
 func (n *node) self() name { return name{file: keyOf(n.EmbeddedInode())} }
 
 // entry is a name of the directory n.
 func (n *node) entry(s string) name { return name{parent: keyOf(n.EmbeddedInode()), name: s} }
 
-// pathOf is what reports call an entry of n.
+// pathOf returns the name of an entry of n in reports.
 func (n *node) pathOf(s string) string { return path.Join(n.Path(n.Root()), s) }
 
 func tid(ctx context.Context) uint32 {

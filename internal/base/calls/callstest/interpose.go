@@ -108,7 +108,7 @@ func Covers(t testing.TB, calls []Call, file string) (written int64, writes int)
 	hole := func(to int64) {
 		for ; at < min(to, int64(len(b))); at++ {
 			if b[at] != 0 {
-				t.Errorf("%s: the byte at %d was written past the C library; it saw %v", file, at, seen)
+				t.Errorf("%s: the byte at %d was not written through the C library, which saw %v", file, at, seen)
 				at = int64(len(b))
 			}
 		}

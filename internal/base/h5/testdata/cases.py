@@ -93,7 +93,7 @@ def datasets(f):
         if name != "contiguous":  # one aligned block is written
             d[8:12, 10:15] = data((20, 25), "i4", 1000000007)[8:12, 10:15]
 
-    # So many chunks that the blocks of their index have pages; few are written.
+    # Enough chunks for pages in the blocks of their index; few are written.
     for name, kw in {"ext": {}, "ext_gz": dict(compression="gzip")}.items():
         d = f.create_dataset("sparse/" + name, (1 << 20,), "i4", fillvalue=-7, chunks=(1,), maxshape=(None,), **kw)
         for a, b in [(0, 10), (131060, 131200), (500000, 500050)]:

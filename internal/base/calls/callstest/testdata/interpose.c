@@ -1,4 +1,4 @@
-// Stands in front of the C library (LD_PRELOAD) and notes the calls on files below the directory INTERPOSE_UNDER, one line
+// Intercepts the C library (LD_PRELOAD) and logs calls on files below the directory INTERPOSE_UNDER, one line
 // each, in the file INTERPOSE_LOG with the number of the process appended:
 //
 //	call offset result inode name

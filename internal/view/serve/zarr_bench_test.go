@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -43,6 +44,27 @@ func deep(t testing.TB, name string, layout blob.Layout) {
 		}
 		return w.Close(ctx)
 	}))
+}
+
+// BenchmarkZarrChunk gets chunks sequentially. B/op is the allocation of server and client per chunk.
+func BenchmarkZarrChunk(b *testing.B) {
+	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		b.Run(l.String(), func(b *testing.B) {
+			dir := b.TempDir()
+			deep(b, filepath.Join(dir, "x.nc"), l)
+			x := start(b, dir, &Options{ZarrChunk: 2 << 20, Memory: defaultMemory})
+			b.SetBytes(2 << 20)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				resp, err := x.Client().Get(x.URL + fmt.Sprintf("/zarr/x.nc/T/0.%d.0", i%2))
+				ok(b, err)
+				if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 2<<20 || resp.StatusCode != http.StatusOK {
+					b.Fatalf("%s: %d bytes (%v)", resp.Status, n, err)
+				}
+				ok(b, resp.Body.Close())
+			}
+		})
+	}
 }
 
 // TestZarrChunksShareMemory checks that chunk memory is reused.
