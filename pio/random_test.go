@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +17,7 @@ import (
 
 // TestRandom checks that random programmes on random numbers of ranks produce the content of a model in memory.
 func TestRandom(t *testing.T) {
-	for seed := range uint64(seeds()) {
+	for seed := range uint64(crashtest.Times(8, 24)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			playSeed(t, seed)
@@ -117,12 +115,4 @@ func playSeed(t *testing.T, seed uint64) {
 			}
 		}
 	}
-}
-
-// seeds returns the number of programmes to run.
-func seeds() int {
-	if n, err := strconv.Atoi(os.Getenv("BLOBIO_PIO_SEEDS")); err == nil {
-		return n
-	}
-	return crashtest.Times(8, 24)
 }

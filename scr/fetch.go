@@ -11,7 +11,6 @@ import (
 
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/scr/kvcomm"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
@@ -94,7 +93,7 @@ func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.
 			t, err = mapTree(m, at, ds)
 		}
 	}
-	if t, err = kvcomm.Bcast(ctx, fe.c, 0, t, err, nil); err == nil && fe.c.Rank() != 0 {
+	if t, err = fe.bcast(ctx, t, err); err == nil && fe.c.Rank() != 0 {
 		m, at, ds, err = parseMapTree(t)
 	}
 	return m, at, ds, fe.agree(ctx, err)

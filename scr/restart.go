@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"blobio/internal/scr/kvcomm"
+	"blobio/comm"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
@@ -167,7 +167,7 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 			t.Value("ID").SetInt(e.ID)
 		}
 	}
-	if t, err = kvcomm.Bcast(ctx, fe.c, 0, t, err, nil); err != nil {
+	if t, err = fe.bcast(ctx, t, err); err != nil {
 		return prefixdir.Entry{}, false, fmt.Errorf("index: %w", err)
 	}
 	if t.Len() == 0 {
@@ -175,6 +175,24 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 	}
 	e, err := parseEntry(t)
 	return e, err == nil, err
+}
+
+// bcast returns the tree of rank 0 on every rank. A rank passes its error in err; then all ranks get an error.
+func (fe *fetcher) bcast(ctx context.Context, t *kvtree.Tree, err error) (*kvtree.Tree, error) {
+	var b []byte
+	if err == nil && fe.c.Rank() == 0 {
+		b, err = kvtree.Pack(t)
+	}
+	if err := comm.Agree(ctx, fe.c, err); err != nil {
+		return nil, err
+	}
+	if b, err = fe.c.Bcast(ctx, 0, b); err != nil {
+		return nil, err
+	}
+	if fe.c.Rank() != 0 {
+		t, err = kvtree.Unpack(b, nil)
+	}
+	return t, comm.Agree(ctx, fe.c, err)
 }
 
 // parseEntry parses an entry that candidate sent.

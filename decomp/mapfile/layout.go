@@ -72,14 +72,14 @@ func newContents(f *File, o *WriteOptions) (*contents, error) {
 		c.atts = append(c.atts, attr{name: "command_line", text: f.CommandLine})
 	}
 	for k := range f.Maps {
-		if err := c.addMap(f, k, o, most); err != nil {
+		if err := c.addMap(f, k, most); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
+func (c *contents) addMap(f *File, k int, most int64) error {
 	r, p := &f.Maps[k], fmt.Sprintf("D%d.", k+1)
 	switch {
 	case r.Reqs == nil || r.Procs() != f.Procs:

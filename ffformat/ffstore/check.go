@@ -23,7 +23,7 @@ func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] 
 		}
 		var err error
 		if c.View, err = OpenView(dir, c.FS); err != nil {
-			c.say(ffformat.Error, nil, -1, err)
+			c.say(ffformat.Error, nil, err)
 			return
 		}
 		bad, more := c.checkpoints()
@@ -41,9 +41,9 @@ type checking struct {
 	yield func(fault.Finding) bool
 }
 
-// say yields a finding for this checkpoint and rank. nil and -1 mean no checkpoint and no rank.
-func (c *checking) say(sev fault.Severity, e *entry, rank int, err error) bool {
-	return c.yield(placed(findingOf(sev, "", err), e, rank))
+// say yields a finding for this checkpoint, or for the store if e is nil.
+func (c *checking) say(sev fault.Severity, e *entry, err error) bool {
+	return c.yield(placed(findingOf(sev, "", err), e, -1))
 }
 
 // checkpoints examines the kept checkpoints. bad reports whether one is damaged.
@@ -55,7 +55,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 		bytes := int64(0)
 		for rank := range c.rec.Ranks {
 			if err := c.ctx.Err(); err != nil {
-				c.say(ffformat.Error, nil, -1, err)
+				c.say(ffformat.Error, nil, err)
 				return bad, false
 			}
 			if c.Progress != nil {
@@ -71,7 +71,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 			}
 			bytes += size
 		}
-		if bytes != e.Files && !c.say(fault.Warning, e, -1, fault.At(filepath.Join(c.dir, recordName), 0, "bytes", fault.ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
+		if bytes != e.Files && !c.say(fault.Warning, e, fault.At(filepath.Join(c.dir, recordName), 0, "bytes", fault.ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
 			return bad, false
 		}
 	}
@@ -113,13 +113,13 @@ func (c *checking) spares() bool {
 			})
 		}
 		if c.ctx.Err() != nil {
-			return c.say(ffformat.Error, nil, -1, c.ctx.Err())
+			return c.say(ffformat.Error, nil, c.ctx.Err())
 		}
 		is := fault.At(slotDir(c.dir, e.Slot), -1, "", nil, "slot holds the complete checkpoint %d, which Recover can use", e.ID)
 		if bad != nil {
 			is.Msg = fmt.Sprintf("checkpoint %d in this slot is no longer complete: %v", e.ID, bad)
 		}
-		if !c.say(fault.Note, e, -1, is) {
+		if !c.say(fault.Note, e, is) {
 			return false
 		}
 	}
@@ -128,7 +128,7 @@ func (c *checking) spares() bool {
 
 // rest examines the files beside the checkpoints.
 func (c *checking) rest() bool {
-	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, -1, err) }
+	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, err) }
 	entries, err := c.fsys.ReadDir(c.dir)
 	if err != nil {
 		return say(fault.Warning, err)
@@ -152,7 +152,7 @@ func (c *checking) rest() bool {
 
 // sideFiles examines the side files. Without them the next differential checkpoint is full, and no data are lost.
 func (c *checking) sideFiles() {
-	say := func(err error) bool { return c.say(fault.Warning, nil, -1, err) }
+	say := func(err error) bool { return c.say(fault.Warning, nil, err) }
 	logs, err := nodeLogs(c.fsys, c.dir)
 	if err != nil {
 		say(err)

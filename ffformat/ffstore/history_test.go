@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -415,9 +414,6 @@ func (h *history) hurtLogs() {
 	}
 }
 
-// only selects a single history to run.
-var only = os.Getenv("BLOBIO_HISTORY")
-
 // TestHistories runs random histories against the model.
 func TestHistories(t *testing.T) {
 	n := 60
@@ -429,9 +425,6 @@ func TestHistories(t *testing.T) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
 			for i := part; i < n; i += parts {
-				if only != "" && only != fmt.Sprint(i) {
-					continue
-				}
 				rnd := rand.New(rand.NewSource(int64(i)))
 				h := &history{rnd: rnd, mem: vfs.NewMem(), ranks: 1 + rnd.Intn(3)}
 				h.o = Options{BlockSize: 512, Workers: 1, Clock: func() time.Time { return testTime }}

@@ -6,6 +6,7 @@ import (
 
 	"blobio/internal/amr"
 	"blobio/internal/amr/gen"
+	"blobio/internal/base/fault"
 )
 
 func TestMetaBad(t *testing.T) {
@@ -23,7 +24,7 @@ func TestMetaBad(t *testing.T) {
 	} {
 		m := &amr.Meta{Geometry: gen.Geometry(2, 4, 8, 3, 2), Fields: gen.Fields(2, amr.Float32), Particles: gen.Tracers(2)}
 		spoil(m)
-		if err := m.Validate(); errors.Is(err, amr.ErrUsage) != (what != "") {
+		if err := m.Validate(); errors.Is(err, fault.ErrUsage) != (what != "") {
 			t.Errorf("%q: %v", what, err)
 		}
 	}

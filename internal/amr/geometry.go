@@ -1,6 +1,7 @@
 package amr
 
 import (
+	"blobio/internal/base/fault"
 	"fmt"
 	"math"
 )
@@ -21,7 +22,7 @@ type Geometry struct {
 // Validate checks all values, including axes beyond Rank. The error is of class ErrUsage.
 func (g *Geometry) Validate() error {
 	bad := func(format string, a ...any) error {
-		return fmt.Errorf("geometry: "+format+": %w", append(a, ErrUsage)...)
+		return fmt.Errorf("geometry: "+format+": %w", append(a, fault.ErrUsage)...)
 	}
 	if g.Rank < 1 || g.Rank > 3 {
 		return bad("rank %d, want 1 to 3", g.Rank)
@@ -81,12 +82,12 @@ func (g *Geometry) Contains(x Index) error {
 	}
 	l := x.Level()
 	if l < g.MinLevel || l > g.MaxLevel {
-		return fmt.Errorf("index %d: level %d, want %d to %d: %w", x, l, g.MinLevel, g.MaxLevel, ErrRange)
+		return fmt.Errorf("index %d: level %d, want %d to %d: %w", x, l, g.MinLevel, g.MaxLevel, fault.ErrRange)
 	}
 	n, c := g.Extent(l), x.Coord()
 	for i := range n {
 		if c[i] >= n[i] {
-			return fmt.Errorf("index %d: block %d along %s, want < %d: %w", x, c[i], "xyz"[i:i+1], n[i], ErrRange)
+			return fmt.Errorf("index %d: block %d along %s, want < %d: %w", x, c[i], "xyz"[i:i+1], n[i], fault.ErrRange)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package amr
 
 import (
+	"blobio/internal/base/fault"
 	"fmt"
 )
 
@@ -162,7 +163,7 @@ func (x Index) ChildNumber() int {
 // offset, which the caller adds.
 func (x Index) Valid(rank int) error {
 	bad := func(format string, a ...any) error {
-		return &FormatError{Offset: -1, Field: "index", Msg: fmt.Sprintf("%d: ", x) + fmt.Sprintf(format, a...), Err: ErrCorrupt}
+		return &fault.FormatError{Offset: -1, Field: "index", Msg: fmt.Sprintf("%d: ", x) + fmt.Sprintf(format, a...), Err: fault.ErrCorrupt}
 	}
 	if rank < 1 || rank > 3 {
 		return bad("rank %d, want 1 to 3", rank)

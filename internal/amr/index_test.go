@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 
 	"pgregory.net/rapid"
 )
@@ -71,8 +72,8 @@ func TestIndexInvalid(t *testing.T) {
 		{amr.At(20, [3]int{}).Child([3]int{1, 1, 1}), 3, "child of the deepest level"},
 	} {
 		err := c.x.Valid(c.rank)
-		var f *amr.FormatError
-		if !errors.Is(err, amr.ErrCorrupt) || !errors.As(err, &f) {
+		var f *fault.FormatError
+		if !errors.Is(err, fault.ErrCorrupt) || !errors.As(err, &f) {
 			t.Errorf("%s: %d: error %v", c.why, c.x, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package amr
 
 import (
+	"blobio/internal/base/fault"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -54,7 +55,7 @@ func (x Index) Name(rank int, roots [3]int) string {
 // ErrCorrupt, or ErrAmbiguous if several blocks of the level have the name.
 func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 	bad := func(format string, a ...any) (Index, int, error) {
-		return Index{}, 0, &FormatError{Offset: -1, Field: fmt.Sprintf("block name %.96q", name), Msg: fmt.Sprintf(format, a...), Err: ErrCorrupt}
+		return Index{}, 0, &fault.FormatError{Offset: -1, Field: fmt.Sprintf("block name %.96q", name), Msg: fmt.Sprintf(format, a...), Err: fault.ErrCorrupt}
 	}
 	if level < MinLevel || level > MaxDepth {
 		return bad("level %d, want %d to %d", level, MinLevel, MaxDepth)
@@ -97,7 +98,7 @@ func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 			n = (n-1)>>uint(-level) + 1
 		}
 		if n > 1<<uint(len(array)) {
-			return Index{}, 0, &FormatError{Offset: -1, Field: fmt.Sprintf("block name %q", name), Msg: fmt.Sprintf("%d blocks along %s at level %d share %d digits (%d root blocks): use the index", n, axis, level, len(array), roots[i]), Err: ErrAmbiguous}
+			return Index{}, 0, &fault.FormatError{Offset: -1, Field: fmt.Sprintf("block name %q", name), Msg: fmt.Sprintf("%d blocks along %s at level %d share %d digits (%d root blocks): use the index", n, axis, level, len(array), roots[i]), Err: ErrAmbiguous}
 		}
 		if coord[i]>>uint(depth) >= n {
 			return bad("block %d along %s, want < %d", coord[i]>>uint(depth), axis, n)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 
 	"pgregory.net/rapid"
 )
@@ -52,7 +53,7 @@ func TestNameTraps(t *testing.T) {
 			t.Errorf("B__ of %d root blocks at level %d: %d, %d, %v", c.roots, c.level, x, rank, err)
 		}
 	}
-	if _, _, err := amr.ParseName("B__", [3]int{4, 4, 4}, 0); !errors.Is(err, amr.ErrCorrupt) {
+	if _, _, err := amr.ParseName("B__", [3]int{4, 4, 4}, 0); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("B__ of 4 root blocks at level 0: %v", err)
 	}
 	// With three root blocks, both blocks of level -1 have the same name.
@@ -77,8 +78,8 @@ func TestParseNameBad(t *testing.T) {
 		{"B" + strings.Repeat("0", 200), 4, 0}, {"B00\x00", 4, 0},
 	} {
 		_, _, err := amr.ParseName(c.name, [3]int{c.roots, c.roots, c.roots}, c.level)
-		var f *amr.FormatError
-		if !errors.Is(err, amr.ErrCorrupt) || !errors.As(err, &f) {
+		var f *fault.FormatError
+		if !errors.Is(err, fault.ErrCorrupt) || !errors.As(err, &f) {
 			t.Errorf("%q: error %v", c.name, err)
 		}
 	}

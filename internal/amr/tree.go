@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"blobio/internal/amr/sfc"
+	"blobio/internal/base/fault"
 )
 
 // Tree is the set of existing blocks of a mesh. The set may be incomplete; Validate finds missing blocks. A Tree is safe for
@@ -110,7 +111,7 @@ func (t *Tree) Add(x Index) error {
 	}
 	v := t.nodes[x]
 	if v&present != 0 {
-		return fmt.Errorf("block %s: %w", t.Name(x), ErrExist)
+		return fmt.Errorf("block %s: %w", t.Name(x), fault.ErrExist)
 	}
 	t.nodes[x] = v | present
 	if x.Level() > t.g.MinLevel {
@@ -145,11 +146,11 @@ func (t *Tree) Refined(x Index) bool {
 func (t *Tree) Refine(x Index) error {
 	switch {
 	case !t.Has(x):
-		return fmt.Errorf("refine %s: %w", t.Name(x), ErrMissing)
+		return fmt.Errorf("refine %s: %w", t.Name(x), fault.ErrMissing)
 	case !t.Leaf(x):
-		return fmt.Errorf("refine %s: children: %w", t.Name(x), ErrExist)
+		return fmt.Errorf("refine %s: children: %w", t.Name(x), fault.ErrExist)
 	case x.Level() < 0 || x.Level() >= t.g.MaxLevel:
-		return fmt.Errorf("refine %s: level %d, want 0 to %d: %w", t.Name(x), x.Level(), t.g.MaxLevel-1, ErrRange)
+		return fmt.Errorf("refine %s: level %d, want 0 to %d: %w", t.Name(x), x.Level(), t.g.MaxLevel-1, fault.ErrRange)
 	}
 	for k := range t.g.Children() {
 		if err := t.Add(x.Child(childBits(k))); err != nil {

@@ -9,6 +9,7 @@ import (
 	"blobio/internal/amr"
 	"blobio/internal/amr/gen"
 	"blobio/internal/amr/sfc"
+	"blobio/internal/base/fault"
 
 	"pgregory.net/rapid"
 )
@@ -168,7 +169,7 @@ func TestRootBlocksOrder(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if _, err := amr.OrderingByName("peano"); !errors.Is(err, amr.ErrUsage) {
+	if _, err := amr.OrderingByName("peano"); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("peano: %v", err)
 	}
 }
@@ -211,16 +212,16 @@ func TestTreeErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
-	check("add twice", tree.Add(root), amr.ErrExist)
-	check("add outside", tree.Add(amr.At(0, [3]int{2, 0, 0})), amr.ErrRange)
-	check("add too fine", tree.Add(amr.At(2, [3]int{0, 0, 0})), amr.ErrRange)
-	check("add too coarse", tree.Add(amr.At(-2, [3]int{0, 0, 0})), amr.ErrRange)
-	check("add bad bits", tree.Add(amr.Index{1 << 12, 0, 0}), amr.ErrCorrupt)
-	check("refine above the roots", tree.Refine(amr.At(-1, [3]int{})), amr.ErrExist)
-	check("refine nothing", tree.Refine(amr.At(1, [3]int{})), amr.ErrMissing)
+	check("add twice", tree.Add(root), fault.ErrExist)
+	check("add outside", tree.Add(amr.At(0, [3]int{2, 0, 0})), fault.ErrRange)
+	check("add too fine", tree.Add(amr.At(2, [3]int{0, 0, 0})), fault.ErrRange)
+	check("add too coarse", tree.Add(amr.At(-2, [3]int{0, 0, 0})), fault.ErrRange)
+	check("add bad bits", tree.Add(amr.Index{1 << 12, 0, 0}), fault.ErrCorrupt)
+	check("refine above the roots", tree.Refine(amr.At(-1, [3]int{})), fault.ErrExist)
+	check("refine nothing", tree.Refine(amr.At(1, [3]int{})), fault.ErrMissing)
 	check("refine", tree.Refine(root), nil)
-	check("refine again", tree.Refine(root), amr.ErrExist)
-	check("refine at the finest level", tree.Refine(root.Child([3]int{})), amr.ErrRange)
+	check("refine again", tree.Refine(root), fault.ErrExist)
+	check("refine at the finest level", tree.Refine(root.Child([3]int{})), fault.ErrRange)
 	if tree.Len() != 9 {
 		t.Errorf("%d blocks", tree.Len())
 	}
@@ -242,10 +243,10 @@ func TestGeometryBad(t *testing.T) {
 	} {
 		g := gen.Geometry(2, 4, 8, 3, 2)
 		spoil(&g)
-		if err := g.Validate(); !errors.Is(err, amr.ErrUsage) {
+		if err := g.Validate(); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := amr.NewRootTree(&g); !errors.Is(err, amr.ErrUsage) {
+		if _, err := amr.NewRootTree(&g); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: tree: %v", what, err)
 		}
 	}

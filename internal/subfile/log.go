@@ -212,14 +212,14 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	return nil
 }
 
-// applyLog applies the entries in b, the bytes of the log from offset off. It returns the length of the entries and the flaws of
-// entries with one damaged copy. An incomplete last entry is ignored. Complete bytes that are no entry are an error, because a
-// reader may have seen a commit that is now lost.
-func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
+// applyLog applies the entries in b, the bytes of the log. It returns the length of the entries and the flaws of entries with one
+// damaged copy. An incomplete last entry is ignored. Complete bytes that are no entry are an error, because a reader may have seen
+// a commit that is now lost.
+func (m *Manifest) applyLog(b []byte, name string) (n int64, flaws []error, err error) {
 	last := byte('\n') // last byte of the previous entry
 	for len(b) > 0 {
 		e := new(Entry)
-		k, flaw, err := entries.DecodeFirst(b, name, off+n, e, &e.Version)
+		k, flaw, err := entries.DecodeFirst(b, name, n, e, &e.Version)
 		switch {
 		case err == nil:
 			if flaw != nil {
@@ -229,20 +229,20 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 			return n, flaws, err
 		default:
 			if at := laterEntry(b, name, m.Commits+1); at > 0 {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the commit is incomplete, but a complete commit follows at %d: %v", off+n+int64(at), err)
+				return n, flaws, bad(name, n, "commit", fault.ErrCorrupt, "the commit is incomplete, but a complete commit follows at %d: %v", n+int64(at), err)
 			}
 			if k := int64(entries.Length(b)); k > 0 && int64(len(b)) > k {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the commit is incomplete, but the next commit begins at %d, so this commit was on disk: %v", off+n+k, err)
+				return n, flaws, bad(name, n, "commit", fault.ErrCorrupt, "the commit is incomplete, but the next commit begins at %d, so this commit was on disk: %v", n+k, err)
 			}
 			if last != '\n' {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the commit is incomplete, and the end of the previous commit, which was on disk, is damaged: %v", err)
+				return n, flaws, bad(name, n, "commit", fault.ErrCorrupt, "the commit is incomplete, and the end of the previous commit, which was on disk, is damaged: %v", err)
 			}
-			if !entries.Torn(b, off+n) {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the completely written commit is damaged, so commits may be lost: %v", err)
+			if !entries.Torn(b, n) {
+				return n, flaws, bad(name, n, "commit", fault.ErrCorrupt, "the completely written commit is damaged, so commits may be lost: %v", err)
 			}
 			return n, flaws, nil
 		}
-		if err := m.apply(e, name, off+n); err != nil {
+		if err := m.apply(e, name, n); err != nil {
 			return n, flaws, err
 		}
 		n, last, b = n+int64(k), b[k-1], b[k:]
@@ -278,7 +278,7 @@ func (s *State) readLog(fsys vfs.FS, base string, force bool) error {
 	}
 	m := s.Record.Clone()
 	var flaws []error
-	if s.LogEnd, flaws, err = m.applyLog(b, name, 0); err != nil {
+	if s.LogEnd, flaws, err = m.applyLog(b, name); err != nil {
 		if !force {
 			return err
 		}

@@ -193,10 +193,10 @@ func TestLogHostile(t *testing.T) {
 	many := strings.Repeat(string(entryStart), 1<<20)
 	good := need(entry(m, 7).Encode())
 	for what, s := range map[string]string{"no end": many, "one line": many + "\n{\"crc32\":\"00000000\"}\n", "lines": strings.ReplaceAll(many, ":", "\n")} {
-		if n, _, err := m.Clone().applyLog([]byte(s), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
+		if n, _, err := m.Clone().applyLog([]byte(s), "l"); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s: %d bytes, %v", what, n, err)
 		}
-		if n, _, err := m.Clone().applyLog(append([]byte(s), good...), "l", 0); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
+		if n, _, err := m.Clone().applyLog(append([]byte(s), good...), "l"); n != 0 || !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%s, and a whole entry: %d bytes, %v", what, n, err)
 		}
 	}

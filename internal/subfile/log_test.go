@@ -224,7 +224,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, in := range [][]byte{b, sealed(string(b))} {
 			st := m.Clone()
-			n, _, err := st.applyLog(in, "l", 0)
+			n, _, err := st.applyLog(in, "l")
 			if err != nil {
 				var fe *fault.FormatError
 				if !errors.As(err, &fe) || fe.File != "l" || fe.Offset > int64(len(in)) {

@@ -148,7 +148,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		if err != nil {
 			return nil, err
 		}
-		n, _, err := st.Record.Clone().applyLog(b, name, 0)
+		n, _, err := st.Record.Clone().applyLog(b, name)
 		if by.Force && errors.As(err, new(*fault.FormatError)) {
 			err = nil
 		}

@@ -18,6 +18,6 @@
 // unless Options.Strict is set. There is one exception: text that is not a number, or is
 // out of range, is an error, while the reference reads the leading digits.
 //
-// A nil file system means the operating system's. Package kvcomm moves trees between ranks.
+// A nil file system means the operating system's.
 // docs/format-kvtree.md describes the format and the class of each fault. Read first: tree.go, value.go, record.go.
 package kvtree

@@ -354,7 +354,7 @@ func TestFormsOfB(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].name != name {
 			t.Fatalf("%v %v, want %s", all, err, name)
 		}
-		b, _, err := readRecord(cl.fs, name)
+		b, err := readRecord(cl.fs, name)
 		must(t, err)
 		tr, _, err := decodeTree(name, b)
 		must(t, err)

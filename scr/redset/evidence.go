@@ -16,39 +16,39 @@ type evidence struct {
 	sums   []byte // content of the checksum file
 }
 
-// readRecord returns the record at the beginning of a file, and the size of the file.
-func readRecord(fsys vfs.FS, name string) ([]byte, int64, error) {
+// readRecord returns the record at the beginning of a file.
+func readRecord(fsys vfs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer f.Close()
 	size, err := f.Size()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	const least = 28 // bytes of an empty record
 	if size < least {
-		return nil, size, formatErr(name, 0, "record", "file of "+strconv.FormatInt(size, 10)+" bytes, want at least 28", fault.ErrTruncated)
+		return nil, formatErr(name, 0, "record", "file of "+strconv.FormatInt(size, 10)+" bytes, want at least 28", fault.ErrTruncated)
 	}
 	b := make([]byte, least)
 	if err := readFull(f, b, 0); err != nil {
-		return nil, size, err
+		return nil, err
 	}
 	n := binary.BigEndian.Uint64(b[8:])
 	switch {
 	case n < least || n > uint64(size):
-		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+", want 28 to "+strconv.FormatInt(size, 10), fault.ErrTruncated)
+		return nil, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+", want 28 to "+strconv.FormatInt(size, 10), fault.ErrTruncated)
 	case n > maxHeader:
-		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+" bytes", fault.ErrTooLarge)
+		return nil, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+" bytes", fault.ErrTooLarge)
 	}
 	b = make([]byte, n)
-	return b, size, readFull(f, b, 0)
+	return b, readFull(f, b, 0)
 }
 
 // readHeader reads the header of a redundancy file.
 func readHeader(fsys vfs.FS, f found) (*header, error) {
-	b, _, err := readRecord(fsys, f.name)
+	b, err := readRecord(fsys, f.name)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func readHeader(fsys vfs.FS, f found) (*header, error) {
 
 // readPlaces reads a .redset file; the result is by world rank.
 func readPlaces(fsys vfs.FS, name string) (map[int]position, error) {
-	b, _, err := readRecord(fsys, name)
+	b, err := readRecord(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence
 		if f.gen != p.gen || f.set != p.set || f.rank != p.rank || f.n != p.n || f.scheme != p.scheme || p.gen == GenC && f.world != p.world {
 			continue
 		}
-		b, _, err := readRecord(fsys, f.name)
+		b, err := readRecord(fsys, f.name)
 		if err != nil {
 			continue
 		}

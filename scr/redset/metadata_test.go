@@ -49,7 +49,7 @@ func FuzzHeader(f *testing.F) {
 		must(f, cl.encode("shared", cl.own))
 		all, err := list(cl.fs, "n1/rs.")
 		must(f, err)
-		b, _, err := readRecord(cl.fs, all[0].name)
+		b, err := readRecord(cl.fs, all[0].name)
 		must(f, err)
 		f.Add(all[0].name[len("n1/rs."):], b[:len(b)-4])
 		sums, _ := vfs.ReadFile(cl.fs, all[0].sumName("n1/rs."), 1<<20)

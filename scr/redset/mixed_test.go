@@ -151,7 +151,7 @@ func TestHeaderRefuses(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
-		b, _, err := readRecord(cl.fs, all[0].name)
+		b, err := readRecord(cl.fs, all[0].name)
 		must(t, err)
 		if _, err := parseHeader(all[0].name, all[0].position, b); err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
-	b, _, err := readRecord(fsys, name)
+	b, err := readRecord(fsys, name)
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (c *checker) run(path string) {
 	}
 	c.leftovers(set.Base)
 	sets := c.collect(set)
-	for k, parts := range sets {
+	for _, parts := range sets {
 		c.state.missing.Store(0)
 		c.each(parts, (*checker).structure)
 		if more := c.state.missing.Load() - maxListed; more > 0 {
@@ -135,7 +135,7 @@ func (c *checker) run(path string) {
 		if c.col.Stopped() {
 			return
 		}
-		c.together(set, parts, k)
+		c.together(set, parts)
 		n := c.state.errors.Load()
 		maps := c.maps(parts)
 		if c.state.errors.Load() == n {
@@ -366,7 +366,7 @@ func (c *checker) log(base string, st *subfile.State) {
 const maxListed = 100
 
 // together checks that the subfiles belong to one dataset and that none is missing.
-func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
+func (c *checker) together(found *subfile.Set, parts []*checkPart) {
 	var lead *checkPart
 	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.Place != nil }); k >= 0 {
 		lead = parts[k]

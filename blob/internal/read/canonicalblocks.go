@@ -93,10 +93,10 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 		n := min(end, s.off+s.n) - off
 		if s.v >= 0 {
 			sv := &c.Schema.Vars[s.v]
-			sum += n + c.call(s.v)
+			sum += n + c.call()
 			elems := n / int64(sv.Type.Size())
 			if c.decomposed(s.v) { // at worst each element has another owner
-				sum += elems * c.call(s.v)
+				sum += elems * c.call()
 			}
 			sum += c.proving(s.v, max(elems, 1), s.n)
 		}
@@ -120,7 +120,7 @@ func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 	if p := c.R.Data.Sets[0].firstHeader(); p != nil && p.ByRank && c.decomposed(v) {
 		calls = max(int64(p.Shape.Ranks), pieces)
 	}
-	return min(elems, pieces) * (bytes/pieces + calls/pieces*c.call(v))
+	return min(elems, pieces) * (bytes/pieces + calls/pieces*c.call())
 }
 
 // blockCost returns the cost of decoding a block.
@@ -129,7 +129,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 	for off := from; off < to; { // costs of one variable: several variables of a rank are read at once
 		s := c.stretch(off)
 		if s.v >= 0 && c.decomposed(s.v) {
-			call = c.call(s.v)
+			call = c.call()
 			break
 		}
 		off = s.off + s.n
@@ -141,7 +141,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 }
 
 // call returns the cost of one read beside its bytes.
-func (c *CanonicalFile) call(v dataset.VarID) int64 {
+func (c *CanonicalFile) call() int64 {
 	p := c.R.Data.Sets[0].firstHeader()
 	switch {
 	case p == nil:

@@ -43,7 +43,7 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 		for a := range g.Rank {
 			n := int64(g.Roots[a]) * int64(g.Block[a]) << l
 			if int64(int(n)) != n {
-				return nil, fault.Class(amr.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
+				return nil, fault.Class(fault.ErrRange, "%d cells on an axis, want at most %d", n, math.MaxInt)
 			}
 			x.Cells[a], x.Width[a] = int(n), w[a]
 		}
@@ -102,7 +102,7 @@ func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []in
 		for j, f := range fields {
 			x := b.Field(m.Fields[f].Name)
 			if x == nil {
-				return fmt.Errorf("block %s has no field %s: %w", s.name(m, r), m.Fields[f].Name, amr.ErrMissing)
+				return fmt.Errorf("block %s has no field %s: %w", s.name(m, r), m.Fields[f].Name, fault.ErrMissing)
 			}
 			out[j] = Cells(&s.meta.Geometry, x)
 		}

@@ -283,12 +283,3 @@ func TestPastTheFirstBlock(t *testing.T) {
 		src[at] = 0
 	}
 }
-
-func TestCode(t *testing.T) {
-	table := []elem.Type{0, elem.Float32, elem.Int8}
-	for e, want := range map[elem.Type]int{elem.Float32: 1, elem.Int8: 2, elem.Int16: 0, 0: 0} {
-		if got := elem.Code(table, e); got != want {
-			t.Errorf("%v has number %d, want %d", e, got, want)
-		}
-	}
-}

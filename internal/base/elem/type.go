@@ -120,13 +120,3 @@ func (t Type) Holds(v Type) bool {
 	}
 	return t.Size() >= v.Size()
 }
-
-// Code returns a format's number for t: the index in the format's table of types. It returns 0 if there is none.
-func Code(table []Type, t Type) int {
-	for i, x := range table {
-		if i > 0 && x == t {
-			return i
-		}
-	}
-	return 0
-}

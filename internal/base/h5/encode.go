@@ -19,8 +19,8 @@ func pad8(b []byte) []byte {
 	return b
 }
 
-// encodeType appends a datatype message, version 1.
-func encodeType(b []byte, t Type) []byte {
+// encodeType returns a datatype message, version 1.
+func encodeType(t Type) (b []byte) {
 	size := uint32(t.Size())
 	switch t.Class() {
 	case ClassFloat:
@@ -52,13 +52,13 @@ func typeLen(t Type) int {
 	return map[Class]int{ClassInt: 12, ClassFloat: 20, ClassString: 8}[t.Class()]
 }
 
-// encodeSpace appends a dataspace message, version 1. A simple one also has the maximum sizes, equal to the sizes.
-func encodeSpace(b []byte, dims []int64) []byte {
+// encodeSpace returns a dataspace message, version 1. A simple one also has the maximum sizes, equal to the sizes.
+func encodeSpace(dims []int64) []byte {
 	flags := byte(0)
 	if len(dims) > 0 {
 		flags = 1
 	}
-	b = append(b, 1, byte(len(dims)), flags, 0, 0, 0, 0, 0)
+	b := []byte{1, byte(len(dims)), flags, 0, 0, 0, 0, 0}
 	for range 2 {
 		for _, d := range dims {
 			b = le.AppendUint64(b, uint64(d))
@@ -75,7 +75,7 @@ func encodeAttr(name string, t Type, dims []int64, value any) ([]byte, error) {
 	if err := checkAttr(name); err != nil {
 		return nil, err
 	}
-	typ, space := encodeType(nil, t), encodeSpace(nil, dims)
+	typ, space := encodeType(t), encodeSpace(dims)
 	b := []byte{1, 0}
 	b = le.AppendUint16(b, uint16(len(name)+1))
 	b = le.AppendUint16(b, uint16(typeLen(t)))

@@ -82,7 +82,7 @@ func TestPlainTypes(t *testing.T) {
 		return typ
 	}
 	for _, typ := range []Type{Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float16, Float32, Float64} {
-		b := encodeType(nil, typ)
+		b := encodeType(typ)
 		if got := decode(b); got != typ || !got.Numeric() {
 			t.Errorf("%v: decoded as %v", typ, got)
 		}
@@ -158,7 +158,7 @@ func TestPlacesOfData(t *testing.T) {
 	b := NewBuilder()
 	x := b.Dataset("x", Int64, []int64{4, 4}, nil)
 	file := build(t, b, map[*DatasetBuilder][]byte{x: make([]byte, 128)})
-	at := bytes.Index(file, encodeSpace(nil, []int64{4, 4}))
+	at := bytes.Index(file, encodeSpace([]int64{4, 4}))
 	if at < 0 {
 		t.Fatal("no dataspace")
 	}

@@ -222,13 +222,13 @@ func (b *Builder) encode(buf []byte) {
 
 // ownMessages returns the size of a dataset's messages without attributes.
 func (d *DatasetBuilder) ownMessages() int {
-	return 4*messagePrefix + len(encodeSpace(nil, d.dims)) + len(encodeType(nil, d.typ)) + 8 + 24
+	return 4*messagePrefix + len(encodeSpace(d.dims)) + len(encodeType(d.typ)) + 8 + 24
 }
 
 func (d *DatasetBuilder) encode(buf []byte) {
 	w := d.header(buf)
-	w.put(msgDataspace, encodeSpace(nil, d.dims))
-	w.put(msgDatatype, encodeType(nil, d.typ))
+	w.put(msgDataspace, encodeSpace(d.dims))
+	w.put(msgDatatype, encodeType(d.typ))
 	// Version 2, space allocated early, value never written, undefined.
 	w.put(msgFill, []byte{2, 1, 1, 0, 0, 0, 0, 0})
 	m := make([]byte, 24)

@@ -14,7 +14,7 @@ func (n *orderedNode) RefAttr(name string, to []*OrderedDataset) {
 	typ := []byte{0x19, 0, 0, 0, width, 0, 0, 0}
 	typ = append(typ, refType...)
 	first := n.b.heap.add(to)
-	n.add(orderedAttr{name, typ, encodeSpace(nil, []int64{int64(len(to))}), int64(width * len(to)), func(dst []byte) {
+	n.add(orderedAttr{name, typ, encodeSpace([]int64{int64(len(to))}), int64(width * len(to)), func(dst []byte) {
 		for i := range to {
 			b := dst[width*i:]
 			addr, index := n.b.heap.spot(first + i)
@@ -46,7 +46,7 @@ func (n *orderedNode) RefList(name string, l []Ref) {
 	}
 	member("dataset", 0, refType)
 	member("dimension", 8, trimType(Int32))
-	n.add(orderedAttr{name, typ, encodeSpace(nil, []int64{int64(len(l))}), int64(width * len(l)), func(dst []byte) {
+	n.add(orderedAttr{name, typ, encodeSpace([]int64{int64(len(l))}), int64(width * len(l)), func(dst []byte) {
 		for i, r := range l {
 			le.PutUint64(dst[width*i:], uint64(r.To.addr))
 			le.PutUint32(dst[width*i+8:], uint32(r.Index))

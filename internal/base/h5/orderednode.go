@@ -42,7 +42,7 @@ func (n *orderedNode) Attr(name string, t Type, dims []int64, raw []byte) {
 		n.b.fail(fault.Class(fault.ErrUsage, "attribute %q of %q: %d bytes, want %d of %s", name, n.name, len(raw), k, t))
 		return
 	}
-	n.add(orderedAttr{name, trimType(t), encodeSpace(nil, dims), int64(len(raw)), func(dst []byte) { copy(dst, raw) }})
+	n.add(orderedAttr{name, trimType(t), encodeSpace(dims), int64(len(raw)), func(dst []byte) { copy(dst, raw) }})
 }
 
 // NullAttr adds an attribute with a type but no elements.
@@ -55,7 +55,7 @@ func (n *orderedNode) NullAttr(name string, t Type) {
 }
 
 // trimType returns a datatype message without the padding of old headers.
-func trimType(t Type) []byte { return encodeType(nil, t)[:typeLen(t)] }
+func trimType(t Type) []byte { return encodeType(t)[:typeLen(t)] }
 
 func (n *orderedNode) add(a orderedAttr) {
 	err := checkAttr(a.name)
@@ -217,7 +217,7 @@ func (b *Ordered) links() []orderedMessage {
 
 // messages returns the messages of a dataset, without attributes.
 func (d *OrderedDataset) messages() []orderedMessage {
-	space := encodeSpace(nil, d.dims)
+	space := encodeSpace(d.dims)
 	if d.o.Grow {
 		le.PutUint64(space[8+8*len(d.dims):], noAddr) // Unlimited
 	}

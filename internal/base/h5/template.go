@@ -82,7 +82,7 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 	}
 	for _, d := range g.datasets {
 		at := int(d.addr) + headerPrefixLen + messagePrefix
-		space, typ := len(encodeSpace(nil, d.dims)), len(encodeType(nil, d.typ))
+		space, typ := len(encodeSpace(d.dims)), len(encodeType(d.typ))
 		t.datasets = append(t.datasets, datasetSpot{
 			dims: at + 8, rank: len(d.dims), elem: d.typ.Size(),
 			layout: at + space + messagePrefix + typ + messagePrefix + 8 + messagePrefix + 2,

@@ -71,20 +71,20 @@ func (d *memData) put(i int64, p *page) int64 {
 	return 0
 }
 
-// writable returns page i for a change in place. grow reports whether the page was a hole.
-func (d *memData) writable(i int64) (p *page, grow bool) {
-	p = d.page(i)
+// writable returns page i for a change in place.
+func (d *memData) writable(i int64) *page {
+	p := d.page(i)
 	if p != nil {
 		if _, ok := d.saved[i]; ok {
-			return p, false // the durable version is saved already
+			return p // the durable version is saved already
 		}
 		q := *p
 		d.put(i, &q)
-		return &q, false
+		return &q
 	}
 	p = new(page)
 	d.put(i, p)
-	return p, true
+	return p
 }
 
 // write copies b to offset off. It calls reserve before the file gets a new page; false means that there is no space. It returns
@@ -96,7 +96,7 @@ func (d *memData) write(b []byte, off int64, reserve func() bool) int {
 		if d.page(i) == nil && !reserve() {
 			break
 		}
-		p, _ := d.writable(i)
+		p := d.writable(i)
 		n += copy(p[at:], b[n:])
 	}
 	if n > 0 {
@@ -147,7 +147,7 @@ func (d *memData) truncate(size int64) int64 {
 		}
 		// Bytes after the end in the last page must be zero when the file grows again.
 		if at := size % pageSize; at != 0 && d.page(size/pageSize) != nil {
-			p, _ := d.writable(size / pageSize)
+			p := d.writable(size / pageSize)
 			clear(p[at:])
 		}
 	}

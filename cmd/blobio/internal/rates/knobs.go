@@ -76,7 +76,7 @@ func (f *knobFlags) add(cmd *cobra.Command) {
 }
 
 // set sets the options from the flags.
-func (f *knobFlags) set(cmd *cobra.Command, w *blob.Options, r *blob.OpenOptions) error {
+func (f *knobFlags) set(w *blob.Options, r *blob.OpenOptions) error {
 	s := bench.Settings{Write: *w, Read: *r}
 	for i := range f.list {
 		if v := &f.list[i]; v.given != nil {

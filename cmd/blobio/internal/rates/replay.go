@@ -151,7 +151,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 		o.Layouts = []blob.Layout{l}
 	}
 	o.OpenEnded = f.openEnded
-	if err := f.knobs.set(cmd, &o.Options, &o.Open); err != nil {
+	if err := f.knobs.set(&o.Options, &o.Open); err != nil {
 		return o, err
 	}
 	if o.Options.Compress.On() {

@@ -117,7 +117,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	}
 	switch verb {
 	case "":
-		printFlush(e, d, flush, rows)
+		printFlush(e, d, rows)
 	case "location", "name":
 		for _, en := range rows {
 			if verb == "name" {
@@ -178,7 +178,7 @@ func scrFlushRows(flush *prefixdir.Flush, entries []prefixdir.FlushEntry) []scrF
 	return rows
 }
 
-func printFlush(e *cli.Env, d *prefixdir.Dir, flush *prefixdir.Flush, entries []prefixdir.FlushEntry) {
+func printFlush(e *cli.Env, d *prefixdir.Dir, entries []prefixdir.FlushEntry) {
 	if len(entries) == 0 {
 		fmt.Fprintf(e.Out, "%s: no datasets since the allocation began\n", d.Path)
 		return

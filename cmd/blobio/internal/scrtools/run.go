@@ -272,7 +272,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 			return nil
 		}
 	}
-	hurry, stop := secondSignal(ctx)
+	hurry, stop := secondSignal()
 	defer stop()
 	o.Hurry = hurry
 	e.Out.Flush() // the program writes to the same output
@@ -304,9 +304,9 @@ func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
 	return rep.Err
 }
 
-// secondSignal returns a channel that a signal closes after another signal has ended ctx. By then main no longer handles signals,
+// secondSignal returns a channel that a signal closes after another signal has ended the context of the verb. By then main no longer handles signals,
 // so the second signal would end this process and leave the program running.
-func secondSignal(ctx context.Context) (<-chan struct{}, func()) {
+func secondSignal() (<-chan struct{}, func()) {
 	sig := make(chan os.Signal, 4)
 	hurry, quit, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	signal.Notify(sig, os.Interrupt, syscall.SIGTERM)
@@ -317,7 +317,7 @@ func secondSignal(ctx context.Context) (<-chan struct{}, func()) {
 			case <-quit:
 				return
 			case <-sig:
-				if n == 1 { // the first signal has ended ctx
+				if n == 1 { // the first signal has ended the context
 					close(hurry)
 				}
 			}
