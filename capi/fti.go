@@ -50,14 +50,18 @@ func inRunAll(e *C.blobio_fti_failure, call string, f func(context.Context, *fti
 //export blobioGoFtiInit
 func blobioGoFtiInit(world, configp, nothingp uintptr, e *C.blobio_fti_failure) int32 {
 	return withFTI(e, func() error {
-		if tolerant.s != nil {
-			return fmt.Errorf("FTI_Init was already called: %w", edge.ErrState)
+		ctx := in("FTI_Init")
+		if s := tolerant.s; s != nil { // a restart without an end of the program
+			tolerant.s = nil
+			err := tolerant.team.together(func() error { return s.Abandon(ctx) })
+			if err := errors.Join(err, tolerant.team.leave(ctx)); err != nil {
+				return err
+			}
 		}
 		t, err := adopt(world)
 		if err != nil {
 			return err
 		}
-		ctx := in("FTI_Init")
 		err = t.together(func() error {
 			config, err := edge.String("configFile", configp)
 			if err := comm.Agree(ctx, t.c, err); err != nil {
@@ -92,6 +96,11 @@ func blobioGoFtiFinalize(e *C.blobio_fti_failure) int32 {
 //export blobioGoFtiStatus
 func blobioGoFtiStatus(statusp uintptr, e *C.blobio_fti_failure) int32 {
 	return inRun(e, func(s *fti.Session) error { return edge.Store(statusp, int32(s.Status())) })
+}
+
+//export blobioGoFtiMode
+func blobioGoFtiMode(modep uintptr, e *C.blobio_fti_failure) int32 {
+	return inRun(e, func(s *fti.Session) error { return edge.Store(modep, int32(1000+s.Mode())) })
 }
 
 //export blobioGoFtiProtect

@@ -105,3 +105,19 @@ func TestFTIFromFortran(t *testing.T) {
 		}
 	}
 }
+
+// A program uses the libraries of SCR and FTI and blobio's own calls, dies, and finds its state by each of them.
+func TestTogether(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "mpicc.openmpi", "mpirun.openmpi", "timeout", "sh", "env")
+	ftiLibrary(t, "ompi")
+	program := compile(t, "mpicc.openmpi", "testdata/together.c", scrLibrary(t, "ompi"), "blobio_scr", "-Ifti", "-Iscr", "-Wl,--no-as-needed", "-lblobio_fti", "-lblobio_mpi")
+	dir := t.TempDir()
+	config := ftiConfig(t, dir, "2", "")
+	job := "timeout 120 mpirun.openmpi -n 2 " + program + " " + config + " " + dir
+	env := []string{"SCR_USER_NAME=me", "SCR_JOB_ID=7", "SCR_CNTL_BASE=" + dir + "/cntl", "SCR_CACHE_BASE=" + dir + "/cache", "sh", "-c"}
+	run(t, "env", append(slices.Clone(env), "! "+job)...)
+	if out := run(t, "env", append(slices.Clone(env), job)...); !strings.Contains(out, "found") {
+		t.Error(out)
+	}
+}

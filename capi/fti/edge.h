@@ -17,6 +17,7 @@ typedef blobio_fti_failure *fti_failure;
 GO(Init, fti_word comm, fti_word config, fti_word nothing, fti_failure);
 GO(Finalize, fti_failure);
 GO(Status, fti_word status, fti_failure);
+GO(Mode, fti_word mode, fti_failure);
 GO(Protect, int32_t id, fti_word p, fti_whole count, fti_whole size, fti_failure);
 GO(Checkpoint, int32_t id, int32_t level, fti_failure);
 GO(Snapshot, fti_word taken, fti_failure);

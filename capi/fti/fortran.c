@@ -10,6 +10,7 @@
 int blobio_fti_init(const char *config, int *comm);
 int blobio_fti_protect(int id, CFI_cdesc_t *data);
 int blobio_fti_refuse(const char *call);
+int blobio_fti_wrong(int code, const char *call, const char *text); // of fti.c
 
 int blobio_fti_init(const char *config, int *comm) {
 	int rc = FTI_Init(config, MPI_Comm_f2c(*comm));
@@ -18,21 +19,15 @@ int blobio_fti_init(const char *config, int *comm) {
 	return rc;
 }
 
-static int wrong(const char *call, int code, const char *text) {
-	blobio_fail(code, text);
-	fprintf(stderr, "blobio: %s: %s\n", call, text);
-	return FTI_NSCS;
-}
-
 int blobio_fti_protect(int id, CFI_cdesc_t *data) {
 	int64_t bytes = (int64_t)data->elem_len;
 	for (int i = 0; i < data->rank; i++)
 		bytes *= data->dim[i].extent;
 	if (bytes > 0 && data->rank > 0 && !CFI_is_contiguous(data))
-		return wrong("FTI_Protect", BLOBIO_EINVAL, "the array is not contiguous");
+		return blobio_fti_wrong(BLOBIO_EINVAL, "FTI_Protect", "the array is not contiguous");
 	return FTI_Protect(id, data->base_addr, bytes, FTI_CHAR);
 }
 
 int blobio_fti_refuse(const char *call) {
-	return wrong(call, BLOBIO_EUNSUPPORTED, "composite types and attributes of HDF5 datasets are not supported: see docs/guide-from-fti.md");
+	return blobio_fti_wrong(BLOBIO_EUNSUPPORTED, call, "composite types and attributes of HDF5 datasets are not supported: see docs/guide-from-fti.md");
 }

@@ -84,18 +84,26 @@ int FTI_Status(void) {
 	return forked || blobioGoFtiStatus(P(&status), &e) ? 0 : status;
 }
 
-// An error of this library, on this rank.
-static int wrong(int code, const char *call, const char *text) {
-	blobio_fti_failure e;
-	snprintf(e.text, sizeof e.text, "%s", text);
-	return result(code, 0, FTI_NSCS, call, &e);
+FTIT_allConfiguration FTI_GetConfig(const char *configFile, MPI_Comm globalComm) {
+	(void)configFile, (void)globalComm;
+	int32_t mode = -1;
+	RUN(0, FTI_NSCS, "FTI_GetConfig", Mode, P(&mode), );
+	return (FTIT_allConfiguration){{mode}};
+}
+
+// An error of this library, on this rank. fortran.c uses it, too.
+FTI_API int blobio_fti_wrong(int code, const char *call, const char *text);
+int blobio_fti_wrong(int code, const char *call, const char *text) {
+	blobio_fail(code, text);
+	fprintf(stderr, "blobio: %s: %s\n", call, text);
+	return FTI_NSCS;
 }
 
 int FTI_InitType(fti_id_t *type, int size) {
 	if (!type || size <= 0 || types == TYPES) {
 		if (type)
 			*type = FTI_NSCS;
-		return wrong(BLOBIO_EINVAL, "FTI_InitType", !type ? "type is NULL" : size <= 0 ? "a type without bytes" : "there are 64 types already");
+		return blobio_fti_wrong(BLOBIO_EINVAL, "FTI_InitType", !type ? "type is NULL" : size <= 0 ? "a type without bytes" : "there are 64 types already");
 	}
 	sizes[types] = size;
 	*type = types++;
@@ -120,7 +128,7 @@ void *FTI_Realloc(int id, void *ptr) {
 		return ptr;
 	void *moved = realloc(ptr, (size_t)size);
 	if (!moved) {
-		wrong(BLOBIO_EMEMORY, "FTI_Realloc", "no memory");
+		blobio_fti_wrong(BLOBIO_EMEMORY, "FTI_Realloc", "no memory");
 		return ptr;
 	}
 	RUN(0, FTI_NSCS, "FTI_Realloc", Protect, id, P(moved), size, 1, );
@@ -164,8 +172,8 @@ int FTI_InitICP(int id, int level, bool activate) {
 	return rc;
 }
 
-// Programs check only the result of the last call.
-static int not_begun(const char *call) { return wrong(BLOBIO_ESTATE, call, "FTI_InitICP has failed: there is no checkpoint"); }
+// Programs look at the result of the last call only.
+static int not_begun(const char *call) { return blobio_fti_wrong(BLOBIO_ESTATE, call, "FTI_InitICP has failed: there is no checkpoint"); }
 
 int FTI_AddVarICP(int varID) {
 	if (incremental == REFUSED)
@@ -196,7 +204,7 @@ int FTI_getIDFromString(const char *name) {
 // --- refused calls
 
 #define NONE(call, args, what)                                                                                         \
-	int call args { return wrong(BLOBIO_EUNSUPPORTED, #call, what " not supported: see docs/guide-from-fti.md"); }
+	int call args { return blobio_fti_wrong(BLOBIO_EUNSUPPORTED, #call, what " not supported: see docs/guide-from-fti.md"); }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 NONE(FTI_GetStageDir, (char *stageDir, int maxLen), "staging is")
@@ -208,6 +216,14 @@ NONE(FTI_SetAttribute, (int id, FTIT_attribute attribute, FTIT_attributeFlag fla
 NONE(FTI_DefineDataset, (int id, int rank, int64_t *dimLength, const char *name, FTIT_H5Group *h5group), "HDF5 datasets are")
 NONE(FTI_DefineGlobalDataset, (int id, int rank, FTIT_hsize_t *dimLength, const char *name, FTIT_H5Group *h5group, fti_id_t tid), "HDF5 datasets are")
 NONE(FTI_AddSubset, (int id, int rank, FTIT_hsize_t *offset, FTIT_hsize_t *count, int did), "HDF5 datasets are")
+NONE(FTI_UpdateGlobalDataset, (int id, int rank, FTIT_hsize_t *dimLength), "HDF5 datasets are")
+NONE(FTI_UpdateSubset, (int id, int rank, FTIT_hsize_t *offset, FTIT_hsize_t *count, int did), "HDF5 datasets are")
+NONE(FTI_RecoverDatasetDimension, (int did), "HDF5 datasets are")
+NONE(FTI_GetDatasetRank, (int did), "HDF5 datasets are")
+FTIT_hsize_t *FTI_GetDatasetSpan(int did, int rank) {
+	FTI_GetDatasetRank(did);
+	return NULL;
+}
 NONE(FTI_InitCompositeType, (const char *name, size_t size, FTIT_H5Group *h5g), "composite types are")
 NONE(FTI_AddScalarField, (fti_id_t id, const char *name, fti_id_t fid, int64_t offset), "composite types are")
 NONE(FTI_AddVectorField, (fti_id_t id, const char *name, fti_id_t tid, int64_t offset, int ndims, int64_t *dim_sizes), "composite types are")

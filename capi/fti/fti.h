@@ -25,6 +25,12 @@
 #define FTI_NREC -2 /* nothing was recovered */
 #define FTI_HEAD 2  /* never: there are no heads */
 
+/* For programs that send it to heads. */
+#define FTI_ENDW 995
+
+/* FTI's macro for programs that use it. */
+#define talloc(type, num) ((type *)malloc(sizeof(type) * (size_t)(num)))
+
 /* States of staging, which is not supported. */
 #define FTI_SI_FAIL 0x4
 #define FTI_SI_SCES 0x3
@@ -50,6 +56,17 @@ typedef enum {
 	FTI_MIN_LEVEL_ID = FTI_L1,
 	FTI_MAX_LEVEL_ID = FTI_L4_H5_SINGLE
 } FTIT_level;
+
+/* The value of ckpt_io in the configuration file, as FTI_GetConfig returns it. */
+#define FTI_IO_POSIX 1001
+#define FTI_IO_MPI 1002
+#define FTI_IO_FTIFF 1003
+typedef struct FTIT_configuration {
+	int ioMode; /* -1: FTI_Init was not called */
+} FTIT_configuration;
+typedef struct FTIT_allConfiguration {
+	FTIT_configuration configuration;
+} FTIT_allConfiguration;
 
 /* Only for declarations: calls with these types return errors. */
 typedef struct FTIT_H5Group {
@@ -90,11 +107,15 @@ FTI_API fti_id_t FTI_LDBE; /* long double */
 
 /* All ranks call these together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_Recover, FTI_InitICP, FTI_FinalizeICP, FTI_Finalize. */
 
-/* FTI_NREC: a restart was requested, but there is no checkpoint; the run starts from the beginning. */
+/* FTI_NREC: a restart was requested, but there is no checkpoint; the run starts from the beginning. Without FTI_Finalize before, a
+ * second call restarts from the last checkpoint; types and variables are defined anew. */
 FTI_API int FTI_Init(const char *configFile, MPI_Comm globalComm);
 FTI_API int FTI_Finalize(void);
 /* 0: a new run, or recovered; 1: a restart; 2: a restart from the checkpoint kept by a finished run. */
 FTI_API int FTI_Status(void);
+
+/* The configuration of FTI_Init, whatever the arguments. */
+FTI_API FTIT_allConfiguration FTI_GetConfig(const char *configFile, MPI_Comm globalComm);
 
 FTI_API int FTI_InitType(fti_id_t *type, int size);
 /* May be called again for an id to change address, count and type. */
@@ -119,7 +140,7 @@ FTI_API int FTI_InitICP(int id, int level, bool activate);
 FTI_API int FTI_AddVarICP(int varID);
 FTI_API int FTI_FinalizeICP(void);
 
-/* The id of a variable by its name; FTI_getIDFromString gives -1 if there is none. Names are not stored. */
+/* The id of a variable by its name, also after a restart; FTI_getIDFromString gives -1 if there is none. */
 FTI_API int FTI_setIDFromString(const char *name);
 FTI_API int FTI_getIDFromString(const char *name);
 
@@ -133,6 +154,11 @@ FTI_API int FTI_SetAttribute(int id, FTIT_attribute attribute, FTIT_attributeFla
 FTI_API int FTI_DefineDataset(int id, int rank, int64_t *dimLength, const char *name, FTIT_H5Group *h5group);
 FTI_API int FTI_DefineGlobalDataset(int id, int rank, FTIT_hsize_t *dimLength, const char *name, FTIT_H5Group *h5group, fti_id_t tid);
 FTI_API int FTI_AddSubset(int id, int rank, FTIT_hsize_t *offset, FTIT_hsize_t *count, int did);
+FTI_API int FTI_UpdateGlobalDataset(int id, int rank, FTIT_hsize_t *dimLength);
+FTI_API int FTI_UpdateSubset(int id, int rank, FTIT_hsize_t *offset, FTIT_hsize_t *count, int did);
+FTI_API int FTI_RecoverDatasetDimension(int did);
+FTI_API FTIT_hsize_t *FTI_GetDatasetSpan(int did, int rank); /* NULL */
+FTI_API int FTI_GetDatasetRank(int did);
 FTI_API fti_id_t FTI_InitCompositeType(const char *name, size_t size, FTIT_H5Group *h5g);
 FTI_API int FTI_AddScalarField(fti_id_t id, const char *name, fti_id_t fid, int64_t offset);
 FTI_API int FTI_AddVectorField(fti_id_t id, const char *name, fti_id_t tid, int64_t offset, int ndims, int64_t *dim_sizes);

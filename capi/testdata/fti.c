@@ -70,7 +70,8 @@ static void protect(state *s) {
 static void misuse(const char *config) {
 	double x = 0;
 	fti_id_t t;
-	BAD(FTI_Init(config, MPI_COMM_WORLD));
+	GOOD(FTI_Init(config, MPI_COMM_WORLD)); // begins again
+	GOOD(FTI_InitType(&sign, sizeof((state *)0)->sign));
 	BAD(FTI_Protect(-1, &x, 1, FTI_DBLE));
 	BAD(FTI_Protect(6, &x, -1, FTI_DBLE));
 	BAD(FTI_Protect(6, &x, 1, 63));
@@ -88,6 +89,8 @@ static void misuse(const char *config) {
 	GIVES(FTI_Recover(), FTI_NREC);
 	GIVES(FTI_GetStoredSize(STEP), 0);
 	GIVES(FTI_getIDFromString("none"), -1);
+	WANT("a mode other than FTI-FF", FTI_GetConfig(NULL, MPI_COMM_NULL).configuration.ioMode == FTI_IO_FTIFF);
+	WANT("a dataset of HDF5", !FTI_GetDatasetSpan(1, 1));
 	GOOD(FTI_AddVarICP(STEP)); // no checkpoint was begun
 	GOOD(FTI_FinalizeICP());
 	GIVES(FTI_setIDFromString(""), -1);
