@@ -77,6 +77,13 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 			return nil, errors.Join(err, s.release())
 		}
 		s.status = 0
+		var topology error
+		if c.Rank() == 0 {
+			topology = s.writeTopology(s.nodes) // a later restart must find the number of ranks of the run that begins here
+		}
+		if failed := comm.Agree(ctx, c, topology); failed != nil {
+			return nil, errors.Join(failed, s.release())
+		}
 		return s, err
 	}
 	return s, nil

@@ -189,10 +189,21 @@ func TestOneDirectory(t *testing.T) {
 	}
 }
 
-// TestOtherRanks: a restart on fewer ranks is refused, although there is a file for each of them.
+// TestOtherRanks: a restart on fewer ranks is refused, although there is a file for each of them; also if the run began as a
+// restart that found nothing.
 func TestOtherRanks(t *testing.T) {
 	m := disk(t, "group_size = 1")
 	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, 4) }))
+	for _, dir := range []string{"Local", "Global", "Meta"} {
+		must(t, vfs.RemoveAll(m, dir))
+	}
+	must(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		s, err := Open(ctx, c, "config", &Options{FS: m})
+		if !errors.Is(err, ErrNothing) {
+			return fmt.Errorf("a restart from nothing: %w", err)
+		}
+		return errors.Join(write(ctx, c, s, 1, 1, 4), s.release())
+	}))
 	err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		_, err := Open(ctx, c, "config", &Options{FS: m})
 		return err
