@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ var checkpoints struct {
 	params *scr.Params // from SCR_Config, before SCR_Init
 	s      *scr.Session
 	team   team
+	off    bool  // SCR_ENABLE is 0: each call fails without a text, as with SCR
+	failed error // of the last SCR_Start_output or SCR_Start_checkpoint: its files have no place
 }
 
 // Environment variables for several simulated nodes on one machine: the name of this rank's node, and its directory.
@@ -33,7 +36,11 @@ const (
 
 // alone runs f while no other thread is in an SCR call.
 func alone(e *C.blobio_scr_failure, f func() error) int32 {
-	return exclusively(&checkpoints.mu, e.text[:], f)
+	rc := exclusively(&checkpoints.mu, e.text[:], f)
+	if checkpoints.off {
+		e.text[0] = 0
+	}
+	return rc
 }
 
 // exclusively runs f while mu is held. It writes the text of an error and returns its code, or 0.
@@ -51,11 +58,21 @@ func exclusively(mu *sync.Mutex, text []C.char, f func() error) int32 {
 // inSession runs f, a collective call of the session.
 func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *scr.Session) error) int32 {
 	return alone(e, func() error {
-		if checkpoints.s == nil {
-			return fmt.Errorf("SCR_Init was not called: %w", edge.ErrState)
+		if err := begun(); err != nil {
+			return err
 		}
 		return checkpoints.team.together(func() error { return f(in(call), checkpoints.s) })
 	})
+}
+
+func begun() error {
+	switch {
+	case checkpoints.off:
+		return scr.ErrDisabled
+	case checkpoints.s == nil:
+		return fmt.Errorf("SCR_Init was not called: %w", edge.ErrState)
+	}
+	return nil
 }
 
 // settings returns the parameters set by SCR_Config. environ is read only once.
@@ -107,6 +124,7 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 				return err
 			}
 			checkpoints.s, err = scr.Open(ctx, t.c, cfg)
+			checkpoints.off = errors.Is(err, scr.ErrDisabled)
 			return err
 		})
 		if err != nil {
@@ -157,16 +175,21 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 //export blobioGoScrRoute
 func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure) int32 {
 	return alone(e, func() error {
-		if checkpoints.s == nil {
-			return fmt.Errorf("SCR_Init was not called: %w", edge.ErrState)
+		if err := begun(); err != nil && !checkpoints.off {
+			return err
+		}
+		if checkpoints.failed != nil {
+			return fmt.Errorf("no dataset was started: %w", checkpoints.failed)
 		}
 		name, err := edge.String("name", namep)
 		if err != nil {
 			return err
 		}
-		file, err := checkpoints.s.Route(name)
-		if err != nil {
-			return err
+		file := name
+		if !checkpoints.off {
+			if file, err = checkpoints.s.Route(name); err != nil {
+				return err
+			}
 		}
 		return edge.PutString("file", filep, size, file)
 	})
@@ -232,25 +255,27 @@ func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32
 		name := ""
 		err := func() (err error) {
 			if namep != 0 {
-				if name, err = edge.String("name", namep); err == nil && name == "" {
-					err = edge.Usage("the name is empty, want NULL for the default of SCR")
-				}
+				name, err = edge.String("name", namep)
 			}
 			if err == nil && flags&^int32(scr.Checkpoint|scr.Output) != 0 {
 				err = edge.Usage("flags %#x, want SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT or both", flags)
 			}
 			return err
 		}()
-		if err := comm.Agree(ctx, checkpoints.team.c, err); err != nil {
-			return err
+		if err = comm.Agree(ctx, checkpoints.team.c, err); err == nil {
+			err = s.Start(ctx, name, scr.Flags(flags))
 		}
-		return s.Start(ctx, name, scr.Flags(flags))
+		checkpoints.failed = err
+		return err
 	})
 }
 
 //export blobioGoScrComplete
 func blobioGoScrComplete(valid int32, e *C.blobio_scr_failure) int32 {
-	return inSession(e, "SCR_Complete_output", func(ctx context.Context, s *scr.Session) error { return s.Complete(ctx, valid != 0) })
+	return inSession(e, "SCR_Complete_output", func(ctx context.Context, s *scr.Session) error {
+		checkpoints.failed = nil
+		return s.Complete(ctx, valid != 0)
+	})
 }
 
 //export blobioGoScrShouldExit

@@ -76,6 +76,16 @@ func TestSCRUnderMPI(t *testing.T) {
 	}
 }
 
+func TestSCRDisabled(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "mpicc.openmpi", "mpirun.openmpi", "timeout", "env")
+	program := compile(t, "mpicc.openmpi", "testdata/scr.c", scrLibrary(t, "ompi"), "blobio_scr", "-Iscr", "-Wl,--no-as-needed", "-lblobio_mpi")
+	out := run(t, "env", "SCR_ENABLE=0", "timeout", "120", "mpirun.openmpi", "-n", "2", program, t.TempDir(), "2", "0", "1")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); lines[len(lines)-1] != "good" || strings.Contains(out, "SCR_Need_checkpoint") {
+		t.Errorf("it said %s", out)
+	}
+}
+
 // A program with eight ranks on four nodes loses a node and goes on with six ranks on three. Each node has written a blob dataset into
 // its cache; six ranks read them all. The result equals the result of an undisturbed run.
 func TestRestartOnFewerRanks(t *testing.T) {

@@ -20,7 +20,7 @@ var (
 var (
 	// ErrState means that a call is not allowed now. It changed nothing; the error text names the call that must come first.
 	ErrState = errors.New("call not allowed in this state")
-	// ErrDisabled is returned by every call except Close if SCR_ENABLE is 0.
+	// ErrDisabled is returned by Open if SCR_ENABLE is 0: the program runs without checkpoints.
 	ErrDisabled = errors.New("SCR_ENABLE is 0")
 	// ErrOutside means that a file is not below the prefix directory.
 	ErrOutside = errors.New("not below the prefix directory")
@@ -56,9 +56,6 @@ func (s state) String() string {
 
 // need returns an error unless the session is in the wanted state.
 func (s *Session) need(call string, want state) error {
-	if s.off {
-		return fmt.Errorf("%s: %w", call, ErrDisabled)
-	}
 	if s.state == want {
 		return nil
 	}

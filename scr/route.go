@@ -33,8 +33,6 @@ import (
 // HaveRestart offered. Programs that follow the rules of SCR 1 need this. In all other cases Route returns the name unchanged.
 func (s *Session) Route(name string) (string, error) {
 	switch {
-	case s.off:
-		return "", fmt.Errorf("Route: %w", ErrDisabled)
 	case s.state == inDataset:
 		return s.writer.route(s.cur, name)
 	case s.state == inRestart:

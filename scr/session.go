@@ -34,8 +34,6 @@ import (
 //	Close                                           -> closed, from any state
 type Session struct {
 	*job
-	off bool // SCR_ENABLE is 0
-
 	index     *index
 	flushFile *flushFile
 	halts     *halts
@@ -79,8 +77,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return fmt.Errorf("parameters: %w", err)
 	}
 	if !s.p.enable {
-		s.off = true
-		return nil
+		return ErrDisabled
 	}
 	if err := s.join(ctx); err != nil {
 		return err
@@ -202,8 +199,7 @@ func (s *Session) prepare(ctx context.Context) error {
 // directory, and the newest checkpoint if flushing is enabled. It records in the halt file that the run succeeded. Close may be
 // called in any state; it drops an incomplete dataset. Afterwards the session is unusable.
 func (s *Session) Close(ctx context.Context) error {
-	if s.off || s.state == closed {
-		s.state = closed
+	if s.state == closed {
 		return nil
 	}
 	var errs []error

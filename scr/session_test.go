@@ -77,17 +77,12 @@ func TestStates(t *testing.T) {
 	})
 }
 
-// TestDisabled checks that every call returns ErrDisabled with SCR_ENABLE=0.
+// TestDisabled checks that Open returns ErrDisabled with SCR_ENABLE=0.
 func TestDisabled(t *testing.T) {
-	each(t, fourNodes(t).set("SCR_ENABLE", "0"), func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "x", Checkpoint); !errors.Is(err, ErrDisabled) {
-			t.Error(err)
-		}
-		if _, err := s.Route("x"); !errors.Is(err, ErrDisabled) {
-			t.Error(err)
-		}
-		return s.Close(ctx)
-	})
+	err := fourNodes(t).set("SCR_ENABLE", "0").run(func(context.Context, *Session, int) error { return nil })
+	if !errors.Is(err, ErrDisabled) {
+		t.Error(err)
+	}
 }
 
 // TestMissingFile checks that a routed but unwritten file fails the dataset on all ranks, with the file's name.

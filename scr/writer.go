@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -89,8 +88,8 @@ func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error 
 		err = fault.Usage("flags %d, want %d as on rank 0", flags, b[0])
 	case len(b) == 0 || string(b[1:]) != name:
 		err = fault.Usage("name of the dataset is %q, want %q as on rank 0", name, b[1:])
-	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
-		err = fault.Usage("invalid name of a dataset %q", name)
+	case len(name) > 1023 || hasControl(name):
+		err = fault.Usage("name of the dataset is %.80q, want at most 1023 bytes without control characters", name)
 	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
 		err = fault.Usage("dataset %q is already in the cache", name)
 	}

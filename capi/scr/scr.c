@@ -38,7 +38,7 @@ static int result(int rc, int shared, const char *call, const blobio_scr_failure
 	if (!rc)
 		return SCR_SUCCESS;
 	blobio_fail(rc, e->text);
-	if (!shared || prints())
+	if (e->text[0] && (!shared || prints()))
 		fprintf(stderr, "blobio: %s: %s\n", call, e->text);
 	return SCR_FAILURE;
 }
@@ -99,11 +99,18 @@ const char *SCR_Configf(const char *format, ...) {
 int SCR_Route_file(const char *name, char *file) { return RUN(0, "SCR_Route_file", Route, P(name), P(file), SCR_MAX_FILENAME, ); }
 
 // If flag is NULL, only this rank has the error.
-int SCR_Have_restart(int *flag, char *name) { return RUN(flag != NULL, "SCR_Have_restart", HaveRestart, P(flag), P(name), SCR_MAX_FILENAME, ); }
+// Programs read the flag without looking at the result.
+static int *unset(int *flag) {
+	if (flag)
+		*flag = 0;
+	return flag;
+}
+
+int SCR_Have_restart(int *flag, char *name) { return RUN(flag != NULL, "SCR_Have_restart", HaveRestart, P(unset(flag)), P(name), SCR_MAX_FILENAME, ); }
 int SCR_Start_restart(char *name) { return RUN(1, "SCR_Start_restart", StartRestart, P(name), SCR_MAX_FILENAME, ); }
 int SCR_Complete_restart(int valid) { return RUN(1, "SCR_Complete_restart", CompleteRestart, valid, ); }
 
-int SCR_Need_checkpoint(int *flag) { return RUN(flag != NULL, "SCR_Need_checkpoint", NeedCheckpoint, P(flag), ); }
+int SCR_Need_checkpoint(int *flag) { return RUN(flag != NULL, "SCR_Need_checkpoint", NeedCheckpoint, P(unset(flag)), ); }
 int SCR_Start_checkpoint(void) { return RUN(1, "SCR_Start_checkpoint", Start, 0, SCR_FLAG_CHECKPOINT, ); }
 int SCR_Complete_checkpoint(int valid) { return RUN(1, "SCR_Complete_checkpoint", Complete, valid, ); }
 
@@ -114,7 +121,7 @@ int SCR_Current(const char *name) { return RUN(1, "SCR_Current", Current, P(name
 int SCR_Drop(const char *name) { return RUN(1, "SCR_Drop", Drop, P(name), ); }
 int SCR_Delete(const char *name) { return RUN(1, "SCR_Delete", Delete, P(name), ); }
 
-int SCR_Should_exit(int *flag) { return RUN(flag != NULL, "SCR_Should_exit", ShouldExit, P(flag), ); }
+int SCR_Should_exit(int *flag) { return RUN(flag != NULL, "SCR_Should_exit", ShouldExit, P(unset(flag)), ); }
 char *SCR_Get_version(void) { return (char *)SCR_VERSION; }
 
 // --- Fortran: names in lower case with an underscore; the lengths of texts follow all arguments

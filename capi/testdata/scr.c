@@ -68,7 +68,13 @@ static void misuse(const char *prefix) {
 	WANT("one rank without a flag", (SCR_Need_checkpoint(rank == 1 ? NULL : &flag) == SCR_SUCCESS) == (rank != 1));
 	WANT("one rank without a flag", (SCR_Should_exit(rank == 1 ? NULL : &flag) == SCR_SUCCESS) == (rank != 1));
 	BAD(SCR_Start_output(NULL, SCR_FLAG_NONE));
-	BAD(SCR_Start_output("../outside", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Start_output("two\nlines", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Route_file("x", file)); // else the file would go to its place unprotected
+	GOOD(SCR_Start_output("./a name/", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Complete_output(0));
+	GOOD(SCR_Start_output("", SCR_FLAG_CHECKPOINT)); // SCR's own name
+	BAD(SCR_Complete_output(0));
+	GOOD(SCR_Route_file("x", file));
 	BAD(SCR_Start_output(rank ? "one" : "two", SCR_FLAG_CHECKPOINT));
 	BAD(SCR_Start_output("one", rank ? SCR_FLAG_CHECKPOINT : SCR_FLAG_OUTPUT));
 	BAD(SCR_Drop(NULL));
@@ -98,6 +104,26 @@ static void misuse(const char *prefix) {
 	BAD(SCR_Route_file("/elsewhere", file));
 	BAD(SCR_Route_file("x", NULL));
 	BAD(SCR_Complete_output(rank != 0));
+}
+
+// With SCR_ENABLE=0 all calls fail without a word, and files keep their names.
+static void disabled(void) {
+	char file[SCR_MAX_FILENAME];
+	int flag = 7;
+	BAD(SCR_Init());
+	BAD(SCR_Have_restart(&flag, file));
+	WANT("there is a restart", !flag);
+	flag = 7;
+	BAD(SCR_Need_checkpoint(&flag));
+	WANT("a checkpoint is due", !flag);
+	flag = 7;
+	BAD(SCR_Should_exit(&flag));
+	WANT("the run is to end", !flag);
+	BAD(SCR_Start_output("one", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Complete_output(1));
+	GOOD(SCR_Route_file("x", file));
+	WANT("another name", !strcmp(file, "x"));
+	BAD(SCR_Finalize());
 }
 
 static int restart(const char *prefix) {
@@ -158,8 +184,14 @@ int main(int argc, char **argv) {
 	mkdir(node, 0700);
 	setenv("BLOBIO_NODE", strrchr(node, '/') + 1, 1);
 	setenv("BLOBIO_NODE_DIR", node, 1);
-	int flag;
+	const char *enable = getenv("SCR_ENABLE");
+	if (enable && !strcmp(enable, "0")) {
+		disabled();
+		goto end;
+	}
+	int flag = 7;
 	BAD(SCR_Need_checkpoint(&flag));
+	WANT("a flag after an error", !flag);
 	WANT("a parameter has a value", !SCR_Configf("SCR_%s=%s", "PREFIX", prefix));
 	WANT("a text without a form", !SCR_Config("=5"));
 	WANT("a NULL text", !SCR_Config(NULL));
@@ -183,6 +215,7 @@ int main(int argc, char **argv) {
 	}
 	GOOD(SCR_Finalize());
 	BAD(SCR_Finalize());
+end:
 	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 	if (rank == 0)
 		puts(failed ? "bad" : "good");

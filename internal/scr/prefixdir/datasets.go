@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (d *Datasets) Place(id int) Place {
 // wraps ErrMissing if neither has a summary.
 func (d *Datasets) Locate(e Entry) (Place, error) {
 	places := []Place{d.Place(e.ID)}
-	if checkName(e.Name) == nil {
+	if fs.ValidPath(path.Clean(e.Name)) {
 		places = append(places, d.placeA(e.Name, e.ID))
 	}
 	for _, p := range places {

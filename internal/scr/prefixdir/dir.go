@@ -3,8 +3,6 @@ package prefixdir
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -80,10 +78,10 @@ func checkID(id int) error {
 	return nil
 }
 
-// checkName returns an error if name is not a valid dataset name, which is a path below the prefix directory.
+// checkName returns an error if name cannot name a dataset. A name is any text, as in SCR: only the folders of generation A have it.
 func checkName(name string) error {
-	if name == "" || strings.Contains(name, "\x00") || path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		return fault.Usage("name of a dataset is %.80q, want a path below the prefix directory", name)
+	if name == "" || strings.Contains(name, "\x00") {
+		return fault.Usage("name of a dataset is %.80q, want a text without NUL", name)
 	}
 	return nil
 }
