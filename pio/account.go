@@ -73,7 +73,7 @@ func (f *File) same(ctx context.Context) error {
 	i := 0
 	for line := range account(&f.definitions, &f.log) {
 		if err == nil && (i >= len(there) || there[i] != line) {
-			err = failed(EINVAL, "%s: ranks differ: rank %d has %s, rank %d has %s", f.path, f.s.c.Rank(), line, root, there[min(i, len(there)-1)])
+			err = failed(EINVAL, "%s: ranks differ: on rank %d %s, on rank %d %s", f.path, f.s.c.Rank(), line, root, there[min(i, len(there)-1)])
 		}
 		i++
 	}
