@@ -169,7 +169,7 @@ func TestLateWithoutVersion(t *testing.T) {
 	}
 }
 
-// TestSnapshotFailsOnOneRank: all ranks handle an error of Options.Snapshot on one rank.
+// TestSnapshotFailsOnOneRank: all ranks handle an error of Options.Snapshot on one rank, once.
 func TestSnapshotFailsOnOneRank(t *testing.T) {
 	s := twoLevels()
 	err := comm.Run(t.Context(), s.ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -187,12 +187,13 @@ func TestSnapshotFailsOnOneRank(t *testing.T) {
 			return err
 		}
 		x.run = r
-		r.Registry.On(recovery.Pred{"kind": "store"}, 0, func(context.Context, recovery.Event) error { return nil })
+		calls := 0
+		r.Registry.On(recovery.Pred{"kind": "store"}, 0, func(context.Context, recovery.Event) error { calls++; return nil })
 		if err := r.Go(ctx, s.steps); err != nil {
 			return err
 		}
-		if r.Stats.Unsaved != 1 {
-			return fmt.Errorf("rank %d: %d failed saves, want 1", c.Rank(), r.Stats.Unsaved)
+		if r.Stats.Unsaved != 1 || calls != 1 {
+			return fmt.Errorf("rank %d: %d failed saves, the handler ran %d times, want 1 and 1", c.Rank(), r.Stats.Unsaved, calls)
 		}
 		return r.Close(ctx)
 	})

@@ -105,15 +105,21 @@ func (r *Run) damaged(ctx context.Context, err error, level int, version int64) 
 	if cerr != nil || n == 0 {
 		return false, errors.Join(err, cerr)
 	}
-	text, cerr := r.c.Bcast(ctx, 0, []byte(err.Error()))
-	if cerr != nil {
-		return false, errors.Join(err, cerr)
-	}
-	e := &Event{Kind: "version", Level: max(level, 0), Scope: Global, Attr: map[string]any{"version": version, "error": string(text)}}
-	if herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil && !errors.Is(herr, ErrUnhandled) {
+	e := Event{Kind: "version", Level: max(level, 0), Attr: map[string]any{"version": version}}
+	if herr := r.raise(ctx, e, err); herr != nil && !errors.Is(herr, ErrUnhandled) {
 		return false, errors.Join(err, herr)
 	}
 	return true, r.h.Taint(ctx, level, version)
+}
+
+// raise raises one event of all ranks for an error that each rank has in other words.
+func (r *Run) raise(ctx context.Context, e Event, err error) error {
+	text, cerr := r.c.Bcast(ctx, 0, []byte(err.Error()))
+	if cerr != nil {
+		return cerr
+	}
+	e.Scope, e.Attr["error"] = Global, string(text)
+	return r.Registry.RaiseGlobal(ctx, r.c, &e)
 }
 
 // levels restores the levels from first on to versions. It returns false if one is damaged.

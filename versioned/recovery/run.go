@@ -258,8 +258,7 @@ func (r *Run) take(ctx context.Context, now Moment) error {
 			return err
 		}
 		r.again, r.gone, r.raised = false, nil, now
-		e := &Event{Kind: "store", Level: now.Step.Level, Scope: Global, Attr: map[string]any{"error": err.Error()}}
-		if herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil {
+		if herr := r.raise(ctx, Event{Kind: "store", Level: now.Step.Level, Attr: map[string]any{}}, err); herr != nil {
 			return errors.Join(err, herr)
 		}
 		if r.Stats.Unsaved++; r.again {
