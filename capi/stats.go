@@ -40,7 +40,7 @@ type stats struct {
 	close  time.Duration
 }
 
-// spend adds the time until stop to a phase.
+// spend starts a clock. stop adds the elapsed time to phase.
 func spend(phase *time.Duration) (stop func()) {
 	start := time.Now()
 	return func() { *phase += time.Since(start) }

@@ -23,7 +23,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 	}
 	width := t.Size()
 	if len(dst)/width < n {
-		return fault.Usage("%d bytes for %d elements of %v", len(dst), n, t)
+		return fault.Usage("dst has %d bytes, want at least %d for %d elements of type %v", len(dst), n*width, n, t)
 	}
 	dst = dst[:n*width]
 	if s, ok := src.(string); ok {
@@ -48,7 +48,7 @@ func FromFile(dst any, src []byte, big bool, t Type) error {
 	}
 	width := t.Size()
 	if len(src)/width < n {
-		return fault.Usage("%d bytes for %d elements of %v", len(src), n, t)
+		return fault.Usage("src has %d bytes, want at least %d for %d elements of type %v", len(src), n*width, n, t)
 	}
 	src = src[:n*width]
 	if bad, v := elem.Load(elem.Fixed(dst), src, big, t.elem()); bad >= 0 {

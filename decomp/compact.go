@@ -24,7 +24,7 @@ const (
 	minScan, minStep = 64, 16
 	// maxWaste is the number of scans of the whole list without a result before scans become short.
 	maxWaste = 32
-	// maxScan limits the failure function.
+	// maxScan is the maximum length of a scan, so that the failure function fits in an int32.
 	maxScan = 1 << 30
 )
 

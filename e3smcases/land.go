@@ -34,12 +34,12 @@ func parseLand(text string) ([]polygon, error) {
 		for pair := range strings.SplitSeq(rest, ",") {
 			f := strings.Fields(pair)
 			if len(f) != 2 {
-				return nil, fmt.Errorf("coast of %s: %q is not a pair", name, pair)
+				return nil, fmt.Errorf("coast of %s: %q, want a longitude and a latitude", name, pair)
 			}
 			lon, err1 := strconv.ParseFloat(f[0], 64)
 			lat, err2 := strconv.ParseFloat(f[1], 64)
 			if err1 != nil || err2 != nil {
-				return nil, fmt.Errorf("coast of %s: %q is not a pair", name, pair)
+				return nil, fmt.Errorf("coast of %s: %q, want a longitude and a latitude", name, pair)
 			}
 			p.lon, p.lat = append(p.lon, lon), append(p.lat, lat)
 			p.south, p.north = min(p.south, lat), max(p.north, lat)

@@ -42,7 +42,7 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 	case o.Stride < 1:
 		err = failed(EINVAL, "stride %d, want 1 or more", o.Stride)
 	case o.IOTasks < 1 || o.IOTasks > fit:
-		err = failed(EINVAL, "%d I/O tasks with stride %d from rank %d on, want 1..%d of %d ranks", o.IOTasks, o.Stride, o.Base, fit, c.Size())
+		err = failed(EINVAL, "%d I/O tasks, want 1..%d for %d ranks with stride %d", o.IOTasks, fit, c.Size(), o.Stride)
 	}
 	if err := agree(ctx, c, err); err != nil {
 		return nil, err

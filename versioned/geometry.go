@@ -207,8 +207,8 @@ type lostFile struct {
 	err        error
 }
 
-// holds returns an error if the index may be incomplete for the chunks lo ... hi of a version. A lost file may have such a chunk
-// unless a newer file has it.
+// holds returns an error if the index may be incomplete for the chunks lo ... hi of a version. A chunk is safe if its
+// entry is newer than every lost file that may have chunks of this version.
 func (x *segIndex) holds(version, lo, hi int64) error {
 	for _, l := range x.lost {
 		for k := lo; k <= hi && l.from <= version; k++ {
@@ -276,8 +276,8 @@ func (x *segIndex) prune(versions []int64) {
 	}
 }
 
-// live calls f for each entry that one of the versions sees after the chunks of dirty, ascending, get new content in version
-// number.
+// live calls f for each entry that one of the versions needs. It assumes that version number gives new content to the chunks in
+// dirty, which ascend.
 func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p fileEntry)) {
 	for c, l := range x.chunks {
 		for i, p := range l {

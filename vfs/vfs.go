@@ -1,5 +1,5 @@
-// Package vfs has the file systems of blobio: the operating system's, one in memory whose power can be cut, and one that
-// fails on demand. It is for tests of programs. Programs pass a nil FS for the operating system's file system.
+// Package vfs has the file systems of blobio: the operating system's, one in memory that simulates a power loss, and one that
+// fails on demand. Use the last two to test a program. A nil FS means the operating system's file system.
 //
 //	m := vfs.NewMem()
 //	... write checkpoints with m, without the last Sync ...

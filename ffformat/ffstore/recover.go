@@ -29,7 +29,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		}
 		if !damaged {
 			if errors.As(err, new(*SizeError)) && len(skipped) > 0 {
-				err = fmt.Errorf("%w: Stored, Protect and RecoverID recover checkpoint %d", err, e.ID)
+				err = fmt.Errorf("%w; to recover checkpoint %d, call Stored, Protect and RecoverID", err, e.ID)
 			}
 			if len(skipped) > 0 {
 				err = fmt.Errorf("%w; newer checkpoints are damaged: %w", err, errors.Join(skipped...))

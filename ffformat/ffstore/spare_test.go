@@ -156,7 +156,7 @@ func TestSpareSizes(t *testing.T) {
 			_, skipped, err := s.Recover(ctx)
 			var se *SizeError
 			if !errors.As(err, &se) || se.CkptID != 4 || !errors.Is(err, fault.ErrChecksum) || len(skipped) != 1 ||
-				!strings.Contains(err.Error(), fileName("d", 1, 0)) || !strings.Contains(err.Error(), "RecoverID recover checkpoint 4") {
+				!strings.Contains(err.Error(), fileName("d", 1, 0)) || !strings.Contains(err.Error(), "to recover checkpoint 4") {
 				return fmt.Errorf("skipped %v: %w", skipped, err)
 			}
 			vars, err := s.Stored(se.CkptID)

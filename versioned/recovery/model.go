@@ -50,7 +50,7 @@ func (m *Model) Validate() error {
 		return err
 	}
 	if len(m.Put) != len(m.Step) {
-		return fault.Usage("model with %d times of puts, %d of steps", len(m.Put), len(m.Step))
+		return fault.Usage("the model has put times for %d levels, but step times for %d", len(m.Put), len(m.Step))
 	}
 	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency, m.Commit}, m.Put...), m.Step...) {
 		if !(x >= 0) || math.IsInf(x, 0) {

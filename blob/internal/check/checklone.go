@@ -70,7 +70,8 @@ func (c *checker) alike(parts []*checkPart) {
 	}
 }
 
-// loneSums reads them. It returns nil, and reports the error, if they cannot be read.
+// loneSums reads the variables without a decomposition of one subfile and returns their checksums. If a read fails, loneSums adds
+// the error to the findings and returns nil.
 func (c *checker) loneSums(p *checkPart) *loneSums {
 	f, done, err := p.File()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// geometry describes the chunk grid of a dataset. It also has the grid with the fewest dimensions: a dimension that fits in one
-// chunk is joined to the dimension before it.
+// geometry describes the chunk grid of a dataset. full and part describe the same grid with fewer dimensions: a dimension that
+// fits in one chunk is merged with the dimension before it.
 type geometry struct {
 	record     bool
 	size       int64 // bytes per element
@@ -16,7 +16,7 @@ type geometry struct {
 	dims       []int64
 	chunk      []int64 // nil: not chunked
 	counts     []int64 // number of chunks along each dimension
-	full, part []int64 // dims and chunk with dimensions joined
+	full, part []int64 // dims and chunk, with dimensions merged
 	chunkBytes int64   // size of the part of a chunk inside the array, at most
 }
 

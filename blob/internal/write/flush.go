@@ -185,9 +185,9 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	return b.records, nil
 }
 
-// flush writes the puts of the local ranks, or launches a background flush. Parts belong to sub rank 0, if it is local. b
-// describes the puts of other ranks. In a team of several processes, a rank with an error takes part without data; the caller
-// still has to agree on the error.
+// flush writes the puts of the local ranks, or launches a background flush. Parts are combined with the puts of sub rank 0; only
+// its process has parts. b describes the puts of other ranks. In a team of several processes, a rank with an error takes part
+// without data; the caller still has to agree on the error.
 func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background bool) error {
 	err := e.assemble(h.lists, h.parts)
 	local := e.team.one() || e.opt.Keeps() // no other process takes part

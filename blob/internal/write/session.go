@@ -69,9 +69,9 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 	return m, w.Job.Unfinished(comm.Agree(ctx, w.Job.C, w.Job.Unfinished(err)))
 }
 
-// giveRoomUp shrinks a compressed set with room for Options.Records to the records of its first commit, because the index lists
-// all chunks for which there is room. Each later commit adds a set, as without Options.Records. Puts of later records are kept
-// for those sets. Collective.
+// giveRoomUp shrinks a compressed set, which has room for Options.Records, to the records of its first commit. Without this, the
+// index would list chunks of records that are not committed. Each later commit adds a set, as without Options.Records. The writer
+// keeps puts of later records for later sets. Collective.
 func (w *Writer) giveRoomUp(ctx context.Context, records int64) (err error) {
 	w.Job.Opt.Records = 0
 	if w.Job.Lead {

@@ -226,7 +226,8 @@ func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 	return nil
 }
 
-// image returns the record of a variable before a part is laid over it, in host order and in the type of the file.
+// image returns the record that a part belongs to, without this part: the last put, the data in the file, or fill values. The
+// elements are in host order and have the variable's type in the file.
 func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	sv := &e.Layout.Schema.Vars[p.V]
 	n := e.Layout.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())

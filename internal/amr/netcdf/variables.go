@@ -114,7 +114,7 @@ func (l *layout) addParticles() {
 							if k < len(q.Data) && len(q.Data[k]) == q.N*a.Type.Size() {
 								return q.Data[k], nil
 							}
-							return nil, fault.Usage("block %s: %d particles %q, but not as many of attribute %q", p.Index.Name(l.meta.Rank, l.meta.Roots), q.N, spec.Name, a.Name)
+							return nil, fault.Usage("block %s: attribute %q of particle type %q does not have %d values, one for each particle", p.Index.Name(l.meta.Rank, l.meta.Roots), a.Name, spec.Name, q.N)
 						}
 					}
 					return nil, nil

@@ -37,7 +37,7 @@ type Scenario struct {
 	Start []*vfs.Mem // initial disks, which are not changed; nil: one empty disk
 	// On are the disks to use in Cuts, instead of a copy of Start. Their unsynced state is kept.
 	On []*vfs.Mem
-	// In are Places, for Faults. The program runs in a new directory of the first place, with the content of Start. The result is
+	// In are Places, for Faults. Start is copied to a new directory, and the program runs there in the first place. The result is
 	// shown as the last place sees it. nil: in memory.
 	In []string
 	// Run is the program. It may have many ranks. Cuts runs it once; Faults runs it once for each fault and once without a fault.

@@ -34,12 +34,12 @@ type Output struct {
 	err   error // error of Commit
 }
 
-// NewOutput begins the output of that name. The directory must exist. If another process is writing to the name, the error is an
-// InUseError. An existing name is ErrExist, unless Force allows its replacement (see Free). NewOutput removes files that dead
-// writers of this output left.
+// NewOutput begins an output file. The directory must exist. If another process is writing a file of this name, the error is an
+// InUseError. If the file exists, the error is ErrExist, unless Force allows its replacement (see Free). NewOutput removes files
+// that dead writers of this name left.
 func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (out *Output, err error) {
 	if _, base := filepath.Split(name); base == "" || base == "." || base == ".." {
-		return nil, fault.Usage("the output %q does not name a file", name)
+		return nil, fault.Usage("output %q, want the name of a file", name)
 	}
 	l, err := Acquire(ctx, fsys, name, o.Lease)
 	if err != nil {

@@ -78,12 +78,12 @@ func (f *Files) syncDirs() error {
 	return nil
 }
 
-// NewOutputDir begins the output of that name. The parent directory must exist. If another writer holds the name, the error is an
-// InUseError. NewOutputDir removes files that dead writers of this output left.
+// NewOutputDir begins an output directory. The parent directory must exist. If another process is writing a directory of this
+// name, the error is an InUseError. NewOutputDir removes files that dead writers of this name left.
 func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (*OutputDir, error) {
 	name = filepath.Clean(name)
 	if base := filepath.Base(name); base == "." || base == ".." || base == string(filepath.Separator) {
-		return nil, fault.Usage("the output %q does not name a directory", name)
+		return nil, fault.Usage("output %q, want the name of a directory", name)
 	}
 	l, err := Acquire(ctx, fsys, name, LeaseOptions{})
 	if err != nil {

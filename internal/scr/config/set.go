@@ -23,7 +23,7 @@ type places struct {
 	notes   []Note
 }
 
-// Note reports a setting without effect.
+// A Note describes a setting that has no effect, and the reason.
 type Note struct {
 	Origin Origin
 	Msg    string

@@ -174,7 +174,7 @@ func (d *Datasets) readAt(name string, offset int64) (*kvtree.Tree, error) {
 	var rec *kvtree.Record
 	if err == nil {
 		if offset > size {
-			err = fault.In(name, keyOffset, fault.ErrTruncated, "%d, the file has %d bytes", offset, size)
+			err = fault.In(name, keyOffset, fault.ErrTruncated, "%d, but the file has only %d bytes", offset, size)
 		} else {
 			rec, err = kvtree.ReadRecord(f, offset, size, &kvtree.Options{File: name})
 		}

@@ -89,7 +89,7 @@ func TestScavengeDurable(t *testing.T) {
 	}
 }
 
-// A dataset that is salvaged again has no summary meanwhile, because a rebuilt index would list it as complete.
+// A second salvage of a dataset first removes the summary. Otherwise a rebuilt index would list the dataset as complete.
 func TestScavengeRemovesSummary(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")

@@ -49,9 +49,9 @@ snapshot, without its versions. By default an error is equally likely in each fi
 With "anywhere", an error can occur in any step, with a probability proportional to the time
 of the step.
 
-With a latency, an error is detected that many fine steps later. Versions saved in between
-contain the error, so the run rolls back to an older version. The output then shows how many
-versions and snapshots to keep.
+"latency" is the number of fine steps between an error and its detection. Versions saved in
+this time contain the error, so the run rolls back to an older version. The output then shows
+how many versions and snapshots to keep.
 
 In JSON, lost, reconfig and total of a cadence are for one error in the last fine step. A
 break-even point of null does not exist.`,

@@ -18,9 +18,9 @@ func NewCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Check a dataset for errors",
-		Long: `Check datasets of any layout. The check covers headers, sizes, maps, agreement between
-subfiles and the state of the commit. If there is a manifest, the check compares all data
-with their checksums. All errors are reported.
+		Long: `Check datasets of any layout. check verifies headers, sizes and maps, compares the subfiles
+with each other, and checks that the last commit is complete. If there is a manifest, check
+compares all data with their checksums. It reports all errors.
 
 Other kinds of files are recognised by content and passed to the verb of their family, which
 has its own flags. See "blobio --help".

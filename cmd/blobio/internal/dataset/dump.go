@@ -92,7 +92,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	f.binaryFlags.add(cmd)
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print the file, offset and length of headers, maps and blobs")
-	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable of -v, in map order")
+	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable that -v selects, in map order")
 	recordsFlag(cmd, &f.recs, "--layout, --raw: only these records: FIRST:END (END excluded; either may be omitted), or one number (default for --raw: 0)")
 	fl.IntVar(&f.blob, "blob", -1, "--layout, --raw: only the blob of this rank (numbered through all subfiles)")
 	f.source.add(cmd)

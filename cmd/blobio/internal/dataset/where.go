@@ -20,10 +20,11 @@ func NewWhere(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "where VAR[I,J,...] DATASET",
 		Short: "Find the file, rank and byte offset of one element",
-		Long: `Find one element of a variable by its indices in canonical order. The slowest dimension,
-including the record, comes first. Negative indices count from the end. where prints the
-value, the file, the rank that wrote the element, the request in the map of that rank, and
-the byte offset. For compressed data, where prints the offset of the chunk with the element.
+		Long: `Find one element of a variable by its indices in canonical order: first the record, if the
+variable has records, then the other dimensions, slowest first. Negative indices count from
+the end. where prints the value, the file, the rank that wrote the element, the request in
+the map of that rank, and the byte offset. For compressed data, where prints the offset of
+the chunk that contains the element.
 
 Exit codes: 0 found, 1 no rank wrote the element, or data are damaged, 2 could not search.
 

@@ -118,7 +118,7 @@ func (f *ffDumpFlags) one(ctx context.Context, r *ffformat.Reader, id int32, nam
 	})
 }
 
-// writeCounter passes the number of bytes of each write to count.
+// writeCounter is a writer that calls count with the number of bytes of each write.
 type writeCounter struct {
 	w     io.Writer
 	count func(int64)

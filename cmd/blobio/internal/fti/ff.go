@@ -35,9 +35,9 @@ file accept store for rank 0 of the newest checkpoint, store@7 for rank 0 of che
 and store@7/3 for rank 3 of checkpoint 7. "ff ls" and "ff check" process the whole store.
 
 Files of FTI's POSIX mode (ckpt_io = 1, the default of FTI) contain no metadata. Their metadata
-are in META/<id>/l<level>/sector*-group*.fti. blobio looks for META below the parent
-directories of the files, and for the metadata in the same directory. "ff repair" restores lost
-files from the copies of partners (Pcof, level 2) or from parity (RSed, level 3).
+are in META/<id>/l<level>/sector*-group*.fti. blobio searches for metadata beside the files and
+in META below their parent directories. "ff repair" restores lost files from the copies of
+partners (Pcof, level 2) or from parity (RSed, level 3).
 
 Only blobio writes files with fast hashes (XXH3 instead of MD5), and FTI refuses them.
 "ff convert --hash md5" makes a file that FTI can read.`,

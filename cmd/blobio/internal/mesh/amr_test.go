@@ -242,7 +242,7 @@ func TestAmrPlotField(t *testing.T) {
 	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--rank", "1", "--roots", "8", line)
 	for _, c := range []struct{ words, args string }{
 		{"has no field \"none\", the fields are density", "plot none " + flat},
-		{"a mesh of 2 dimensions is drawn whole", "plot density --project " + flat},
+		{"--project needs a mesh of 3 dimensions; this mesh has 2 dimensions", "plot density --project " + flat},
 		{"--by is not for a picture of a field", "amr plot density --by file " + flat},
 		{"--log is not for a picture of blocks", "amr plot --log " + flat},
 		{"exclude each other", "amr plot density --project --at 0.5 " + cube},
@@ -332,7 +332,7 @@ func TestAmrRefuses(t *testing.T) {
 		{"want a name that ends in .png or .svg", "amr plot " + check1},
 		{"--order does not apply to --to yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
 		{"--by owner needs --ranks", "amr plot --by owner -o " + out + ".png " + check1},
-		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
+		{"--axis and --at need a mesh of 3 dimensions", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
 		{"--rank 4", "amr gen shock --rank 4 " + out},
 		{"--at applies only to shock", "amr gen uniform --at 0.5 " + out},

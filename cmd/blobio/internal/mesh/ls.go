@@ -28,9 +28,10 @@ func newAmrLs(e *cli.Env) *cobra.Command {
 		Long: `Show geometry, fields and particles of a checkpoint, a line for each level and each file, and
 the balance of the files. Only lists and headers are read.
 
---ranks N shows the balance of a restart on N ranks. The blocks are distributed along the curve
-by number, by bytes, and by stored cost. Efficiency is mean over maximum; 1 is perfect. Surface
-is the share of faces between leaf blocks that are also boundaries between ranks.
+--ranks N shows the balance of a restart on N ranks. Each rank gets one part of the curve
+through the blocks. ls shows three distributions: equal numbers of blocks, equal bytes, and equal
+stored cost. Efficiency is mean over maximum; 1 is perfect. Surface is the share of faces
+between leaf blocks that are also boundaries between ranks.
 
 ` + statsHelp + `
 

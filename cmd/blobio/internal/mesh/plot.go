@@ -133,7 +133,7 @@ func (f *amrPlotFlags) plane(rank int, lower, upper [3]float64) (axis int, err e
 	axis = strings.Index("xyz", f.axis)
 	switch {
 	case rank < 3 && (f.hasAt || f.axis != "z"):
-		return 0, cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(rank, "dimension"))
+		return 0, cli.Usagef("--axis and --at need a mesh of 3 dimensions; this mesh has %s", cli.Plural(rank, "dimension"))
 	case rank == 3 && f.hasAt && f.field.project:
 		return 0, cli.Usagef("--at and --project exclude each other")
 	case rank == 3 && !f.hasAt:

@@ -98,7 +98,7 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 		return err
 	}
 	if m.Rank < 3 && x.project {
-		return cli.Usagef("--project: a mesh of %s is drawn whole", cli.Plural(m.Rank, "dimension"))
+		return cli.Usagef("--project needs a mesh of 3 dimensions; this mesh has %s", cli.Plural(m.Rank, "dimension"))
 	}
 	g := &m.of.Meta().Geometry
 	width, err := chart.WidthOf(f.Width)

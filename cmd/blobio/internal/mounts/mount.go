@@ -53,9 +53,10 @@ DIR.nc beside it, as "blobio amr convert" and "blobio versions convert" write it
 
 While a directory is mounted, datasets appear when committed, change when replaced and
 disappear when removed. An open file grows as its writer commits. Otherwise its content never
-changes. If the content is no longer available, reads fail. Reading damaged data is an
-input/output error, and a line on stderr or in --log names file, offset and cause. Repeated
-errors of the same kind are only counted. Unread output on stderr does not block the mount.
+changes. If the content is no longer available, reads fail. A read of damaged data fails with
+an input/output error, and mount writes a line with file, offset and cause to stderr or to the
+file of --log. Repeated errors of the same kind are only counted. Unread output on stderr does
+not block the mount.
 
 The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9, programs get
 an error until the next mount at the same mount point. mount requires Linux with /dev/fuse, and

@@ -257,7 +257,7 @@ func (f *sweepFlags) left(e *cli.Env, list []bench.SweepSkip) {
 	}
 }
 
-// write writes the table beside the state.
+// write writes the table to sweep.csv in the directory of the sweep.
 func (f *sweepFlags) write(ctx context.Context, s *bench.Sweep) error {
 	name := filepath.Join(f.out, "sweep.csv")
 	_, err := cli.WriteFile(ctx, name, true, s.WriteCSV)

@@ -58,8 +58,8 @@ Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 the
 damaged (--retries: another run may start), 2 could not run (--retries: or the halt file is
 damaged).
 
-Times in JSON are seconds since 1970, or null if not set. halt is true if a condition holds
-(with --retries: for another run).`,
+Times in JSON are seconds since 1970, or null if not set. halt is true if a condition ends the
+run (with --retries: if a condition forbids another run).`,
 		Example: `  blobio scr halt --checkpoints 2 /p/sim        # after two more
   blobio scr halt --before +2h --seconds 900 /p/sim
   blobio scr halt --after 18:00 /p/sim

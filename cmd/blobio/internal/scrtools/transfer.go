@@ -40,7 +40,7 @@ func newScrTransfer(e *cli.Env) *cobra.Command {
 	var f scrTransfer
 	cmd := &cobra.Command{
 		Use:   "transfer CONTROL",
-		Short: "Copy the files listed in the transfer file of a node in the background",
+		Short: "Copy files from a node's cache to the prefix directory in the background",
 		Long: `Copy files from the cache of a node to the prefix directory. The transfer file in the control
 directory of the node lists the files. CONTROL is this file, or the directory. One process on
 each node runs beside the program and may outlive it. If COMMAND in the transfer file is RUN, the
