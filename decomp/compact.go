@@ -7,8 +7,8 @@ import "math/bits"
 // It reads the list as a sequence of symbols (length of a request, distance to the next one). A block of count repetitions of k
 // requests is a part of the sequence with period k. At each start that it tries, it computes the failure function of Knuth,
 // Morris and Pratt, which gives the smallest period of every prefix. It takes the prefix that saves the most. The work is nearly
-// linear. A scan stops at twice the length of its result. In a part without periods, starts are tried at growing distances. Scans
-// to the end of the list that find nothing have a budget.
+// linear. A scan stops at twice the length of its result. In a part without periods, the distance between starts
+// grows. A budget limits scans to the end of the list that find nothing.
 type compactor struct {
 	store  store
 	pos    int64
@@ -20,7 +20,7 @@ const (
 	// minSaved is the minimum of stored runs that a repeated block must save: the block and the literal block after it cost two
 	// headers.
 	minSaved = 2*blockSize/8 + 2
-	// minScan is the length of the shortest scans. minStep is the distance of their starts.
+	// minScan is the length of the shortest scans. minStep is the distance between the starts of scans.
 	minScan, minStep = 64, 16
 	// maxWaste is the number of scans of the whole list without a result before scans become short.
 	maxWaste = 32

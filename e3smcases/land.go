@@ -129,7 +129,7 @@ func (p *polygon) edge(lon, lat, scale float64) float64 {
 	return best
 }
 
-// terrain is the signed distance to the coast anywhere, distorted by waves if the seed is not 0.
+// terrain is the signed distance to the coast at any point, distorted by waves if the seed is not 0.
 type terrain struct {
 	h     *height
 	waves []wave
@@ -179,8 +179,8 @@ func (t *terrain) at(lon, lat float64) float64 {
 }
 
 // landMask returns the cells of an nlat x nlon grid that contain land, flattened, latitude slowest. Latitudes go from pole to
-// pole, longitudes from 0E. As in ELM a cell with any land counts, not only one with its centre on land. Seed 0 is a coarse
-// Earth; other seeds distort the coast. It is nil for an empty grid.
+// pole, longitudes from 0E. As in ELM, a cell counts even if its centre is not on land. Seed 0 is a coarse Earth; other seeds
+// distort the coast. The result is nil for an empty grid.
 func landMask(nlat, nlon int, seed int64) []bool {
 	if nlat < 1 || nlon < 1 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// geometry describes one generation of an array: its capacity, cut into equal segments of whole chunks, one for each rank. A new
-// generation begins whenever an array is reallocated or opened.
+// geometry describes one generation of an array. The capacity is divided into equal segments of whole chunks, one for each rank.
+// Each reallocation or open of an array begins a new generation.
 type geometry struct {
 	ID       int   `json:"id"`
 	Capacity int64 `json:"capacity"` // in elements
@@ -72,7 +72,7 @@ func (g *geometry) pieces(off, n int64, f func(seg int, at, n, pos int64) error)
 // array, its length, and its first element in the flattened box. It stops at the first error.
 func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 	nd := len(shape)
-	// The dimensions from k on, in which the box is whole, form one run.
+	// From dimension k on, the box covers whole dimensions, which form one run.
 	k := nd - 1
 	n := hi[k] - lo[k]
 	for k > 0 && lo[k] == 0 && hi[k] == shape[k] {
@@ -235,7 +235,7 @@ func (x *segIndex) add(file int32, es []entry) {
 	}
 }
 
-// find finds the content of a chunk in a version; false means zeros.
+// find returns the entry of a chunk in a version. If it returns false, the chunk is zeros.
 func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	l := x.chunks[chunk]
 	for i := len(l) - 1; i >= 0; i-- {
@@ -260,7 +260,7 @@ func until(l []fileEntry, i int) int64 {
 	return math.MaxInt64
 }
 
-// prune drops the entries that none of the versions, ascending, sees.
+// prune drops the entries that no version in the ascending list needs.
 func (x *segIndex) prune(versions []int64) {
 	for c, l := range x.chunks {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {

@@ -15,8 +15,8 @@ type Model struct {
 	Step     []float64 // by level: time to compute one step
 	Reconfig float64   // time to fetch and reconfigure for a rollback of levels; the paper charges it once for any number of levels
 
-	// Latency is the number of fine steps between an error and its detection. Versions made in between are tainted, and the run goes
-	// back as in Planner.Late. Between whole numbers the cost is interpolated. 0 in the paper.
+	// Latency is the number of fine steps between an error and its detection. Versions made in this time are tainted, and the run
+	// goes back as in Planner.Late. For a fraction the cost is interpolated. 0 in the paper.
 	Latency float64
 
 	// Commit is the time to commit a snapshot in addition to the versions, including the wait for the disk. It is charged once for a
@@ -113,8 +113,8 @@ func (m *Model) StepTime() float64 {
 	return t
 }
 
-// Cost returns the cost of a coarse step in which data of a box of level at.Level turn out to be wrong after step at. It charges
-// the full allocation, as the paper does.
+// Cost returns the cost of a coarse step if step at of level at.Level leaves wrong data in a box. Like the paper, Cost charges the
+// full allocation.
 func (m *Model) Cost(p *Planner, at versioned.Step) (Cost, error) {
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {

@@ -119,8 +119,8 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 	return s
 }
 
-// rankValues are the values that E3SM-IO writes: the number of the rank, in text the letter of that number. The first rank of a
-// subfile writes the number of ranks in all earlier subfiles; if ranks are dealt round robin, the number of the subfile.
+// rankValues are the values that E3SM-IO writes: the number of the rank, or its letter in text. The first rank of a subfile writes
+// the number of ranks in all earlier subfiles. If ranks are dealt round robin, it writes the number of the subfile.
 type rankValues struct {
 	big bool
 	of  [2]int

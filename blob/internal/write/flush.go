@@ -83,7 +83,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 type Flushing struct {
 	records   int64    // one more than the highest record of any rank
 	idle      bool     // no rank has put anything
-	keys      []varRec // without a common heap: variables and records that this rank has put
+	keys      []varRec // variables and records that this rank has put, unless the ranks share a heap
 	alike     alike    // how far the puts of other ranks agree with this rank's
 	undivided []part   // this rank's puts of variables without a decomposition
 	differ    bool     // these puts differ between ranks, see exchangeUndivided

@@ -90,7 +90,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	w.Held.late = nil // this commit finds out again
+	w.Held.late = nil // this commit decides anew which records to hold back
 	return w.commitNow(ctx, nil)
 }
 
@@ -125,8 +125,8 @@ func (w *Writer) settleDue(ctx context.Context) error {
 	return err
 }
 
-// commitNow commits the puts that are in the files or kept for them. err is of this process's leader only. Once the ranks have
-// begun to commit, a cancelled context does not stop them.
+// commitNow commits the puts that are in the files or kept for them. Only the leader of this process passes an err. A cancelled
+// context does not stop a commit that the ranks have begun.
 func (w *Writer) commitNow(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	w.Held.Last = nil
@@ -254,7 +254,7 @@ const MaxSetAtts = 256 << 20
 // commitAtts commits attributes and the reason for held-back records, without records, after the first commit. Collective.
 func (w *Writer) commitAtts(ctx context.Context) error {
 	if w.Commits.Count == 0 || len(w.Commits.atts) == 0 && !w.Held.news() {
-		return nil // they wait for the first commit, or for Close
+		return nil // the first commit, or Close, writes the attributes
 	}
 	var part func() error
 	if w.Job.C.Rank() == 0 {

@@ -28,7 +28,7 @@ type undividedPut struct {
 	same *process.Copy // the copy that holds raw; nil: raw is lent
 }
 
-// keepUndivided keeps a put until the flush. If put.start is nil, it is the whole record.
+// keepUndivided keeps a put until the flush. If put.start is nil, the put is the whole record.
 func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !sv.Record {
 		put.Rec = 0
@@ -124,7 +124,7 @@ func undividedSum(list []part) uint64 {
 // noUndivided is the undividedSum of no puts.
 var noUndivided = int64(undividedSum(nil))
 
-// noSay is the word of a rank that does not take part in the minimum.
+// noSay is the word of a rank that does not affect the minimum.
 const noSay = math.MaxInt64
 
 // undividedWords returns the words for AgreeMin that show whether ranks have put the same undivided values: undividedSum and its

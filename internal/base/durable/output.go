@@ -16,7 +16,7 @@ type OutputOptions struct {
 	Force     bool         // replace an existing file or link
 	NoSync    bool         // do not sync content or name
 	NoSyncDir bool         // sync the content only
-	Also      func() error // further condition for using the name; called at the start and by Commit
+	Also      func() error // further condition for the use of the name; NewOutput and Commit call it
 	Lease     LeaseOptions
 }
 

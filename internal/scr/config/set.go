@@ -119,7 +119,7 @@ func (p *places) lines(key string) ([]Entry, Origin) {
 	return nil, Origin{}
 }
 
-// Lock makes later Config calls that set a value fail, because SCR is open.
+// Lock makes all later Config calls fail that set a value, because SCR is open.
 func (s *Set) Lock() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -151,7 +151,7 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 	return nil
 }
 
-// resolve returns the file that a reference means. Generation C stores the suffix after rank2file (.0.0). Older generations store a
+// resolve returns the file that a reference names. Generation C stores the suffix after rank2file (.0.0). Older generations store a
 // path (.scr/rank2file.0.0.scr); only its base name counts.
 func (r *mapReader) resolve(ref string) (string, error) {
 	base := path.Base(ref)
@@ -186,8 +186,8 @@ func (d *Datasets) readAt(name string, offset int64) (*kvtree.Tree, error) {
 }
 
 // WriteMap writes the map of a dataset of ranks 0 ... ranks-1 in generation C, the root last. It calls files for each rank in
-// turn, which may return none. It needs memory for about one part at a time. It first removes parts of an earlier map, because
-// the reference takes any file with such a name for a part.
+// turn; files may return none. WriteMap holds about one part in memory at a time. It first removes the parts of an earlier map,
+// because the reference treats any file with such a name as a part.
 func (d *Datasets) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
 		return fault.Usage("map of %d ranks", ranks)

@@ -35,7 +35,7 @@ func (f *fieldPlotFlags) add(cmd *cobra.Command) {
 	}
 	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "field: colours of values", append([]string{"auto"}, ramps...)...)
 	fl.StringVar(&f.between, "between", "", "field: range of the colours, such as 0.1,10 (default: the range of the values)")
-	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "field: accept one whose cells Enzo-E put in the wrong places")
+	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "field: accept a field whose cells Enzo-E put in the wrong places")
 }
 
 // Flags that apply to only one kind of picture.
@@ -57,7 +57,7 @@ func fieldLevel(m *grids.Mesh, axis, wide, tall int) int {
 	return l
 }
 
-// shownBy returns the range of the finite values, NaN without any, and the finest level with cells.
+// shownBy returns the range of the finite values, or NaN if there are none, and the finest level with cells.
 func shownBy(f *grids.Filled) (least, most float64, finest int) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for i, y := range f.Values {
@@ -91,7 +91,7 @@ func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path str
 		return err
 	}
 	if m.Rank == 1 {
-		return cli.WithHint(cli.Usagef("a mesh of one dimension has no picture"), "blobio amr convert --grids makes a file, and blobio plot draws lines of its variables")
+		return cli.WithHint(cli.Usagef("a mesh of one dimension has no picture"), "blobio amr convert --grids makes a file whose variables blobio plot draws as lines")
 	}
 	axis, err := f.plane(m.Rank, m.Lower, m.Upper)
 	if err != nil {

@@ -45,9 +45,9 @@ func newScrTransfer(e *cli.Env) *cobra.Command {
 directory of the node lists the files. CONTROL is this file, or the directory. One process on
 each node runs beside the program and may outlive it. If COMMAND in the transfer file is RUN, the
 process copies the files under FILES, within the limits of the transfer file and of the flags.
-On STOP it waits; on EXIT it ends. Each file is compared with its checksum, if there is one. A
-copy gets its final name only when it is complete and durable. If the process is killed, start
-it again to copy the remaining files.
+If COMMAND is STOP, the process waits; if COMMAND is EXIT, it ends. Each file with a checksum is
+compared with it. A copy gets its final name only when it is complete and durable. If the process
+is killed, start it again to copy the remaining files.
 
 transfer writes only below the prefix directory: --prefix, SCR_PREFIX, or the working directory.
 The control directory and the prefix directory must belong to the user or to root, and no other
