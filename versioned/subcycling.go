@@ -85,7 +85,7 @@ func (c Cadence) Validate(s Subcycling) error {
 		return err
 	}
 	if len(c) != s.Levels {
-		return fault.Usage("cadence of %d levels, there are %d", len(c), s.Levels)
+		return fault.Usage("cadence of %d levels, want %d levels", len(c), s.Levels)
 	}
 	if slices.Min(c) < 0 {
 		return fault.Usage("cadence %v, want no negative number", []int(c))

@@ -133,7 +133,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	boxes := r.tables[e.Level]
 	estimate, err := 0.0, error(nil)
 	if e.Box < 0 || e.Box >= len(boxes) {
-		err = fault.Usage("box %d of level %d, there are %d", e.Box, e.Level, len(boxes))
+		err = fault.Usage("box %d of level %d, but the level has %d boxes", e.Box, e.Level, len(boxes))
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
 		err = caught(func() (err error) {
 			estimate, err = f.Forward(ctx, r.raised, e.Box)

@@ -54,10 +54,10 @@ func (m *Model) Validate() error {
 	}
 	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency, m.Commit}, m.Put...), m.Step...) {
 		if !(x >= 0) || math.IsInf(x, 0) {
-			return fault.Usage("model with a time of %v s", x)
+			return fault.Usage("time of %v s in the model, want a finite number from 0 on", x)
 		}
 		if x > maxTime {
-			return fault.Usage("model with a time of %v s, want at most %g s", x, maxTime)
+			return fault.Usage("time of %v s in the model, want at most %g s", x, maxTime)
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (m *Model) late() []weighed {
 // (see Anywhere). Above 1, perr is the mean number of errors, each recovered separately.
 func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	if !(perr >= 0) {
-		return Cost{}, fault.Usage("%v errors per coarse step", perr)
+		return Cost{}, fault.Usage("%v errors per coarse step, want 0 or more", perr)
 	}
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -245,7 +245,7 @@ func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float6
 // fits checks that a planner has the hierarchy of the model.
 func (m *Model) fits(p *Planner) error {
 	if p.Subcycling != m.Subcycling() {
-		return fault.Usage("planner of %d levels of ratio %d, model of %d of ratio %d", p.Levels, p.Ratio, len(m.Step), m.Ratio)
+		return fault.Usage("the planner has %d levels of ratio %d, but the model has %d of ratio %d", p.Levels, p.Ratio, len(m.Step), m.Ratio)
 	}
 	return nil
 }

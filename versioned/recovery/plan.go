@@ -162,7 +162,7 @@ func (p *Planner) Loss(at Moment, owners [][]int, lost []int) (Plan, error) {
 		return Plan{}, err
 	}
 	if len(owners) != p.Levels {
-		return Plan{}, fault.Usage("owners of %d levels, there are %d", len(owners), p.Levels)
+		return Plan{}, fault.Usage("owners of %d levels, want %d levels", len(owners), p.Levels)
 	}
 	for l, boxes := range owners {
 		if slices.ContainsFunc(boxes, func(r int) bool { return slices.Contains(lost, r) }) {

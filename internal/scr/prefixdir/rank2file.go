@@ -190,7 +190,7 @@ func (d *Datasets) readAt(name string, offset int64) (*kvtree.Tree, error) {
 // because the reference treats any file with such a name as a part.
 func (d *Datasets) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
-		return fault.Usage("map of %d ranks", ranks)
+		return fault.Usage("map of %d ranks, want at least 1", ranks)
 	}
 	if err := d.Create(id); err != nil {
 		return err

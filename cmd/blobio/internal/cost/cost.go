@@ -168,7 +168,7 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 			c = append(c, n)
 		}
 		if len(c) != sub.Levels {
-			return nil, cli.Usagef("--cadence %q: %s, there are %s", s, cli.Plural(len(c), "number"), cli.Plural(sub.Levels, "level"))
+			return nil, cli.Usagef("--cadence %q has %s, want %d, one for each level", s, cli.Plural(len(c), "number"), sub.Levels)
 		}
 		if c[0] != 1 {
 			return nil, cli.Usagef("--cadence %q: the interval of level 0 must be 1, because the model covers one coarse step", s)

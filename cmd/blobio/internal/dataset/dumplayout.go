@@ -182,7 +182,7 @@ func (f *dumpFlags) dumpRaw(ctx context.Context, w *cdlWriter, r *blob.Reader) e
 	}
 	if found == 0 {
 		_, ranks := r.Subfiles()
-		return fmt.Errorf("%s: no blob %d, there are %d", r.Base(), f.blob, ranks)
+		return fmt.Errorf("%s: blob %d does not exist, the dataset has %d blobs", r.Base(), f.blob, ranks)
 	}
 	return nil
 }

@@ -243,9 +243,9 @@ func TestAmrPlotField(t *testing.T) {
 	for _, c := range []struct{ words, args string }{
 		{"has no field \"none\", the fields are density", "plot none " + flat},
 		{"--project needs a mesh of 3 dimensions; this mesh has 2 dimensions", "plot density --project " + flat},
-		{"--by is not for a picture of a field", "amr plot density --by file " + flat},
-		{"--log is not for a picture of blocks", "amr plot --log " + flat},
-		{"exclude each other", "amr plot density --project --at 0.5 " + cube},
+		{"--by cannot be used for a picture of a field", "amr plot density --by file " + flat},
+		{"--log cannot be used for a picture of blocks", "amr plot --log " + flat},
+		{"--at and --project cannot be combined", "amr plot density --project --at 0.5 " + cube},
 		{"one dimension", "plot density " + line},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, append(strings.Fields(c.args), "-o", filepath.Join(dir, "no.png"))...)

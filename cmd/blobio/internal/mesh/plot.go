@@ -62,7 +62,7 @@ picture.`,
 			}
 			for _, name := range others {
 				if cmd.Flags().Changed(name) {
-					return cli.Usagef("--%s is not for %s", name, of)
+					return cli.Usagef("--%s cannot be used for %s", name, of)
 				}
 			}
 			if len(args) == 2 {
@@ -135,7 +135,7 @@ func (f *amrPlotFlags) plane(rank int, lower, upper [3]float64) (axis int, err e
 	case rank < 3 && (f.hasAt || f.axis != "z"):
 		return 0, cli.Usagef("--axis and --at need a mesh of 3 dimensions; this mesh has %s", cli.Plural(rank, "dimension"))
 	case rank == 3 && f.hasAt && f.field.project:
-		return 0, cli.Usagef("--at and --project exclude each other")
+		return 0, cli.Usagef("--at and --project cannot be combined")
 	case rank == 3 && !f.hasAt:
 		f.at = (lower[axis] + upper[axis]) / 2
 	}

@@ -71,7 +71,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{`has no variable "X"`, "dump -v X " + variable},
 		{`has no variable "t"; did you mean "T"`, "dump -v t " + variable},
 		{`--records "7", want FIRST:END`, "dump --raw -v T --records 7 " + variable},
-		{"no blob 9", "dump --raw -v T --blob 9 " + variable},
+		{"blob 9 does not exist", "dump --raw -v T --blob 9 " + variable},
 		{"is not decomposed", "dump --raw -v time " + variable},
 		{"want canonical, variable-centric, process-centric", "convert --to x " + canon + " " + out},
 		{"--ranks is for blobs", "convert --ranks 3 " + canon + " " + out},
