@@ -172,6 +172,7 @@ contains
     integer :: d(5), r, k
     type(var_desc_t) :: vi(0:5), vd(0:5), vr
     integer :: i0, i1(2), i2(2, 3), i3(2, 3, 2), i4(2, 3, 2, 2), i5(2, 3, 2, 2, 2), big(4, 6), less(1, 3)
+    integer, allocatable :: base(:)
     real(8) :: d0, d1(2), d5(2, 3, 2, 2, 2)
     real(4) :: r2(2, 3)
     call ok(pio_createfile(ios, f, pio_iotype_netcdf, trim(dir) // '/arrays'), 'create')
@@ -229,10 +230,20 @@ contains
     call ok(pio_put_var(f, vi(2), less), 'less than a variable')
     call ok(pio_get_var(f, vi(2), i2), 'get it')
     call yes(all(reshape(i2, [6]) == [5, 5, 5, 12, 13, 14]), 'less than a variable')
-    call ok(pio_put_var(f, vi(5), [(100 + k, k = 1, merge(17, 20, rank == ranks - 1))]), 'less than a variable, on one rank less')
+    call ok(pio_put_var(f, vi(5), [(100 + k, k = 1, merge(17, 0, rank == ranks - 1))]), 'less than a variable, on the base')
     call ok(pio_get_var(f, vi(5), i5), 'get it')
     call yes(all(reshape(i5, [48]) == [(100 + k, k = 1, 17), (k, k = 18, 48)]), 'less than a variable of rank 5')
     call yes(pio_get_var(f, vi(2), i1) == PIO_EINVAL, 'less than a variable is no place for it')
+    allocate(base(merge(6, 0, rank == ranks - 1))) ! the other ranks have no data
+    base = [(k, k = 1, size(base))]
+    call ok(pio_put_var(f, vi(2), base), 'put of the base')
+    call ok(pio_get_var(f, vi(2), i2), 'get it')
+    call yes(all(reshape(i2, [6]) == [1, 2, 3, 4, 5, 6]), 'the array of the base')
+    call ok(pio_put_var(f, vi(2), [1, 2], [2, 2], base + 10), 'put a part of the base')
+    call ok(pio_get_var(f, vi(2), i2), 'get it')
+    call yes(all(reshape(i2, [6]) == [1, 2, 11, 12, 13, 14]), 'a part of the base')
+    call yes(pio_put_var(f, vi(2), [1, 1], [2, 3], base(:min(size(base), 5))) == PIO_EINVAL, 'too few on the base')
+    call yes(pio_put_var(f, vi(2), [merge(0, 1, rank == 0), 1], [1, 1], [1]) == PIO_EINVAL, 'a start that is wrong on one rank')
     call pio_closefile(f)
   end subroutine arrays
 
@@ -255,11 +266,14 @@ contains
     call ok(pio_get_var(f, v, names), 'get strings')
     call yes(names(1) == 'one' .and. names(3) == 'three', 'strings')
     call ok(pio_put_var(f, v, [1, 2], 'zwei'), 'put one of the strings')
-    call ok(pio_put_var(f, v, [2, 3], 'HREE'), 'put a part of one')
+    call ok(pio_put_var(f, v, [2, 3], 'HREE' // repeat('x', merge(0, 9, rank == ranks - 1))), 'put a part of one')
     call ok(pio_get_var(f, v%varid, names), 'get strings')
     call yes(names(2) == 'zwei' .and. names(3) == 'tHREE', 'strings ' // names(2) // names(3))
     call ok(pio_get_var(f, v, [1, 3], one), 'get one of the strings')
     call yes(one == 'tHREE', 'one of the strings')
+    names(2) = '-'
+    call ok(pio_get_var(f, v, names(:merge(3, 1, rank == ranks - 1))), 'get strings, fewer on some ranks')
+    call yes(names(1) == 'one' .and. (rank == ranks - 1 .or. names(2) == '-'), 'fewer strings')
     call ok(pio_get_var(f, v, [1, 2], [8, 2], names(:2)), 'get two')
     call yes(names(1) == 'zwei' .and. names(2) == 'tHREE', 'two of the strings')
     call ok(pio_put_var(f, v, [1, 1], [2, 2], ['a', 'b', 'c', 'd']), 'put characters')
