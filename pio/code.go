@@ -30,7 +30,6 @@ const (
 	ENOTATT      Code = -43 // no such attribute
 	EBADTYPE     Code = -45 // not a type of CDF-5
 	EBADDIM      Code = -46 // no such dimension
-	EUNLIMPOS    Code = -47 // the unlimited dimension is not a variable's first
 	ENOTVAR      Code = -49 // no such variable
 	ENOTNC       Code = -51 // the file is not a dataset
 	EUNLIMIT     Code = -54 // a second unlimited dimension
@@ -51,8 +50,7 @@ var codeTexts = map[Code]string{
 	EBADID: "bad id", EEXIST: "the file exists", EINVAL: "invalid argument", EPERM: "the file was opened for reading", ENOTINDEFINE: "not in define mode",
 	EINDEFINE: "in define mode", EINVALCOORDS: "index exceeds a dimension", EMAXDIMS: "too many dimensions", ENAMEINUSE: "name is in use", ENOTATT: "no such attribute",
 	EBADTYPE: "not a type of CDF-5, which has no strings", EBADDIM: "no such dimension", ENOTVAR: "no such variable",
-	EUNLIMPOS: "unlimited dimension in the wrong place",
-	ENOTNC:    "neither blobs nor netCDF", EUNLIMIT: "a second unlimited dimension", ECHAR: "text and numbers do not convert",
+	ENOTNC: "neither blobs nor netCDF", EUNLIMIT: "a second unlimited dimension", ECHAR: "text and numbers do not convert",
 	EEDGE: "start and count exceed a dimension", ESTRIDE: "stride below 1", EBADNAME: "name has forbidden characters", ERANGE: "value does not fit the type",
 	ENOMEM: "over the limit of memory", EVARSIZE: "variable is too large", EDIMSIZE: "invalid length of a dimension", ETRUNC: "file is truncated",
 	EVARDIMMISMATCH: "the decomposition does not fit the variable",

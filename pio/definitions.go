@@ -114,7 +114,7 @@ func (f *definitions) DefVar(name string, t cdf5.Type, dims []int) (int, error) 
 		n := f.dims[d].n
 		if n == Unlimited {
 			if i > 0 {
-				return -1, failed(EUNLIMPOS, "%s: variable %q: the unlimited dimension %q is not the first", f.path, name, f.dims[d].name)
+				return -1, failed(EINVAL, "%s: variable %q: the unlimited dimension %q is not the first", f.path, name, f.dims[d].name)
 			}
 			continue
 		}
