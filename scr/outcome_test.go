@@ -242,11 +242,27 @@ func TestSharedStoreOtherRanks(t *testing.T) {
 	}
 }
 
-// Names that lead out of the prefix directory.
-func TestNameOutside(t *testing.T) {
+// The name of a dataset is any text, also one that as a path leads out of the prefix directory.
+func TestAnyName(t *testing.T) {
 	cl := fourNodes(t)
+	for i, name := range []string{"../x", "/abs", "./x/"} {
+		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+			must(t, s.Start(ctx, name, Checkpoint))
+			at, err := s.Route(fileName(i+1, rank, 0))
+			must(t, err)
+			must(t, put(cl.fs, at, []byte(name)))
+			return errors.Join(s.Complete(ctx, true), s.Close(ctx))
+		}))
+		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+			r, ok, err := s.HaveRestart(ctx)
+			if !ok || r.Name != name {
+				return fmt.Errorf("%q: %v %q %w", name, ok, r.Name, err)
+			}
+			return s.Close(ctx)
+		}))
+	}
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "../x", Checkpoint); !errors.Is(err, fault.ErrUsage) {
+		if err := s.Start(ctx, "two\nlines", Checkpoint); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("Start: %w", err)
 		}
 		return nil
