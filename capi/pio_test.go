@@ -128,6 +128,12 @@ func TestInstalledPIO(t *testing.T) {
 		}
 	}
 
+	// Without a Fortran compiler.
+	run(t, "make", "install-fti", "CC=gcc", "FC=none", "MPI=ompi", "BUILD="+library(t, "MPI=ompi"), "PREFIX="+dir)
+	if _, err := os.Stat(dir + "/include/fti.h"); err != nil {
+		t.Error(err)
+	}
+
 	project := t.TempDir()
 	for name, text := range map[string]string{"main.f90": "program main\n use pio\n print *, pio_get_version_major()\nend program\n", "main.c": "#include <pio.h>\nint main(void) { return PIOc_iotype_available(1) != 1; }\n",
 		"CMakeLists.txt": `cmake_minimum_required(VERSION 3.18)

@@ -10,10 +10,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"blobio/capi/internal/edge"
 	"blobio/cdf5"
-	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/pio"
 )
 
@@ -309,20 +310,25 @@ func extent(count, imap []int64) int64 {
 	return n
 }
 
-// The number at p becomes the minimum over all ranks. Collective.
+// The ranks agree on an error, given by its code and text. Without one, the number at p becomes the base rank's. Collective.
 //
-//export blobioGoPioLeast
-func blobioGoPioLeast(nc int32, p uintptr, e *C.blobio_pio_failure) int32 {
+//export blobioGoPioAgree
+func blobioGoPioAgree(nc, code int32, textp, p uintptr, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		n, err := words("number", p, 1)
 		if err != nil {
 			return err
 		}
-		least, err := x.sys.team.c.AllreduceInt64(in("PIOc_put_vars"), n, comm.Min)
+		if code != 0 {
+			text, terr := edge.String("text", textp)
+			class := pio.Code(code)
+			err = cmp.Or(terr, fault.Class(class, "%s", strings.TrimSuffix(text, ": "+class.Error())))
+		}
+		base, err := x.f.FromBase(in("PIOc_put_vars"), err, n[0])
 		if err != nil {
 			return err
 		}
-		return edge.Store(p, least[0])
+		return edge.Store(p, base)
 	})
 }
 

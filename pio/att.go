@@ -47,7 +47,11 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 		return err
 	}
 	if v != Global && name == "_FillValue" && (t != f.vars[v].t || a.Len() != 1) {
-		return failed(EBADTYPE, "%s: _FillValue has %d elements of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
+		code := EBADTYPE
+		if t == f.vars[v].t {
+			code = EINVAL
+		}
+		return failed(code, "%s: _FillValue has %d elements of type %v, want 1 of %v", what, a.Len(), t, f.vars[v].t)
 	}
 	old := cdf5.FindAtt(*list, name)
 	if old == nil || a.Len() > old.Len() { // other attributes do not begin define mode, as in netCDF

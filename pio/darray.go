@@ -14,31 +14,37 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// spot is the position of a decomposition in a variable: a record, and the first element in that record.
-type spot struct{ rec, off int64 }
+// spot is the position of a decomposition in a variable: n records from rec on, and the first element in each.
+type spot struct{ rec, n, off int64 }
 
 // stripped returns the lengths other than 1.
 func stripped(n []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(n), func(x int64) bool { return x == 1 })
 }
 
-// spot finds the position of a decomposition in a variable. It ignores dimensions of length 1.
+// spot finds the position of a decomposition in a variable. It ignores dimensions of length 1. Without a frame, the
+// decomposition of a record variable may begin with the records.
 func (f *definitions) spot(v *variable, d *Decomp) (spot, error) {
 	shape, want := f.shape(v), stripped(d.dims)
 	frame := max(v.frame, 0)
+	record := ""
 	switch {
 	case f.isRecord(v) && slices.Equal(stripped(shape), want):
-		return spot{rec: frame}, nil
+		return spot{frame, 1, 0}, nil
 	case f.isRecord(v):
+		if len(want) > 0 && slices.Equal(stripped(shape), want[1:]) && (frame == 0 || len(shape) == 0) {
+			return spot{0, want[0], 0}, nil
+		}
+		record = fmt.Sprintf(" in record %d", frame)
 	case slices.Equal(stripped(shape), want):
-		return spot{}, nil
+		return spot{0, 1, 0}, nil
 	case len(shape) > 0 && slices.Equal(stripped(shape[1:]), want):
 		if frame >= shape[0] {
 			return spot{}, failed(EINVALCOORDS, "%s: frame %d of %q, want 0..%d", f.path, frame, v.name, shape[0]-1)
 		}
-		return spot{off: frame * d.elems}, nil
+		return spot{0, 1, frame * d.elems}, nil
 	}
-	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has shape %v, but the decomposition has %v", f.path, v.name, shape, d.dims)
+	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has shape %v%s, but the decomposition has %v", f.path, v.name, shape, record, d.dims)
 }
 
 // darray does the checks common to reads and writes by a decomposition. Even with an error, it returns the variable if variable
@@ -79,7 +85,8 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 	return m, nil
 }
 
-// WriteDarray writes the current frame of a variable. data holds this rank's elements, of the decomposition's type. It may be
+// WriteDarray writes the current frame of a variable, or the first frames if no frame was selected and the decomposition's first
+// dimension counts them. data holds this rank's elements, of the decomposition's type. It may be
 // longer than Decomp.Len. WriteDarray copies it.
 //
 // Elements that no rank has become fill, a slice of one element of the same type. Nil means the variable's fill value. The
@@ -92,8 +99,8 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		return err
 	}
 	x, at, err := f.darray(v, d, true)
-	if err == nil && at.rec > f.records+maxRecordGap {
-		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the existing %d", f.path, at.rec, x.name, maxRecordGap, f.records)
+	if last := at.rec + at.n - 1; err == nil && last > f.records+maxRecordGap {
+		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the existing %d", f.path, last, x.name, maxRecordGap, f.records)
 	}
 	if err == nil {
 		if err = f.gap(at.rec-f.records, f.opt.room(f.s)); err != nil {
@@ -107,8 +114,8 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		}
 		return f.miss(err)
 	}
-	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
 	stop := f.stats.spend(copying)
+	var own, gap []byte // elements, and the fill value of those that no rank has
 	var misfit error
 	err = func() error {
 		m, err := d.memory(data, d.Len())
@@ -116,7 +123,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 			return err
 		}
 		packed := d.pack(bytesOf(m), int64(d.t.Size()))
-		if w.data, err = converted(x.t, d.t, cdf5.View(d.t, packed), x.fill()); errors.Is(err, fault.ErrRange) {
+		if own, err = converted(x.t, d.t, cdf5.View(d.t, packed), x.fill()); errors.Is(err, fault.ErrRange) {
 			misfit, err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err), nil
 		}
 		if err != nil || fill == nil {
@@ -137,7 +144,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if errors.Is(err, fault.ErrRange) && bytes.Equal(value, (&variable{t: d.t}).fill()) {
 			return nil
 		}
-		w.fill = slices.Clone(b) // the caller may change the slice
+		gap = slices.Clone(b) // the caller may change the slice
 		return err
 	}()
 	stop()
@@ -149,7 +156,16 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 			return err
 		}
 	}
-	return cmp.Or(f.logged(ctx, x, err, []int64{at.rec}, []*write{w}), misfit)
+	recs, writes := make([]int64, at.n), make([]*write, at.n)
+	for k, p := range d.records(at.n) {
+		recs[k] = at.rec + int64(k)
+		writes[k] = &write{off: at.off, n: p.elems, d: p, fill: gap, size: (d.most*int64(x.t.Size()) + at.n - 1) / at.n}
+		if own != nil {
+			n := p.kept * int64(x.t.Size())
+			writes[k].data, own = own[:n:n], own[n:]
+		}
+	}
+	return cmp.Or(f.logged(ctx, x, err, recs, writes), misfit)
 }
 
 // SameRank returns EVARDIMMISMATCH unless all variables have the same number of dimensions. PIO requires this of the variables of
@@ -200,7 +216,7 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 	return err
 }
 
-// ReadDarray reads the current frame of a variable by any decomposition. into is a slice of the decomposition's type with at
+// ReadDarray reads the frames that WriteDarray would write, by any decomposition. into is a slice of the decomposition's type with at
 // least Decomp.Len elements. Elements of into that the map does not place in the array stay unchanged. Unwritten elements read as
 // the variable's fill value. ReadDarray first commits earlier writes. Collective.
 func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error {
@@ -209,8 +225,8 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 		return err
 	}
 	x, at, err := f.darray(v, d, false)
-	if err == nil && f.isRecord(x) && at.rec >= f.records {
-		err = failed(EINVALCOORDS, "%s: frame %d of %q, want 0..%d", f.path, at.rec, x.name, f.records-1)
+	if last := at.rec + at.n - 1; err == nil && f.isRecord(x) && last >= f.records {
+		err = failed(EINVALCOORDS, "%s: frame %d of %q, want 0..%d", f.path, last, x.name, f.records-1)
 	}
 	var m any
 	if err == nil {
@@ -225,18 +241,23 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 		return err
 	}
 	defer f.stats.spend(reading)()
-	plan, err := f.base.plan(ctx, d, at.off)
-	if err != nil {
-		return err
-	}
 	raw, size := bytesOf(m), int64(d.t.Size())
 	f.stats.read += d.kept * int64(x.t.Size())
 	out := raw[:d.kept*size]
 	if !d.direct() {
 		out = make([]byte, d.kept*size)
 	}
-	if err := plan.Read(ctx, blob.Get{Name: x.stored, Record: at.rec, Into: cdf5.View(d.t, out)}); err != nil {
-		return err
+	rest := out
+	for k, p := range d.records(at.n) {
+		plan, err := f.base.plan(ctx, p, at.off)
+		if err != nil {
+			return err
+		}
+		n := p.kept * size
+		if err := plan.Read(ctx, blob.Get{Name: x.stored, Record: at.rec + int64(k), Into: cdf5.View(d.t, rest[:n:n])}); err != nil {
+			return err
+		}
+		rest = rest[n:]
 	}
 	if !d.direct() {
 		d.unpack(raw, out, size)

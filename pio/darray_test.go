@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,53 @@ func TestLimits(t *testing.T) {
 	if got, want := line.String(), path+": 2 ranks, 40000 bytes written in 1 commits, 0 of them anew, 0 bytes read; seconds"; !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
 		t.Errorf("%s, want %s", got, want)
 	}
+}
+
+// TestFramesAtOnce writes and reads several records by one decomposition whose first dimension is the record dimension.
+func TestFramesAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 4, &quick)
+		if err != nil {
+			return err
+		}
+		rank := int64(s.c.Rank())
+		var mine []int64 // every third element of 5 records, backwards; no rank has the last element
+		for i := 20 - rank; i > 0; i -= 3 {
+			mine = append(mine, i)
+		}
+		mine[0] %= 20
+		err1 := f.Redef()
+		_, err5 := f.DefVar("time", cdf5.Int, []int{1})
+		err1 = errors.Join(err1, err5, f.EndDef())
+		all, err2 := s.InitDecomp(ctx, cdf5.Float, []int64{5, 1, 4}, mine, false)
+		one, err3 := blocks(ctx, s, cdf5.Int, 5)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		data, times := make([]float32, len(mine)), make([]int32, one.Len())
+		for i, p := range mine {
+			data[i] = float32(p)
+		}
+		for i, p := range one.Map() {
+			times[i] = int32(10 * p)
+		}
+		got, back, now := make([]int32, 20), make([]float32, len(mine)), make([]int32, one.Len())
+		back[0] = data[0]
+		err = errors.Join(f.WriteDarray(ctx, 1, all, data, []float32{-1}), f.WriteDarray(ctx, 2, one, times, nil),
+			f.ReadDarray(ctx, 1, all, back), f.ReadDarray(ctx, 2, one, now), f.GetVars(ctx, 1, Part{}, got),
+			f.SetFrame(1, 1), wants("with a frame", f.WriteDarray(ctx, 1, all, data, nil), EVARDIMMISMATCH))
+		for i, x := range got {
+			if want := int32(i + 1); x != want && (i < 19 || x != -1) {
+				err = errors.Join(err, fmt.Errorf("element %d is %d", i, x))
+			}
+		}
+		if !slices.Equal(back, data) || !slices.Equal(now, times) {
+			err = errors.Join(err, fmt.Errorf("%v and %v, want %v and %v", back, now, data, times))
+		}
+		more, err4 := blocks(ctx, s, cdf5.Int, 6)
+		return errors.Join(err, err4, wants("too many", f.ReadDarray(ctx, 2, more, make([]int32, 2)), EINVALCOORDS), f.Close(ctx))
+	})
 }
 
 // TestFillValues checks that a decomposition type's default fill value becomes the variable's if it does not fit the variable's

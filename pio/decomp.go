@@ -31,6 +31,7 @@ type Decomp struct {
 	total int64     // sum of kept over all ranks
 	most  int64     // maximum of kept over all ranks
 	once  int8      // 1: no element has two owners, -1: some element has; 0: unknown
+	parts []*Decomp // of records
 }
 
 // span is n elements of memory, starting at at.
@@ -181,6 +182,33 @@ func (d *Decomp) add(at int64) {
 		return
 	}
 	d.runs = append(d.runs, decomp.Req{Offset: at, Length: 1})
+}
+
+// records splits a decomposition that begins with n records into one for each.
+func (d *Decomp) records(n int64) []*Decomp {
+	if n == 1 {
+		return []*Decomp{d}
+	}
+	if int64(len(d.parts)) == n {
+		return d.parts
+	}
+	each := d.elems / n
+	d.parts = make([]*Decomp, n)
+	for k := range d.parts {
+		p := &Decomp{s: d.s, t: d.t, dims: append([]int64{1}, stripped(d.dims)[1:]...), elems: each, most: min(d.most, each)}
+		p.key = [2]uint64{mix(d.key[0] + uint64(k)), mix(d.key[1] ^ uint64(k))}
+		if d.total == d.elems { // otherwise a lower bound
+			p.total = each
+		}
+		d.parts[k] = p
+	}
+	for _, q := range d.runs {
+		for _, r := range rows(q.Offset, q.End(), each) {
+			p := d.parts[r.Offset/each]
+			p.runs, p.kept = append(p.runs, decomp.Req{Offset: r.Offset % each, Length: r.Length}), p.kept+r.Length
+		}
+	}
+	return d.parts
 }
 
 func (d *Decomp) straight() {

@@ -88,6 +88,23 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 	return cmp.Or(f.logged(ctx, x, nil, recs, writes), misfit)
 }
 
+// FromBase returns the n of rank SystemOptions.Base, or an error on all ranks if err is not nil on some rank. It prepares a call
+// of PutVars whose arguments depend on the size of the base's data. Collective.
+func (f *File) FromBase(ctx context.Context, err error, n int64) (int64, error) {
+	ctx = comm.In(ctx, "File.FromBase")
+	if err := f.ready(); err != nil {
+		return 0, err
+	}
+	if f.s.c.Rank() != f.s.root() {
+		n = math.MaxInt64
+	}
+	got, err := f.agree(ctx, err, n)
+	if err != nil {
+		return 0, err
+	}
+	return got[0], nil
+}
+
 // gather copies the elements of a region from memory, in C order, and converts them to type t.
 func (g *region) gather(v *variable, have cdf5.Type, m any) ([]byte, error) {
 	n := product(g.count)

@@ -94,16 +94,16 @@ PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *s
 	shape s;
 	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], all;
 	int v = varid - 1, rc = shape_of(nc, v, 1, &s);
+	if (!rc && nstart)
+		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
+	rc = blobio_pio_agree(nc, rc, (word)&have); // only the base needs all of the array
 	if (rc)
 		return rc;
-	if (!nstart) {
-		if (s.ndims && (rc = blobio_pio_least(nc, (word)&have))) // so all ranks make the same calls
-			return rc;
+	static const double nothing;
+	if (!p)
+		p = &nothing; // an empty array
+	if (!nstart)
 		return have < s.all ? put_less(nc, v, type, &s, have, p) : put_typed(nc, v, type, NULL, NULL, p);
-	}
-	rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
-	if (rc)
-		return rc;
 	return have < all ? wrong(nc, "put_var: there are fewer values than count requires") : put_typed(nc, v, type, cstart, ccount, p);
 }
 
@@ -111,13 +111,14 @@ PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *s
 	shape s;
 	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], all;
 	int v = varid - 1, rc = shape_of(nc, v, 0, &s);
+	all = s.all;
+	if (!rc && nstart)
+		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
+	if (!rc && have < all)
+		rc = wrong(nc, "get_var: the array is too small for the values");
+	rc = blobio_pio_agree(nc, rc, (word)&have);
 	if (rc)
 		return rc;
-	all = s.all;
-	if (nstart && (rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all)))
-		return rc;
-	if (have < all)
-		return wrong(nc, "get_var: the array is too small for the values");
 	return get_typed(nc, v, type, nstart ? cstart : NULL, ccount, p);
 }
 
@@ -147,13 +148,18 @@ static int text_part(int nc, int v, int put, int nstart, const int *start, int n
 static PIO_Offset less(PIO_Offset a, PIO_Offset b) { return a < b ? a : b; }
 
 PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset have, const char *p) {
-	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings;
-	int rc = text_part(nc, varid - 1, 1, nstart, start, ncount, count, len, cstart, ccount, &chars, &strings);
+	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings, most = len;
+	int rc = blobio_pio_agree(nc, PIO_NOERR, (word)&most); // the base's length, for the same part on all ranks
 	if (rc)
 		return rc;
-	char *text = calloc((size_t)(chars * strings) + 1, 1);
-	if (!text)
-		return refused(nc, PIO_ENOMEM, "no memory for text");
+	char *text = NULL;
+	rc = text_part(nc, varid - 1, 1, nstart, start, ncount, count, most, cstart, ccount, &chars, &strings);
+	if (!rc && !(text = calloc((size_t)(chars * strings) + 1, 1)))
+		rc = refused(nc, PIO_ENOMEM, "no memory for text");
+	if ((rc = blobio_pio_agree(nc, rc, (word)&most))) {
+		free(text);
+		return rc;
+	}
 	if (ncount && len < chars && len * have >= chars * strings) { // shorter strings are stored one after the other as single characters
 		have = strings;
 		len = chars;
@@ -178,14 +184,13 @@ static void blank(char *to, PIO_Offset len, const char *from, PIO_Offset n) {
 }
 
 PIO_API int blobio_pio_get_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset have, char *p) {
-	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings;
+	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings, most = len;
+	char *text = NULL;
 	int rc = text_part(nc, varid - 1, 0, nstart, start, ncount, count, len, cstart, ccount, &chars, &strings);
-	if (rc)
-		return rc;
-	char *text = calloc((size_t)(chars * strings) + 1, 1);
-	if (!text)
-		return refused(nc, PIO_ENOMEM, "no memory for text");
-	rc = get_typed(nc, varid - 1, PIO_CHAR, nstart ? cstart : NULL, ccount, text);
+	if (!rc && !(text = calloc((size_t)(chars * strings) + 1, 1)))
+		rc = refused(nc, PIO_ENOMEM, "no memory for text");
+	if (!(rc = blobio_pio_agree(nc, rc, (word)&most)))
+		rc = get_typed(nc, varid - 1, PIO_CHAR, nstart ? cstart : NULL, ccount, text);
 	for (PIO_Offset i = 0; !rc && i < have; i++)
 		blank(p + i * len, len, text + i * chars, i < strings ? chars : 0);
 	free(text);

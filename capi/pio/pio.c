@@ -47,8 +47,8 @@ static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not 
 // An argument that is wrong before any Go function is called. The error belongs to an I/O system, or to PIO_DEFAULT.
 PIO_API int blobio_pio_wrong(int iosysid, int code, const char *text) { CALL(Refuse, iosysid, code, P(text)); }
 
-// Sets n, a PIO_Offset, to its minimum over all ranks. Collective.
-int blobio_pio_least(int nc, word n) { CALL(Least, nc, n); }
+// The ranks agree on a code. Without an error, n, a PIO_Offset, becomes the base rank's. Collective.
+int blobio_pio_agree(int nc, int code, word n) { CALL(Agree, nc, code, P(blobio_last_error()), n); }
 
 enum { NAME_SIZE = PIO_MAX_NAME + 1 };
 

@@ -262,7 +262,7 @@ typedef struct rearr_opt {
 /* Calls with the same declaration but another behaviour in NCAR's library. An unknown I/O type is PIO_EINVAL (SCORPIO: PIO_EBADIOTYPE). The id of a variable may be
  * NULL in def_var. In setframe, advanceframe and write_darray_multi an id beyond PIO_MAX_VARS is PIO_ENOTVAR (SCORPIO: PIO_EINVAL). write_darray requires the
  * variable's fill value. Map offsets beyond the end of the array wrap around to 1 (SCORPIO: PIO_EINVAL). The attribute with the
- * version in a decomposition file has another name. set_buffer_size_limit first returns 128 MiB (SCORPIO: 64 MiB). */
+ * version in a decomposition file has another name. The first call of set_buffer_size_limit returns NCAR's 128 MiB, not 64. */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
 #define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly

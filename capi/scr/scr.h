@@ -60,7 +60,7 @@ SCR_API int SCR_Complete_checkpoint(int valid);
 SCR_API int SCR_Start_output(const char *name, int flags);
 SCR_API int SCR_Complete_output(int valid);
 
-/* SCR_Current: the next run starts from this dataset. SCR_Drop: removes it from the index. SCR_Delete: deletes its files too. */
+/* SCR_Current: the next SCR_Have_restart, in this run or the next one, offers this dataset. SCR_Drop: removes it from the index. SCR_Delete: deletes its files too. */
 SCR_API int SCR_Current(const char *name);
 SCR_API int SCR_Drop(const char *name);
 SCR_API int SCR_Delete(const char *name);

@@ -3,6 +3,7 @@ package fti
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -36,10 +37,15 @@ type Config struct {
 
 	Failure int    // 0: a new run; 1: a restart; 2: a restart from the checkpoint that a finished run kept
 	ExecID  string // name of the run
+
+	Warnings []error // settings that have no effect
 }
 
 // maxConfig is the maximum size of a configuration file in bytes.
 const maxConfig = 1 << 20
+
+// maxVarID is the default of the maximum number of a variable.
+const maxVarID = 100 * 1024
 
 // maxNames is the maximum size of a file of names in bytes.
 const maxNames = 64 << 20
@@ -89,15 +95,20 @@ func settings(text []byte, f func(s setting)) {
 
 // fields reads typed values and keeps the first error.
 type fields struct {
-	name   string
-	values map[string]string // by section and key
-	err    error
+	name     string
+	values   map[string]string // by section and key
+	err      error
+	warnings []error
 }
 
 func (f *fields) fail(key string, class error, format string, args ...any) {
 	if f.err == nil {
 		f.err = fault.At(f.name, -1, key, class, format, args...)
 	}
+}
+
+func (f *fields) warn(key string, format string, args ...any) {
+	f.warnings = append(f.warnings, fault.At(f.name, -1, key, fault.ErrUsage, format, args...))
 }
 
 // whole returns an integer, or none if the key is absent.
@@ -113,10 +124,13 @@ func (f *fields) whole(key string, none int64) int64 {
 	return n
 }
 
-// between returns an integer from low to high, or none if the key is absent.
+// between returns an integer from low to high, or none if the key is absent. If none is no such integer, the key is required.
 func (f *fields) between(key string, none, low, high int64) int64 {
 	n := f.whole(key, none)
-	if n < low || n > high {
+	switch {
+	case f.values[key] == "" && (n < low || n > high):
+		f.fail(key, fault.ErrUsage, "absent, want %d to %d", low, high)
+	case n < low || n > high:
 		f.fail(key, fault.ErrUsage, "%d, want %d to %d", n, low, high)
 	}
 	return n
@@ -143,10 +157,10 @@ func (f *fields) dir(key string) string {
 	return f.values[key]
 }
 
-// without returns an error unless the key has the value off, because the feature is not supported.
-func (f *fields) without(key string, off int64, feature string) {
-	if n := f.whole(key, off); n != off {
-		f.fail(key, fault.ErrUnsupported, "%d: %s, want %d", n, feature, off)
+// without refuses a setting that uses what only FTI supports.
+func (f *fields) without(key string, used bool, want string) {
+	if used {
+		f.fail(key, fault.ErrUnsupported, "%.80s: %s", f.values[key], want)
 	}
 }
 
@@ -155,25 +169,20 @@ func (f *fields) without(key string, off int64, feature string) {
 func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	f := &fields{name: name, values: map[string]string{}}
 	settings(text, func(s setting) { f.values[s.section+":"+s.key] = s.value })
-	f.without("basic:head", 0, "dedicated processes (heads) are not supported")
+	f.without("basic:head", f.whole("basic:head", 0) != 0, "dedicated processes (heads) are not supported, want 0")
 	for level := 2; level <= levels; level++ {
-		f.without(fmt.Sprintf("basic:inline_l%d", level), 1, "checkpoints are finished by the ranks themselves, as there are no heads")
+		key := fmt.Sprintf("basic:inline_l%d", level)
+		f.without(key, f.whole(key, 1) == 0, "checkpoints are finished by the ranks themselves, as there are no heads, want 1")
 	}
-	if f.yes("basic:enable_staging") {
-		f.fail("basic:enable_staging", fault.ErrUnsupported, "1: staging is not supported, want 0")
-	}
-	if f.yes("basic:h5_single_file_enable") {
-		f.fail("basic:h5_single_file_enable", fault.ErrUnsupported, "1: HDF5 files are not supported, want 0")
-	}
+	f.without("basic:enable_staging", f.yes("basic:enable_staging"), "staging is not supported, want 0")
+	f.without("basic:h5_single_file_enable", f.yes("basic:h5_single_file_enable"), "HDF5 files are not supported, want 0")
 	mode := f.whole("basic:ckpt_io", 3)
-	if mode == 5 {
-		f.fail("basic:ckpt_io", fault.ErrUnsupported, "5: HDF5 files are not supported, want 3 (FTI-FF)")
-	}
+	f.without("basic:ckpt_io", mode == 5, "HDF5 files are not supported, want 3 (FTI-FF)")
 	c := &Config{
 		LocalDir: f.dir("basic:ckpt_dir"), GlobalDir: f.dir("basic:glbl_dir"), MetaDir: f.dir("basic:meta_dir"),
 		Mode: int(mode), NodeSize: int(f.between("basic:node_size", -1, 1, 1<<24)), GroupSize: int(max(1, f.between("basic:group_size", 1, -1, 1<<24))),
 		LocalTest: f.yes("advanced:local_test"), KeepLast: f.yes("basic:keep_last_ckpt"), KeepL4: f.yes("basic:keep_l4_ckpt"),
-		Diff: f.yes("basic:enable_dcp"), MaxVarID: f.between("basic:max_var_id", 100*1024, 0, 1<<31-1),
+		Diff: f.yes("basic:enable_dcp"), MaxVarID: f.between("basic:max_var_id", maxVarID, 0, math.MaxInt64),
 		EveryDiff: max(0, f.whole("basic:dcp_l4", 0)), FastForward: f.between("advanced:fast_forward", 1, 1, 10),
 		MaxSync: max(0, f.whole("basic:max_sync_intv", 0)),
 		Failure: int(f.whole("restart:failure", 0)), ExecID: f.values["restart:exec_id"],
@@ -181,8 +190,19 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	if c.MaxSync == 0 {
 		c.MaxSync = 512
 	}
+	if c.MaxVarID > math.MaxInt32 {
+		f.warn("basic:max_var_id", "%d, want at most %d: %d is used", c.MaxVarID, math.MaxInt32, maxVarID)
+		c.MaxVarID = maxVarID
+	}
+	f.between("basic:verbosity", 1, 1, 3) // an error with FTI, too
+	f.between("advanced:block_size", 1024, 1, 2048)
 	if c.Diff {
-		c.BlockSize = int(f.between("basic:dcp_block_size", 16384, 512, 1<<16-1))
+		const low, high = 512, 1<<16 - 1
+		c.BlockSize = int(f.whole("basic:dcp_block_size", 16384))
+		if c.BlockSize < low || c.BlockSize > high {
+			f.warn("basic:dcp_block_size", "%d, want %d to %d: checkpoints are not differential", c.BlockSize, low, high)
+			c.Diff, c.BlockSize = false, 0
+		}
 	}
 	for level := 1; level <= levels; level++ {
 		c.Every[level] = max(0, f.whole(fmt.Sprintf("basic:ckpt_l%d", level), 0))
@@ -190,7 +210,8 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	f.topology(c, ranks)
 	switch {
 	case c.Failure == 3:
-		f.fail("restart:failure", fault.ErrUnsupported, "3: a restart on other numbers of ranks needs HDF5 files, which are not supported; want 0, 1 or 2")
+		f.warn("restart:failure", "3: a restart on another number of ranks needs HDF5 files, which are not supported: a new run begins")
+		c.Failure = 0
 	case c.Failure < 0 || c.Failure > 3:
 		f.fail("restart:failure", fault.ErrUsage, "%d, want 0, 1 or 2", c.Failure)
 	case c.Failure != 0 && (c.ExecID == "" || c.ExecID == "." || c.ExecID == ".." || strings.ContainsAny(c.ExecID, `/\`)):
@@ -199,6 +220,7 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
+	c.Warnings = f.warnings
 	return c, nil
 }
 

@@ -27,10 +27,10 @@ func TestParseConfig(t *testing.T) {
 		"group_size = 3":              fault.ErrUsage,
 		"group_size = 1\nckpt_l3 = 5": fault.ErrUsage,
 		"meta_dir =":                  fault.ErrUsage,
-		"max_var_id = 99999999999":    fault.ErrUsage,
-		"dcp_block_size = 100":        fault.ErrUsage,
+		"verbosity = 0":               fault.ErrUsage,
+		"verbosity = 4":               fault.ErrUsage,
+		"[Advanced]\nblock_size = 0":  fault.ErrUsage,
 		"keep_last_ckpt = ?":          fault.ErrUsage,
-		"[Restart]\nfailure = 3":      fault.ErrUnsupported,
 		"[Restart]\nfailure = 7":      fault.ErrUsage,
 	} {
 		text := strings.Replace(fmt.Sprintf(template, more), "Failure = 0\n", "", 1)
@@ -45,6 +45,37 @@ func TestParseConfig(t *testing.T) {
 		if _, err := ParseConfig([]byte(text), "config", 8); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("run %q: %v", id, err)
 		}
+	}
+}
+
+// TestWarnings: settings that FTI ignores do not end FTI_Init here either.
+func TestWarnings(t *testing.T) {
+	type result struct {
+		warnings int
+		diff     bool
+	}
+	for more, want := range map[string]result{
+		"dcp_block_size = 100":                 {1, false},
+		"dcp_block_size = 65536":               {1, false},
+		"enable_dcp = 0\ndcp_block_size = 100": {0, false},
+		"max_var_id = 99999999999":             {1, true},
+		"inline_l2 = 5":                        {0, true},
+		"[Restart]\nfailure = 3":               {1, true},
+	} {
+		text := strings.Replace(fmt.Sprintf(template, more), "Failure = 0\n", "", 1)
+		c, err := ParseConfig([]byte(text), "config", 8)
+		must(t, err)
+		if c.Failure != 0 || len(c.Warnings) != want.warnings || c.Diff != want.diff || c.MaxVarID != maxVarID {
+			t.Errorf("%q: %+v", more, c)
+		}
+	}
+}
+
+// TestAbsentKey: the error about a required key that is absent is not about its default.
+func TestAbsentKey(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(template, ""), "Node_size = 1\n", "", 1)
+	if _, err := ParseConfig([]byte(text), "config", 8); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Error(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,11 @@ func (s *Session) configure(ctx context.Context) error {
 	s.cfg, err = ParseConfig(text, s.file, s.c.Size())
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
+	}
+	if s.c.Rank() == 0 {
+		for _, w := range s.cfg.Warnings {
+			slog.Warn("fti: " + w.Error())
+		}
 	}
 	if s.cfg.Failure != 0 {
 		return nil

@@ -1,4 +1,13 @@
-! Calls on files, with a descriptor or with its handle.
+! Calls on files, with a descriptor or with its handle. The names of arguments are those of SCORPIO, with PIO_NCAR those of NCAR.
+#ifdef PIO_NCAR
+#define HANDLE_ARG ncid
+#define dname name
+#define dlen len
+#define dimlen len
+#define prev_fillmode old_mode
+#else
+#define HANDLE_ARG fh
+#endif
 #define MODULE_OF_FORM pio_of_file
 #define FILE_TYPE type(file_desc_t)
 #define FILE file
@@ -13,7 +22,7 @@
 
 #define MODULE_OF_FORM pio_of_ncid
 #define FILE_TYPE integer
-#define FILE ncid
-#define FH ncid
+#define FILE HANDLE_ARG
+#define FH HANDLE_ARG
 #define LEN_TYPE integer(PIO_OFFSET_KIND)
 #include "pio_files.inc"

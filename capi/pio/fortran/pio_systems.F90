@@ -53,10 +53,10 @@ module pio_systems
 
 contains
 
-  subroutine init_intracomm(comp_rank, comp_comm, num_iotasks, num_aggregator, stride, rearr, iosystem, base, rearr_opts, ierr)
-    integer, intent(in) :: comp_rank, num_iotasks, num_aggregator, stride, rearr
-    type(*), intent(in) :: comp_comm ! an integer, or MPI_Comm of mpi_f08
-    type(iosystem_desc_t), intent(out) :: iosystem
+  subroutine init_intracomm(comm_rank, COMM_ARG, nioprocs, naggprocs, ioprocs_stride, rearr, iosys, base, rearr_opts, ierr)
+    integer, intent(in) :: comm_rank, nioprocs, naggprocs, ioprocs_stride, rearr
+    type(*), intent(in) :: COMM_ARG ! an integer, or MPI_Comm of mpi_f08
+    type(iosystem_desc_t), intent(out) :: iosys
     integer, optional, intent(in) :: base
     type(pio_rearr_opt_t), optional, target, intent(in) :: rearr_opts
     integer, optional, intent(out) :: ierr
@@ -66,106 +66,106 @@ contains
     if (present(rearr_opts)) opts = c_loc(rearr_opts)
     first = 0
     if (present(base)) first = base
-    call tell(PIOc_Init_Intracomm_from_F90(blobio_pio_comm(comp_comm), num_iotasks, stride, first, rearr, opts, &
-      iosystem%iosysid), ierr)
+    call tell(PIOc_Init_Intracomm_from_F90(blobio_pio_comm(COMM_ARG), nioprocs, ioprocs_stride, first, rearr, opts, &
+      iosys%iosysid), ierr)
   end subroutine init_intracomm
 
   ! I/O-only ranks: always an error.
-  subroutine init_intercomm(component_count, peer_comm, comp_comms, io_comm, iosystem, rearr, ierr)
-    integer, intent(in) :: component_count, peer_comm, comp_comms(:), io_comm
-    type(iosystem_desc_t), intent(out) :: iosystem(:)
+  subroutine init_intercomm(ncomps, peer_comm, comp_comms, io_comm, iosys, rearr, ierr)
+    integer, intent(in) :: ncomps, peer_comm, comp_comms(:), io_comm
+    type(iosystem_desc_t), intent(out) :: iosys(:)
     integer, optional, intent(in) :: rearr
     integer, optional, intent(out) :: ierr
-    integer(c_int) :: ids(max(1, component_count)), way
+    integer(c_int) :: ids(max(1, ncomps)), way
     way = pio_rearr_box
     if (present(rearr)) way = rearr
     ids = -1
-    call tell(PIOc_Init_Intercomm_from_F90(component_count, peer_comm, comp_comms, io_comm, way, ids), ierr)
+    call tell(PIOc_Init_Intercomm_from_F90(ncomps, peer_comm, comp_comms, io_comm, way, ids), ierr)
   end subroutine init_intercomm
 
-  subroutine init_intercomm_of_comms(iosystem, peer_comm, comp_comms, io_comm, rearr, ierr)
-    type(iosystem_desc_t), intent(out) :: iosystem(:)
+  subroutine init_intercomm_of_comms(iosys, peer_comm, comp_comms, io_comm, rearr, ierr)
+    type(iosystem_desc_t), intent(out) :: iosys(:)
     integer, intent(in) :: peer_comm, comp_comms(:), io_comm
     integer, optional, intent(in) :: rearr
     integer, optional, intent(out) :: ierr
-    call init_intercomm(size(comp_comms), peer_comm, comp_comms, io_comm, iosystem, rearr, ierr)
+    call init_intercomm(size(comp_comms), peer_comm, comp_comms, io_comm, iosys, rearr, ierr)
   end subroutine init_intercomm_of_comms
 
-  subroutine init_async(iosystem, incomm, procs_per_component, comp_proc_list, io_proc_list, rearranger, comp_comm, io_comm)
-    type(iosystem_desc_t), intent(out) :: iosystem(:)
+  subroutine init_async(iosys, incomm, procs_per_component, comp_proc_list, io_proc_list, rearranger, comp_comm, io_comm)
+    type(iosystem_desc_t), intent(out) :: iosys(:)
     integer, intent(in) :: incomm, procs_per_component(:), comp_proc_list(:, :), io_proc_list(:), rearranger
     integer, intent(out) :: comp_comm(:), io_comm
     comp_comm = incomm
     io_comm = incomm
-    call init_intercomm(size(iosystem), incomm, comp_comm, io_comm, iosystem, rearranger)
+    call init_intercomm(size(iosys), incomm, comp_comm, io_comm, iosys, rearranger)
   end subroutine init_async
 
-  subroutine pio_finalize(iosystem, ierr)
-    type(iosystem_desc_t), intent(inout) :: iosystem
+  subroutine pio_finalize(iosys, ierr)
+    type(iosystem_desc_t), intent(inout) :: iosys
     integer, intent(out) :: ierr
-    ierr = PIOc_finalize(iosystem%iosysid)
-    if (ierr == PIO_noerr) iosystem%iosysid = -1
+    ierr = PIOc_finalize(iosys%iosysid)
+    if (ierr == PIO_noerr) iosys%iosysid = -1
   end subroutine pio_finalize
 
-  subroutine pio_iosystem_is_active(iosystem, active, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    logical, intent(out) :: active
+  subroutine pio_iosystem_is_active(iosys, is_active, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    logical, intent(out) :: is_active
     integer, optional, intent(out) :: ierr
     logical(c_bool) :: yes
     yes = .false.
-    call tell(PIOc_iosystem_is_active(iosystem%iosysid, yes), ierr)
-    active = yes
+    call tell(PIOc_iosystem_is_active(iosys%iosysid, yes), ierr)
+    is_active = yes
   end subroutine pio_iosystem_is_active
 
-  logical function pio_iam_iotask(iosystem, ierr) result(yes)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  logical function pio_iam_iotask(iosys, ierr) result(yes)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, optional, intent(out) :: ierr
     logical(c_bool) :: member
     member = .false.
-    call tell(PIOc_iam_iotask(iosystem%iosysid, member), ierr)
+    call tell(PIOc_iam_iotask(iosys%iosysid, member), ierr)
     yes = member
   end function pio_iam_iotask
 
-  integer function pio_iotask_rank(iosystem, ierr) result(rank)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  integer function pio_iotask_rank(iosys, ierr) result(rank)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, optional, intent(out) :: ierr
     integer(c_int) :: r
     r = -1
-    call tell(PIOc_iotask_rank(iosystem%iosysid, r), ierr)
+    call tell(PIOc_iotask_rank(iosys%iosysid, r), ierr)
     rank = r
   end function pio_iotask_rank
 
-  subroutine pio_get_numiotasks(iosystem, numiotasks, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    integer, intent(out) :: numiotasks
+  subroutine pio_get_numiotasks(iosys, niotasks, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    integer, intent(out) :: niotasks
     integer, optional, intent(out) :: ierr
     integer(c_int) :: n
     n = 0
-    call tell(PIOc_get_numiotasks(iosystem%iosysid, n), ierr)
-    numiotasks = n
+    call tell(PIOc_get_numiotasks(iosys%iosysid, n), ierr)
+    niotasks = n
   end subroutine pio_get_numiotasks
 
-  subroutine pio_set_hint(iosystem, hint, hintval, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    character(len=*), intent(in) :: hint, hintval
+  subroutine pio_set_hint(iosys, hint, hval, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    character(len=*), intent(in) :: hint, hval
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_set_hint(iosystem%iosysid, text_of_c(hint), text_of_c(hintval)), ierr)
+    call tell(PIOc_set_hint(iosys%iosysid, text_of_c(hint), text_of_c(hval)), ierr)
   end subroutine pio_set_hint
 
-  integer function pio_set_rearr_opts(iosystem, comm_type, fcd, enable_hs_c2i, enable_isend_c2i, max_pend_req_c2i, &
+  integer function pio_set_rearr_opts(iosys, comm_type, fcd, enable_hs_c2i, enable_isend_c2i, max_pend_req_c2i, &
       enable_hs_i2c, enable_isend_i2c, max_pend_req_i2c) result(ierr)
-    type(iosystem_desc_t), intent(inout) :: iosystem
+    type(iosystem_desc_t), intent(inout) :: iosys
     integer, intent(in) :: comm_type, fcd, max_pend_req_c2i, max_pend_req_i2c
     logical, intent(in) :: enable_hs_c2i, enable_isend_c2i, enable_hs_i2c, enable_isend_i2c
-    ierr = PIOc_set_rearr_opts(iosystem%iosysid, comm_type, fcd, logical(enable_hs_c2i, c_bool), &
+    ierr = PIOc_set_rearr_opts(iosys%iosysid, comm_type, fcd, logical(enable_hs_c2i, c_bool), &
       logical(enable_isend_c2i, c_bool), &
       max_pend_req_c2i, logical(enable_hs_i2c, c_bool), logical(enable_isend_i2c, c_bool), max_pend_req_i2c)
   end function pio_set_rearr_opts
 
-  subroutine pio_set_blocksize(blocksize, ierr)
-    integer, intent(in) :: blocksize
+  subroutine pio_set_blocksize(blocksz, ierr)
+    integer, intent(in) :: blocksz
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_set_blocksize(blocksize), ierr)
+    call tell(PIOc_set_blocksize(blocksz), ierr)
   end subroutine pio_set_blocksize
 
   subroutine pio_set_buffer_size_limit(limit, prev_limit)
@@ -181,29 +181,29 @@ contains
     yes = PIOc_iotype_available(iotype) /= 0
   end function pio_iotype_available
 
-  subroutine handle_id(iosysid, method, oldmethod, ierr)
-    integer, intent(in) :: iosysid, method
-    integer, optional, intent(out) :: oldmethod, ierr
+  subroutine handle_id(iosysid, eh, old_eh, ierr)
+    integer, intent(in) :: iosysid, eh
+    integer, optional, intent(out) :: old_eh, ierr
     integer(c_int) :: old
     old = 0
-    call tell(PIOc_set_iosystem_error_handling(iosysid, method, old), ierr)
-    if (present(oldmethod)) oldmethod = old
+    call tell(PIOc_set_iosystem_error_handling(iosysid, eh, old), ierr)
+    if (present(old_eh)) old_eh = old
   end subroutine handle_id
 
-  subroutine handle_system(iosystem, method, oldmethod, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    integer, intent(in) :: method
-    integer, optional, intent(out) :: oldmethod, ierr
-    call handle_id(iosystem%iosysid, method, oldmethod, ierr)
+  subroutine handle_system(iosys, eh, old_eh, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    integer, intent(in) :: eh
+    integer, optional, intent(out) :: old_eh, ierr
+    call handle_id(iosys%iosysid, eh, old_eh, ierr)
   end subroutine handle_system
 
-  subroutine handle_file(file, method, oldmethod, ierr)
+  subroutine handle_file(file, eh, old_eh, ierr)
     type(file_desc_t), intent(in) :: file
-    integer, intent(in) :: method
-    integer, optional, intent(out) :: oldmethod, ierr
+    integer, intent(in) :: eh
+    integer, optional, intent(out) :: old_eh, ierr
     integer(c_int) :: old
-    old = PIOc_Set_File_Error_Handling(file%fh, method)
-    if (present(oldmethod)) oldmethod = old
+    old = PIOc_Set_File_Error_Handling(file%fh, eh)
+    if (present(old_eh)) old_eh = old
     call tell(merge(0_c_int, old, old <= PIO_INTERNAL_ERROR .and. old >= PIO_RETURN_ERROR), ierr)
   end subroutine handle_file
 
@@ -219,109 +219,109 @@ contains
     ierr = PIOc_set_log_level(log_level)
   end function set_log_level
 
-  integer function set_global_log_level(iosys, log_level) result(ierr)
-    type(iosystem_desc_t), intent(in) :: iosys
+  integer function set_global_log_level(IOSYS, log_level) result(ierr)
+    type(iosystem_desc_t), intent(in) :: IOSYS ! in both libraries
     integer, intent(in) :: log_level
-    ierr = PIOc_set_global_log_level(iosys%iosysid, log_level)
+    ierr = PIOc_set_global_log_level(IOSYS%iosysid, log_level)
   end function set_global_log_level
 
-  subroutine pio_setdebuglevel(level, ierr)
-    integer, intent(in) :: level
+  subroutine pio_setdebuglevel(lvl, ierr)
+    integer, intent(in) :: lvl
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_set_log_level(level), ierr)
+    call tell(PIOc_set_log_level(lvl), ierr)
   end subroutine pio_setdebuglevel
 
   ! --- decompositions; the rearranger and the parts of I/O tasks have no effect
 
-  subroutine initdecomp(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    integer, intent(in) :: basepiotype, dims(:)
-    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
+  subroutine initdecomp(iosys, dt, GDIMS_ARG, MAP_ARG, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    integer, intent(in) :: dt, GDIMS_ARG(:)
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: MAP_ARG(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(in) :: rearr
     integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
     integer, optional, intent(out) :: ierr
-    call tell(blobio_pio_initdecomp(iosystem%iosysid, basepiotype, size(dims), dims, size(compdof, kind=PIO_OFFSET_KIND), compdof, &
+    call tell(blobio_pio_initdecomp(iosys%iosysid, dt, size(GDIMS_ARG), GDIMS_ARG, size(MAP_ARG, kind=PIO_OFFSET_KIND), MAP_ARG, &
       0, iodesc%ioid), ierr)
   end subroutine initdecomp
 
-  subroutine initdecomp_int(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    integer, intent(in) :: basepiotype, dims(:), compdof(:)
+  subroutine initdecomp_int(iosys, dt, GDIMS_ARG, MAP_ARG, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    integer, intent(in) :: dt, GDIMS_ARG(:), MAP_ARG(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(in) :: rearr
     integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
     integer, optional, intent(out) :: ierr
     integer(PIO_OFFSET_KIND), allocatable :: wide(:)
-    allocate(wide(size(compdof)))
-    wide = compdof
-    call initdecomp(iosystem, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
+    allocate(wide(size(MAP_ARG)))
+    wide = MAP_ARG
+    call initdecomp(iosys, dt, GDIMS_ARG, wide, iodesc, rearr, iostart, iocount, ierr)
   end subroutine initdecomp_int
 
   ! Older forms, with the parts of I/O tasks.
-  subroutine initdecomp_io(iosystem, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine initdecomp_io(iosys, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:), lenblocks
     integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
     integer(PIO_OFFSET_KIND), intent(in) :: iodofr(:)
     type(io_desc_t), intent(inout) :: iodesc
-    call initdecomp(iosystem, basepiotype, dims, compdof, iodesc)
+    call initdecomp(iosys, basepiotype, dims, compdof, iodesc)
   end subroutine initdecomp_io
 
-  subroutine initdecomp_iodof(iosystem, basepiotype, dims, lenblocks, compdof, iodof, start, count, iodesc)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine initdecomp_iodof(iosys, basepiotype, dims, lenblocks, compdof, iodof, start, count, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:), lenblocks
     integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
     integer(PIO_OFFSET_KIND), intent(in) :: iodof(:)
     integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
     type(io_desc_t), intent(inout) :: iodesc
-    call initdecomp(iosystem, basepiotype, dims, compdof, iodesc)
+    call initdecomp(iosys, basepiotype, dims, compdof, iodesc)
   end subroutine initdecomp_iodof
 
-  subroutine initdecomp_io_int(iosystem, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine initdecomp_io_int(iosys, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:), lenblocks
     integer, intent(in) :: compdof(:), iodofr(:)
     type(io_desc_t), intent(inout) :: iodesc
-    call initdecomp_int(iosystem, basepiotype, dims, compdof, iodesc)
+    call initdecomp_int(iosys, basepiotype, dims, compdof, iodesc)
   end subroutine initdecomp_io_int
 
-  subroutine initdecomp_iodof_int(iosystem, basepiotype, dims, lenblocks, compdof, iodof, start, count, iodesc)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine initdecomp_iodof_int(iosys, basepiotype, dims, lenblocks, compdof, iodof, start, count, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:), lenblocks
     integer, intent(in) :: compdof(:), iodof(:)
     integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
     type(io_desc_t), intent(inout) :: iodesc
-    call initdecomp_int(iosystem, basepiotype, dims, compdof, iodesc)
+    call initdecomp_int(iosys, basepiotype, dims, compdof, iodesc)
   end subroutine initdecomp_iodof_int
 
-  subroutine initdecomp_block(iosystem, basepiotype, dims, start, count, iodesc, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
-    integer, intent(in) :: basepiotype, dims(:)
-    integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
+  subroutine initdecomp_block(iosys, dt, GDIMS_ARG, mapstart, mapcount, iodesc, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    integer, intent(in) :: dt, GDIMS_ARG(:)
+    integer(PIO_OFFSET_KIND), intent(in) :: mapstart(:), mapcount(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(out) :: ierr
-    if (size(start) /= size(dims) .or. size(count) /= size(dims)) then ! an error: as many as dims, or none
-      call tell(blobio_pio_initdecomp_bc(iosystem%iosysid, basepiotype, 0, dims, start, count, iodesc%ioid), ierr)
+    if (size(mapstart) /= size(GDIMS_ARG) .or. size(mapcount) /= size(GDIMS_ARG)) then ! an error: as many as dims, or none
+      call tell(blobio_pio_initdecomp_bc(iosys%iosysid, dt, 0, GDIMS_ARG, mapstart, mapcount, iodesc%ioid), ierr)
     else
-      call tell(blobio_pio_initdecomp_bc(iosystem%iosysid, basepiotype, size(dims), dims, start, count, iodesc%ioid), ierr)
+      call tell(blobio_pio_initdecomp_bc(iosys%iosysid, dt, size(GDIMS_ARG), GDIMS_ARG, mapstart, mapcount, iodesc%ioid), ierr)
     end if
   end subroutine initdecomp_block
 
-  subroutine initdecomp_readonly(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine initdecomp_readonly(iosys, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:)
     integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(in) :: rearr
     integer(PIO_OFFSET_KIND), optional, intent(in) :: iostart(:), iocount(:)
     integer, optional, intent(out) :: ierr
-    call tell(blobio_pio_initdecomp(iosystem%iosysid, basepiotype, size(dims), dims, size(compdof, kind=PIO_OFFSET_KIND), compdof, &
+    call tell(blobio_pio_initdecomp(iosys%iosysid, basepiotype, size(dims), dims, size(compdof, kind=PIO_OFFSET_KIND), compdof, &
       1, iodesc%ioid), ierr)
   end subroutine initdecomp_readonly
 
-  subroutine initdecomp_readonly_int(iosystem, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine initdecomp_readonly_int(iosys, basepiotype, dims, compdof, iodesc, rearr, iostart, iocount, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:), compdof(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(in) :: rearr
@@ -330,14 +330,14 @@ contains
     integer(PIO_OFFSET_KIND), allocatable :: wide(:)
     allocate(wide(size(compdof)))
     wide = compdof
-    call initdecomp_readonly(iosystem, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
+    call initdecomp_readonly(iosys, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
   end subroutine initdecomp_readonly_int
 
-  subroutine freedecomp_of_system(iosystem, iodesc, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine freedecomp_of_system(iosys, iodesc, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_freedecomp(iosystem%iosysid, iodesc%ioid), ierr)
+    call tell(PIOc_freedecomp(iosys%iosysid, iodesc%ioid), ierr)
     iodesc%ioid = -1
   end subroutine freedecomp_of_system
 
@@ -356,72 +356,72 @@ contains
     call tell(int(min(n, 0), c_int), ierr)
   end function pio_get_local_array_size
 
-  subroutine writedof(file, gdims, dof, comm, ioid, ierr)
-    character(len=*), intent(in) :: file
+  subroutine writedof(DOF_FILE_ARG, gdims, DOF_ARG, comm, ioid, ierr)
+    character(len=*), intent(in) :: DOF_FILE_ARG
     integer, intent(in) :: gdims(:)
-    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: dof(:)
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: DOF_ARG(:)
     type(*), intent(in) :: comm
     integer, optional, intent(in) :: ioid
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_writemap_from_f90(text_of_c(file), 0, size(gdims), gdims, size(dof, kind=PIO_OFFSET_KIND), dof, &
+    call tell(PIOc_writemap_from_f90(text_of_c(DOF_FILE_ARG), 0, size(gdims), gdims, size(DOF_ARG, kind=PIO_OFFSET_KIND), DOF_ARG, &
       blobio_pio_comm(comm)), ierr)
   end subroutine writedof
 
-  subroutine writedof_int(file, gdims, dof, comm, ioid, ierr)
-    character(len=*), intent(in) :: file
-    integer, intent(in) :: gdims(:), dof(:)
+  subroutine writedof_int(DOF_FILE_ARG, gdims, DOF_ARG, comm, ioid, ierr)
+    character(len=*), intent(in) :: DOF_FILE_ARG
+    integer, intent(in) :: gdims(:), DOF_ARG(:)
     type(*), intent(in) :: comm
     integer, optional, intent(in) :: ioid
     integer, optional, intent(out) :: ierr
     integer(PIO_OFFSET_KIND), allocatable :: wide(:)
-    allocate(wide(size(dof)))
-    wide = dof
-    call writedof(file, gdims, wide, comm, ioid, ierr)
+    allocate(wide(size(DOF_ARG)))
+    wide = DOF_ARG
+    call writedof(DOF_FILE_ARG, gdims, wide, comm, ioid, ierr)
   end subroutine writedof_int
 
-  subroutine readdof(file, ndims, gdims, dof, comm, ierr)
-    character(len=*), intent(in) :: file
+  subroutine readdof(DOF_FILE_ARG, ndims, gdims, DOF_ARG, comm, ierr)
+    character(len=*), intent(in) :: DOF_FILE_ARG
     integer, intent(out) :: ndims
     integer, pointer, intent(out) :: gdims(:)
-    integer(PIO_OFFSET_KIND), pointer, intent(out) :: dof(:)
+    integer(PIO_OFFSET_KIND), pointer, intent(out) :: DOF_ARG(:)
     type(*), intent(in) :: comm
     integer, optional, intent(out) :: ierr
     type(c_ptr) :: d, m
     integer(c_int) :: rc, nd
     integer(PIO_OFFSET_KIND) :: n
     integer(c_int), pointer :: dims(:)
-    integer(PIO_OFFSET_KIND), pointer :: map(:)
-    nullify(gdims, dof)
+    integer(PIO_OFFSET_KIND), pointer :: places(:)
+    nullify(gdims, DOF_ARG)
     nd = 0
     n = 0
     d = c_null_ptr
     m = c_null_ptr
-    rc = PIOc_readmap_from_f90(text_of_c(file), nd, d, n, m, blobio_pio_comm(comm))
+    rc = PIOc_readmap_from_f90(text_of_c(DOF_FILE_ARG), nd, d, n, m, blobio_pio_comm(comm))
     ndims = nd
     if (rc == PIO_noerr) then
       call c_f_pointer(d, dims, [nd])
-      call c_f_pointer(m, map, [n])
-      allocate(gdims(nd), dof(n))
+      call c_f_pointer(m, places, [n])
+      allocate(gdims(nd), DOF_ARG(n))
       gdims = dims
-      dof = map
+      DOF_ARG = places
       call c_free(d)
       call c_free(m)
     end if
     call tell(rc, ierr)
   end subroutine readdof
 
-  subroutine readdof_int(file, ndims, gdims, dof, comm, ierr)
-    character(len=*), intent(in) :: file
+  subroutine readdof_int(DOF_FILE_ARG, ndims, gdims, DOF_ARG, comm, ierr)
+    character(len=*), intent(in) :: DOF_FILE_ARG
     integer, intent(out) :: ndims
-    integer, pointer, intent(out) :: gdims(:), dof(:)
+    integer, pointer, intent(out) :: gdims(:), DOF_ARG(:)
     type(*), intent(in) :: comm
     integer, optional, intent(out) :: ierr
     integer(PIO_OFFSET_KIND), pointer :: wide(:)
-    call readdof(file, ndims, gdims, wide, comm, ierr)
-    nullify(dof)
+    call readdof(DOF_FILE_ARG, ndims, gdims, wide, comm, ierr)
+    nullify(DOF_ARG)
     if (.not. associated(wide)) return
-    allocate(dof(size(wide)))
-    dof = int(wide)
+    allocate(DOF_ARG(size(wide)))
+    DOF_ARG = int(wide)
     deallocate(wide)
   end subroutine readdof_int
 
@@ -470,8 +470,8 @@ contains
 
   ! --- files
 
-  integer function pio_createfile(iosystem, file, iotype, fname, MODE_ARG) result(ierr)
-    type(iosystem_desc_t), target, intent(in) :: iosystem
+  integer function pio_createfile(iosys, file, iotype, fname, MODE_ARG) result(ierr)
+    type(iosystem_desc_t), target, intent(in) :: iosys
     type(file_desc_t), intent(out) :: file
     integer, intent(in) :: iotype
     character(len=*), intent(in) :: fname
@@ -479,12 +479,12 @@ contains
     integer :: m
     m = 0
     if (present(MODE_ARG)) m = MODE_ARG
-    ierr = PIOc_createfile(iosystem%iosysid, file%fh, iotype, text_of_c(fname), m)
-    file%iosystem => iosystem
+    ierr = PIOc_createfile(iosys%iosysid, file%fh, iotype, text_of_c(fname), m)
+    file%iosystem => iosys
   end function pio_createfile
 
-  integer function pio_openfile(iosystem, file, iotype, fname, mode) result(ierr)
-    type(iosystem_desc_t), target, intent(in) :: iosystem
+  integer function pio_openfile(iosys, file, iotype, fname, mode) result(ierr)
+    type(iosystem_desc_t), target, intent(in) :: iosys
     type(file_desc_t), intent(out) :: file
     integer, intent(in) :: iotype
     character(len=*), intent(in) :: fname
@@ -493,8 +493,8 @@ contains
     m = 0
     t = iotype
     if (present(mode)) m = mode
-    ierr = PIOc_openfile(iosystem%iosysid, file%fh, t, text_of_c(fname), m)
-    file%iosystem => iosystem
+    ierr = PIOc_openfile(iosys%iosysid, file%fh, t, text_of_c(fname), m)
+    file%iosystem => iosys
   end function pio_openfile
 
   subroutine pio_closefile(file, ierr)
@@ -504,11 +504,11 @@ contains
     nullify(file%iosystem)
   end subroutine pio_closefile
 
-  subroutine pio_deletefile(iosystem, fname, ierr)
-    type(iosystem_desc_t), intent(in) :: iosystem
+  subroutine pio_deletefile(iosys, fname, ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
     character(len=*), intent(in) :: fname
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_deletefile(iosystem%iosysid, text_of_c(fname)), ierr)
+    call tell(PIOc_deletefile(iosys%iosysid, text_of_c(fname)), ierr)
   end subroutine pio_deletefile
 
   subroutine pio_syncfile(file, ierr)
@@ -545,11 +545,11 @@ contains
     call tell(PIOc_advanceframe(file%fh, vdesc%varid - 1), ierr)
   end subroutine pio_advanceframe
 
-  integer function pio_copy_att(infile, invarid, name, outfile, outvarid) result(ierr)
-    type(file_desc_t), intent(in) :: infile, outfile
-    integer, intent(in) :: invarid, outvarid
-    character(len=*), intent(in) :: name
-    ierr = PIOc_copy_att(infile%fh, invarid - 1, text_of_c(name), outfile%fh, outvarid - 1)
+  integer function pio_copy_att(from_file, from_varid, ATTNAME_ARG, to_file, to_varid) result(ierr)
+    type(file_desc_t), intent(in) :: from_file, to_file
+    integer, intent(in) :: from_varid, to_varid
+    character(len=*), intent(in) :: ATTNAME_ARG
+    ierr = PIOc_copy_att(from_file%fh, from_varid - 1, text_of_c(ATTNAME_ARG), to_file%fh, to_varid - 1)
   end function pio_copy_att
 
   ! Storage settings of netCDF-4 variables: kept and returned.

@@ -32,11 +32,11 @@ contains
     ierr = blobio_pio_put_text(file%fh, varid, 0, [0], 0, [0], len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
   end function put_varid
 
-  integer function put_varid1(file, varid, INDEX_ARG, VALUE_ARG) result(ierr)
+  integer function put_varid1(file, varid, INDEX_ARG, STRING_ARG) result(ierr)
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid, INDEX_ARG(:)
-    character(len=*), target, intent(in) :: VALUE_ARG
-    ierr = blobio_pio_put_text(file%fh, varid, size(INDEX_ARG), INDEX_ARG, 0, [0], len(VALUE_ARG, kind=wide), 1_wide, c_loc(VALUE_ARG))
+    character(len=*), target, intent(in) :: STRING_ARG
+    ierr = blobio_pio_put_text(file%fh, varid, size(INDEX_ARG), INDEX_ARG, 0, [0], len(STRING_ARG, kind=wide), 1_wide, c_loc(STRING_ARG))
   end function put_varid1
 
   integer function put_varida(file, varid, start, COUNT_ARG, VALUE_ARG) result(ierr)
@@ -77,11 +77,11 @@ contains
     ierr = blobio_pio_get_text(file%fh, varid, 0, [0], 0, [0], len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
   end function get_varid
 
-  integer function get_varid1(file, varid, INDEX_ARG, VALUE_ARG) result(ierr)
+  integer function get_varid1(file, varid, INDEX_ARG, STRING_ARG) result(ierr)
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid, INDEX_ARG(:)
-    character(len=*), target, intent(inout) :: VALUE_ARG
-    ierr = blobio_pio_get_text(file%fh, varid, size(INDEX_ARG), INDEX_ARG, 0, [0], len(VALUE_ARG, kind=wide), 1_wide, c_loc(VALUE_ARG))
+    character(len=*), target, intent(inout) :: STRING_ARG
+    ierr = blobio_pio_get_text(file%fh, varid, size(INDEX_ARG), INDEX_ARG, 0, [0], len(STRING_ARG, kind=wide), 1_wide, c_loc(STRING_ARG))
   end function get_varid1
 
   integer function get_varida(file, varid, start, COUNT_ARG, VALUE_ARG) result(ierr)

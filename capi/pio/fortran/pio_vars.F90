@@ -1,4 +1,19 @@
-! Variables and attributes, with the same source for each form of arguments.
+! Variables and attributes, with the same source for each form of arguments. The names of arguments are those of SCORPIO, with
+! PIO_NCAR those of NCAR.
+#ifdef PIO_NCAR
+#define HANDLE_ARG ncid
+#define vname name
+#define vtype xtype
+#define vdimids dimids
+#define vndims ndims
+#define vnatts natts
+#define attname name
+#define attlen len
+#define shuffle_status shuffle
+#define deflate_status deflate
+#else
+#define HANDLE_ARG fh
+#endif
 #define MODULE_OF_FORM pio_of_vdesc
 #define FILE_TYPE type(file_desc_t)
 #define FILE file
@@ -27,6 +42,6 @@
 
 #define MODULE_OF_FORM pio_of_fh
 #define FILE_TYPE integer
-#define FILE ncid
-#define FH ncid
+#define FILE HANDLE_ARG
+#define FH HANDLE_ARG
 #include "pio_vars.inc"

@@ -69,7 +69,7 @@ func (p *Presence) look(e Entry) error {
 
 // holds reports whether a file exists.
 func (p *Presence) holds(name string) (bool, error) {
-	folder, base := filepath.Split(name)
+	folder, base := filepath.Dir(name), filepath.Base(name)
 	names, known := p.folders[folder]
 	if !known {
 		list, err := p.dir.fs().ReadDir(folder)

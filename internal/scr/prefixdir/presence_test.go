@@ -46,3 +46,12 @@ func TestPresence(t *testing.T) {
 		t.Error(gone, err)
 	}
 }
+
+// TestPresenceHere checks a file directly in the prefix directory, which is the working directory.
+func TestPresenceHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must(t, vfs.WriteFile(vfs.OS, "a", nil))
+	if there, err := Open(nil, ".").Presence().holds("a"); !there || err != nil {
+		t.Error(there, err)
+	}
+}
