@@ -8,7 +8,7 @@ program main
   integer, target :: step
   real(8), pointer :: field(:,:)
   complex, pointer :: z(:)
-  character(len=64) :: config, arg
+  character(len=512) :: config, arg
   integer :: expect, last, err, status, comm, rank, ranks, id, again, tid, i, bad, level
   integer(8) :: bytes
   integer, pointer :: p
