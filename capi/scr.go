@@ -265,7 +265,9 @@ func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32
 		if err = comm.Agree(ctx, checkpoints.team.c, err); err == nil {
 			err = s.Start(ctx, name, scr.Flags(flags))
 		}
-		checkpoints.failed = err
+		if !errors.Is(err, scr.ErrState) { // else the dataset before is still being written
+			checkpoints.failed = err
+		}
 		return err
 	})
 }

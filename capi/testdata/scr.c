@@ -101,6 +101,9 @@ static void misuse(const char *prefix) {
 	BAD(SCR_Current("bad"));
 	BAD(SCR_Drop("bad"));
 	BAD(SCR_Delete("bad"));
+	char inside[SCR_MAX_FILENAME];
+	snprintf(inside, sizeof inside, "%s/another%d", prefix, rank);
+	GOOD(SCR_Route_file(inside, file)); // of bad
 	BAD(SCR_Route_file("/elsewhere", file));
 	BAD(SCR_Route_file("x", NULL));
 	BAD(SCR_Complete_output(rank != 0));
