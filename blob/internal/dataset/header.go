@@ -266,20 +266,20 @@ func (p *headerParser) maps() error {
 			}
 		}
 		first := d * layout.MapVars
-		field, at := "variable "+p.h.Vars[first].Name, p.at.VarAtt(first, AttDimIDs)
+		field := "variable " + p.h.Vars[first].Name
 		dims, err := p.dimIDs(first, field)
 		if err != nil {
 			return err
 		}
 		if len(dims) == 0 {
-			return p.bad(at, field, "no attribute %s of type int", AttDimIDs)
+			return p.bad(p.at.VarAtt(first, AttDimIDs), field, "no attribute %s of type int", AttDimIDs)
 		}
 		field += " attribute " + AttDimIDs
 		if p.s.Decomp(dims...); p.s.Err != nil {
-			return p.bad(at, field, "%s", p.s.Err.Error())
+			return p.bad(p.at.VarAtt(first, AttDimIDs), field, "%s", p.s.Err.Error())
 		}
 		if !p.s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
-			return p.bad(at, field, "the dimensions %v have too many elements", p.s.ShapeOf(dims, false))
+			return p.bad(p.at.VarAtt(first, AttDimIDs), field, "the dimensions %v have too many elements", p.s.ShapeOf(dims, false))
 		}
 		p.sh.Wide[d] = p.h.Vars[first+layout.MapOffsets].Type == cdf5.Int64
 	}
@@ -288,15 +288,14 @@ func (p *headerParser) maps() error {
 
 // dimIDs returns the canonical dimensions of a variable of the header, from its attribute.
 func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
-	at := p.at.VarAtt(v, AttDimIDs)
 	ids, ok := intAtt(p.h.Vars[v].Atts, AttDimIDs)
 	if !ok {
-		return nil, p.bad(at, field, "no attribute %s of type int", AttDimIDs)
+		return nil, p.bad(p.at.VarAtt(v, AttDimIDs), field, "no attribute %s of type int", AttDimIDs)
 	}
 	dims := make([]DimID, len(ids))
 	for i, id := range ids {
 		if id < 0 || int(id) >= p.blobs {
-			return nil, p.bad(at, field+" attribute "+AttDimIDs, "element %d is %d, want 0..%d", i, id, p.blobs-1)
+			return nil, p.bad(p.at.VarAtt(v, AttDimIDs), field+" attribute "+AttDimIDs, "element %d is %d, want 0..%d", i, id, p.blobs-1)
 		}
 		dims[i] = DimID(id)
 	}
