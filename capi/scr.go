@@ -232,6 +232,7 @@ func blobioGoScrStartRestart(namep uintptr, size int64, e *C.blobio_scr_failure)
 		if err != nil {
 			return err
 		}
+		checkpoints.failed = nil
 		return putName(namep, size, r.Name)
 	})
 }
