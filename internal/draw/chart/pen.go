@@ -38,7 +38,7 @@ const (
 	variant  = "Sans"
 )
 
-// fonts are those of texts. Package plot/font/liberation would put ten more into the binary, 3.5 MB.
+// fonts are the fonts of texts. Package plot/font/liberation would put ten more into the binary, 3.5 MB.
 var fonts = sync.OnceValue(func() font.Collection {
 	return font.Collection{face(xfont.WeightNormal, liberationsansregular.TTF), face(xfont.WeightBold, liberationsansbold.TTF)}
 })
