@@ -20,8 +20,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCommitAgain checks that a writer whose commits fail on a full disk can go on when there is space. Each attempt succeeds for
-// one more step than the last. All ranks get the error, and readers find the committed data.
+// TestCommitAgain fills the disk before each commit and frees space after it, until the commit succeeds. Each attempt gets one
+// more successful file operation than the last attempt. A failed commit is an error on all ranks, and readers find the
+// previously committed data.
 func TestCommitAgain(t *testing.T) {
 	for _, sc := range sessionCases() {
 		if sc.async || sc.o.Compress.On() {
@@ -31,7 +32,7 @@ func TestCommitAgain(t *testing.T) {
 			m := sc.model(4)
 			mem := vfs.NewMem()
 			tries := 0
-			var room atomic.Int64 // steps that find space
+			var room atomic.Int64 // file operations that still succeed
 			full := vfs.NewFault(mem, func(op vfs.Op) error {
 				switch op.Kind {
 				case vfs.OpCreate, vfs.OpWrite, vfs.OpAllocate:
@@ -99,8 +100,8 @@ func TestCommitAgain(t *testing.T) {
 	}
 }
 
-// TestRecoverFull checks recovery without free space, for each layout: Recover first removes files of no committed state, and
-// then has space to write.
+// TestRecoverFull checks for each layout that Recover works on a full disk: Recover removes files that belong to no committed
+// state before it writes.
 func TestRecoverFull(t *testing.T) {
 	for _, sc := range sessionCases() {
 		switch sc.name {
@@ -122,7 +123,7 @@ func TestRecoverFull(t *testing.T) {
 						if c.Rank() == 0 {
 							left = syncedClone(mem)
 						}
-						return c.Barrier(ctx) // it dies with uncommitted data
+						return c.Barrier(ctx) // the writer dies with uncommitted data
 					}
 					must(w.Commit(ctx))
 				}
@@ -132,7 +133,7 @@ func TestRecoverFull(t *testing.T) {
 			if sc.o.Layout == dataset.VariableCentric {
 				name = "d.nc.0000"
 			}
-			f, err := left.OpenRW(name) // the remains of a commit of many pages
+			f, err := left.OpenRW(name) // imitates a large uncommitted write
 			if errors.Is(err, fs.ErrNotExist) {
 				f, err = left.Create(name)
 			}

@@ -22,8 +22,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestAggregators checks that each node has the requested number of aggregators, spread over its ranks. With few servers, each
-// server has the same number of aggregators. With as many servers as nodes, each server has the aggregators of one node.
+// TestAggregators checks the choice of aggregators. Each node gets the requested number, spread over its ranks. The total is a
+// multiple of the number of file servers if there are fewer servers than aggregators.
 func TestAggregators(t *testing.T) {
 	homes := []int64{0, 0, 0, 0, 0, 5, 5, 5, 8}
 	for _, tc := range []struct {
@@ -46,8 +46,8 @@ func TestAggregators(t *testing.T) {
 	}
 }
 
-// TestRoomIsReserved checks that a flush reserves disk space for all its data, so that a full disk is found before data are
-// truncated.
+// TestRoomIsReserved checks that a flush reserves disk space for all its data. A full disk is then found before any data are
+// written.
 func TestRoomIsReserved(t *testing.T) {
 	m := tinyModel(1, 2)
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -90,19 +90,20 @@ func TestRoomIsReserved(t *testing.T) {
 
 var rankInText = regexp.MustCompile(`\brank (\d+)`)
 
-// TestFailedRank lets one operation of one rank fail, anywhere in a session that commits. The error of every rank names only that
-// rank and has the class of its error.
+// TestFailedRank lets each operation of each rank fail once in a session with commits. All ranks get an error that names the
+// failed rank and has the class of its error.
 func TestFailedRank(t *testing.T) {
 	kinds := []error{vfs.ErrNoSpace, fs.ErrPermission, io.ErrUnexpectedEOF, dataset.ErrTooLarge, errDisk}
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
-		if !sc.apart || sc.ranks < 3 { // with a shared heap one rank works for others
+		if !sc.apart || sc.ranks < 3 { // with a shared heap one rank writes the data of others
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			m := sc.model(3)
 			var told most
-			// session lets operation n of one rank fail, none if n is negative, and returns the operations of that rank.
+			// session lets operation n of rank who fail; a negative n means no failure. It returns the operations of that rank and the
+			// errors of all ranks.
 			session := func(who, n int, kind error) (ops []vfs.Op, errs []error) {
 				mem, fails := vfs.NewMem(), crashtest.Fails(kind)
 				var mu sync.Mutex
@@ -158,8 +159,8 @@ func TestFailedRank(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncMemory checks that a put over the memory limit waits for the flush in progress, and that a put that can never fit
-// is an error.
+// TestFlushAsyncMemory checks that a put that exceeds the memory limit waits for the background flush. A put that is larger
+// than the limit is an error.
 func TestFlushAsyncMemory(t *testing.T) {
 	const ranks, size = 4, 8 << 10
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -175,7 +176,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 				must(w.FlushAsync(ctx))
 				if c.Rank() == 0 {
 					go func() {
-						time.Sleep(time.Millisecond) // until all others wait
+						time.Sleep(time.Millisecond) // the bubble's clock advances only when all ranks wait
 						if n := through.Load(); n > 1 {
 							t.Errorf("%d puts went through, there is room for one", n)
 						}
@@ -185,7 +186,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 				must(write.Put(w, v, 1, x))
 				through.Add(1)
 				must(w.FlushAsync(ctx))
-				for rec := range int64(2) { // the first waits, the second can never fit
+				for rec := range int64(2) { // the first put waits; the second can never fit
 					err = errors.Join(err, write.Put(w, v, 2+rec, x))
 				}
 				must(w.Wait(ctx))
@@ -205,8 +206,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncWindows checks that only some of many windows wait in memory, and that the call waits for memory for the next
-// one.
+// TestFlushAsyncWindows checks that FlushAsync waits if Options.Memory holds only some of its windows.
 func TestFlushAsyncWindows(t *testing.T) {
 	const ranks, records = 4, 20
 	for name, o := range map[string]dataset.Settings{
@@ -217,7 +217,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			cc := crashCase{o: o, apart: true}
-			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, dataset.LendUntilFlush // one window and a half
+			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, dataset.LendUntilFlush // memory for one and a half windows
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
 			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {

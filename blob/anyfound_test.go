@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// find reads the dataset and compares it with the state.
+// find checks that the dataset has the values of the state.
 func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 	ctx := context.Background()
 	r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: p.o.Fs})
@@ -73,8 +73,8 @@ func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 // errKilled is the error that a killed program gets.
 var errKilled = errors.New("killed")
 
-// sitting runs a session on the disk and kills it before changing operation number at (0: never). It returns the resulting disk,
-// the number of operations, and the state.
+// sitting runs a session on the disk. Changing operation number at and all later operations fail, as if the program were
+// killed; 0 means never. It returns the expected state and the number of changing operations.
 func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state *anyState, ops int64, err error) {
 	var n atomic.Int64
 	p.o.Fs = vfs.NewFault(disk, func(op vfs.Op) error {
@@ -97,7 +97,7 @@ func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state 
 	return state, n.Load(), err
 }
 
-// killed compares the disk after a killed session with the commits that the session reported.
+// killed checks that the disk has a commit that is not older than the last one that the killed session reported.
 func (p *anyPuts) killed(a *anyState) error {
 	r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: p.o.Fs})
 	if err != nil {

@@ -28,25 +28,25 @@ type anyPuts struct {
 	apart  bool
 	o      dataset.Settings
 	s      *dataset.Schema
-	owner  []int  // owner by element of a decomposed variable
-	never  []bool // by variable: never put by the program
-	clash  bool   // two ranks have put different values
+	owner  []int  // rank that owns each element of a decomposed variable
+	never  []bool // for each variable: the program never puts it
+	clash  bool   // two ranks put different values at the end
 	closes bool
 
 	mu   sync.Mutex
-	had  []int64 // by commit of the session, starting with the one before it: the number of records that may be found after a kill
-	told int     // index in had of the last commit known to have succeeded; -1: none
+	had  []int64 // number of records after each commit of the session; the first entry is the state before the session
+	told int     // index in had of the last commit that returned successfully; -1: none
 }
 
 // anyState is the expected content.
 type anyState struct {
 	val       map[anyElem]float64
-	put       map[anyElem]bool // by rank for decomposed variables, else by element
+	put       map[anyElem]bool // at is a rank for a decomposed variable, otherwise an element
 	ever      map[int]bool
 	known     int64
 	committed int64
 	commits   int
-	window    int64 // number of flushes so far
+	window    int64 // number of flushes
 	limit     int64 // maximum number of records; 0: none
 	late      *write.HeldBackError
 	due       bool
@@ -104,7 +104,7 @@ func (p *anyPuts) part(rank int) []write.Part {
 	return []write.Part{{Decomp: 1, Runs: runs}}
 }
 
-// id returns the ID of a variable in the files being written.
+// id returns the ID of variable v in the writer's schema, or -1.
 func (p *anyPuts) id(w *write.Writer, v int) dataset.VarID {
 	id, ok := w.Job.Schema.VarID(p.s.Vars[v].Name)
 	if !ok {
@@ -117,7 +117,8 @@ func (p *anyPuts) value(v int, rec int64, at int, window int64) float64 {
 	return float64(v*1000000+int(rec)*10000+at*100) + float64(window)
 }
 
-// lacking returns the number of complete records, and the missing variable and rank of the next one.
+// lacking returns the number of complete records. It also returns the missing variable and the rank that has not put it, for
+// the first incomplete record.
 func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
 	for n = a.committed; n < a.known; n++ {
 		for r := range p.ranks {
@@ -139,7 +140,7 @@ func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
 	return n, "", 0
 }
 
-// makes records the result of the commit in progress.
+// makes appends the number of records that the current commit will have to p.had.
 func (p *anyPuts) makes(a *anyState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +171,7 @@ func (p *anyPuts) commit(a *anyState) *write.HeldBackError {
 	return &write.HeldBackError{Base: "d.nc", Committed: n, Put: a.known, Var: name, Rank: rank}
 }
 
-// puts draws the puts of a step, and makes this rank's puts.
+// puts draws random puts for all ranks, records their values in the state, and calls Put for this rank.
 func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err error) {
 	for range rng.Intn(7) {
 		v := rng.Intn(len(p.s.Vars))
@@ -223,7 +224,7 @@ func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState
 			}
 		}
 	}
-	if rec := a.committed - 1; rec >= w.Puts.First && a.commits > 0 { // a committed record
+	if rec := a.committed - 1; rec >= w.Puts.First && a.commits > 0 { // a put of a committed record is an error
 		if perr := write.Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, dataset.ErrUsage) || !strings.Contains(perr.Error(), "is already committed") {
 			err = errors.Join(err, fmt.Errorf("put of record %d, of %d that are committed: %v", rec, a.committed, perr))
 		}
@@ -231,7 +232,7 @@ func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState
 	return err
 }
 
-// clashes lets two ranks put different values between two flushes.
+// clashes checks that Flush fails if two ranks have put different values of one element.
 func (p *anyPuts) clashes(ctx context.Context, w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState) error {
 	if err := p.step(ctx, w, 0, a); err != nil {
 		return err
@@ -260,7 +261,7 @@ func (p *anyPuts) clashes(ctx context.Context, w *write.Writer, c comm.Comm, rng
 // step makes one collective call and checks its result.
 func (p *anyPuts) step(ctx context.Context, w *write.Writer, kind int, a *anyState) error {
 	var want *write.HeldBackError
-	late := func() { // completes a commit in the background
+	late := func() { // the next collective call completes a CommitAsync
 		if a.due {
 			a.due, a.late = false, p.commit(a)
 		}
@@ -303,7 +304,7 @@ func (p *anyPuts) step(ctx context.Context, w *write.Writer, kind int, a *anySta
 	return nil
 }
 
-// session runs one rank's session and then checks the dataset.
+// session runs one rank's session. Rank 0 then checks the dataset.
 func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed int64, done func(*anyState)) (err error) {
 	c = isolateIf(c, p.apart)
 	rng := rand.New(rand.NewSource(seed))
@@ -332,7 +333,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	a.limit = w.Job.Limit
 	steps := 3 + rng.Intn(8)
 	for k := range steps {
-		if a.due { // a pending commit must not be put again: a step without puts
+		if a.due { // values of a pending commit must not be put again
 			if err := p.step(ctx, w, rng.Intn(5), a); err != nil {
 				return fmt.Errorf("step %d: %w", k, err)
 			}
@@ -369,13 +370,14 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	if err := c.Barrier(ctx); err != nil {
 		return err
 	}
-	if c.Rank() == 0 { // the writer is dropped
+	if c.Rank() == 0 {
 		err = p.find(a, w)
 	}
 	return comm.Agree(ctx, c, err)
 }
 
-// TestAnyPuts checks that, for any puts and any kill, reported commits are present and missing data were reported.
+// TestAnyPuts checks any puts with any kill: every commit that the writer reported is readable, and the writer reported all
+// missing data.
 func TestAnyPuts(t *testing.T) {
 	for seed := range int64(times(40, 300)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -386,7 +388,7 @@ func TestAnyPuts(t *testing.T) {
 			var state *anyState
 			for k := range int64(3) {
 				said := fmt.Sprintf("session %d, %d ranks, apart %v, %+v", k, p.ranks, p.apart, p.o.Options)
-				way, whole := rng.Intn(6), syncedClone(disk) // the next session starts from the remains of a program's end
+				way, whole := rng.Intn(6), syncedClone(disk) // a session that is not killed works on the copy
 				next, ops, err := p.sitting(whole, state, seed*3+k, 0)
 				if err != nil {
 					t.Fatalf("%s: %v", said, err)
@@ -398,7 +400,7 @@ func TestAnyPuts(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s: %v", said, err)
 					}
-					switch way { // 0: only the program ends
+					switch way { // in way 0 only the program ends; in the others power fails too
 					case 1:
 						disk = disk.CrashClone(vfs.CrashOptions{})
 					case 2:

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestFlushAsyncError checks that the next collective call returns a background error on every rank, and that the writer has
-// failed.
+// TestFlushAsyncError checks that a failed background write is an error of the next collective call on every rank. The writer
+// then refuses further calls.
 func TestFlushAsyncError(t *testing.T) {
 	const ranks = 4
 	next := map[string]func(w *write.Writer, ctx context.Context) error{
@@ -32,7 +32,7 @@ func TestFlushAsyncError(t *testing.T) {
 					x := make([]float64, w.Job.Count(1))
 					must(write.Put(w, v, 0, x))
 					if name == "apart and small" {
-						g.release(errDisk) // aggregators wait in the call
+						g.release(errDisk) // FlushAsync waits for memory, so the gate must open before
 					}
 					if err := w.FlushAsync(ctx); err != nil && name != "apart and small" {
 						return err
@@ -70,7 +70,8 @@ func TestFlushAsyncError(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncStopped checks that Abort on any rank, a cancelled context, and ranks that just return stop the background flush.
+// TestFlushAsyncStopped checks three ways to stop a background flush: Abort on a rank, a cancelled context, and ranks that
+// return.
 func TestFlushAsyncStopped(t *testing.T) {
 	const ranks = 4
 	errMine := errors.New("mine")
@@ -97,7 +98,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 						}
 						switch how {
 						case "abort":
-							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // later, since Abort waits for the write in progress
+							time.AfterFunc(time.Millisecond, func() { g.release(nil) }) // Abort waits for the write in progress, so the gate opens later
 							w.Abort()
 							return errMine
 						case "cancel":

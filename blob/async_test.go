@@ -18,7 +18,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// gate is a file system on which writes to subfiles wait until the gate opens, and then fail with err if set.
+// gate is a file system on which writes to subfiles wait until release is called. They then return err, if it is set.
 type gate struct {
 	vfs.FS
 	open    chan struct{}
@@ -65,7 +65,7 @@ func asyncModel(ranks int) (*dataset.Schema, dataset.VarID, func(rank int) []wri
 	}
 }
 
-// asyncCases are layouts and options for lent data.
+// asyncCases returns layouts and options for background flushes of lent data.
 func asyncCases() map[string]crashCase {
 	cases := map[string]crashCase{
 		"variable":                {o: dataset.Settings{Options: dataset.Options{Subfiles: 2}}},
@@ -87,7 +87,7 @@ func asyncCases() map[string]crashCase {
 	return cases
 }
 
-// until waits, in a bubble, until background activity makes f true. It gives up after a minute.
+// until waits until f returns true, or returns an error after a minute of the bubble's clock.
 func until(what string, f func() bool) error {
 	for range 60_000 {
 		if f() {
@@ -98,12 +98,12 @@ func until(what string, f func() bool) error {
 	return fmt.Errorf("%s: not after a minute", what)
 }
 
-// TestFlushAsync checks that the call returns while no byte can be written, that more can be put meanwhile, and that all data are
-// written without another call.
+// TestFlushAsync checks that FlushAsync returns before any byte is written, and that ranks can put more data meanwhile. The
+// background write ends without another call.
 func TestFlushAsync(t *testing.T) {
 	const ranks = 4
 	for name, cc := range asyncCases() {
-		if name == "apart and small" || cc.o.Compress.On() { // no memory for waiting data; fewer bytes
+		if name == "apart and small" || cc.o.Compress.On() { // the first has no memory for waiting data; compression changes the number of bytes
 			continue
 		}
 		inBubble(t, name, func(t *testing.T) {
@@ -137,14 +137,14 @@ func TestFlushAsync(t *testing.T) {
 				must(w.Wait(ctx))
 				first.Store(g.written.Load())
 				clear(bufs[0])
-				if err := c.Barrier(ctx); err != nil { // otherwise another rank's record 1 may be included
+				if err := c.Barrier(ctx); err != nil { // otherwise the count may include record 1 of another rank
 					return err
 				}
 				must(w.FlushAsync(ctx))
 				must(w.Wait(ctx))
 				second.Store(g.written.Load())
 				clear(bufs[1])
-				if err := w.Wait(ctx); err != nil { // nothing to wait for
+				if err := w.Wait(ctx); err != nil { // no flush is under way
 					return err
 				}
 				return w.Close(ctx)
@@ -166,7 +166,8 @@ func TestFlushAsync(t *testing.T) {
 	}
 }
 
-// TestFlushAsyncSyncs checks that large amounts are synced before Close, unless syncs are off.
+// TestFlushAsyncSyncs checks that a background flush syncs large amounts of data before Close, unless Options.Durability is
+// DurableNone.
 func TestFlushAsyncSyncs(t *testing.T) {
 	for _, d := range []dataset.Durability{dataset.DurableCommit, dataset.DurableData, dataset.DurableNone} {
 		bubble(t, func(t *testing.T) {
@@ -188,7 +189,7 @@ func TestFlushAsyncSyncs(t *testing.T) {
 					must(until("it is synced", func() bool { return syncs.Load() > 0 }))
 				}
 				atClose.Store(syncs.Load())
-				must(c.Barrier(ctx)) // otherwise another rank's Close may be counted
+				must(c.Barrier(ctx)) // otherwise the count may include syncs of another rank's Close
 				return w.Close(ctx)
 			}))
 			if want := map[dataset.Durability]int64{dataset.DurableCommit: 1, dataset.DurableData: 1}[d]; atClose.Load() != want {

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSetAtt checks attributes set or changed during writing. Commits, Close and appends of all kinds commit them with records or
-// alone.
+// TestSetAtt sets and changes attributes while a dataset is written. Commits, Close and appends commit the attributes, with or
+// without new records.
 func TestSetAtt(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.async {
@@ -95,7 +95,7 @@ func TestSetAtt(t *testing.T) {
 						}
 					}
 					was := w.Commits.AttBytes
-					w.Commits.AttBytes = write.MaxSetAtts - 5 // pretends that earlier attributes had this size
+					w.Commits.AttBytes = write.MaxSetAtts - 5 // pretends that earlier sessions have set attributes of this size
 					if err := give(ctx, w, "", "long", "12"); !errors.Is(err, dataset.ErrTooLarge) {
 						return fmt.Errorf("an attribute too many: %v", err)
 					}
@@ -103,7 +103,7 @@ func TestSetAtt(t *testing.T) {
 					return give(ctx, w, "", "end", int32(7))
 				})
 			if expected("", "end", int32(7)); m.ranks == 1 {
-				return // also has the one of its own rank
+				return // a single rank has also set the attribute "rank"
 			}
 			look("close", 4)
 			o = sc.with(mem, false)
@@ -125,7 +125,7 @@ func TestSetAtt(t *testing.T) {
 	}
 }
 
-// TestSetAttCrash checks that a power failure at any time leaves records together with the attributes of the same commit.
+// TestSetAttCrash checks that after a power failure a reader finds the records and the attributes of the same commit.
 func TestSetAttCrash(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		t.Run(name, func(t *testing.T) {

@@ -13,14 +13,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDifferentCalls checks that ranks in different calls get an error that names both calls and the ranks.
+// TestDifferentCalls checks that ranks in different collective calls get an error. The error names both calls and their ranks.
 func TestDifferentCalls(t *testing.T) {
 	m := tinyModel(1, 2)
 	calls := map[string]func(ctx context.Context, w *write.Writer) error{
 		"Writer.SetAtt": func(ctx context.Context, w *write.Writer) error { return w.SetAtt(ctx, -1, "a", "b") },
 		"Writer.Flush":  func(ctx context.Context, w *write.Writer) error { return w.Flush(ctx) },
 		"Writer.Wait":   func(ctx context.Context, w *write.Writer) error { return w.Wait(ctx) },
-		// calls with the same first step as others
+		// These calls all begin with the same collective.
 		"Writer.Commit":      func(ctx context.Context, w *write.Writer) error { return w.Commit(ctx) },
 		"Writer.CommitAsync": func(ctx context.Context, w *write.Writer) error { return w.CommitAsync(ctx) },
 		"Writer.FlushAsync":  func(ctx context.Context, w *write.Writer) error { return w.FlushAsync(ctx) },
@@ -55,14 +55,14 @@ func TestDifferentCalls(t *testing.T) {
 	}
 }
 
-// TestDifferentCallsOfReads checks that the error also names a collective read.
+// TestDifferentCallsOfReads checks that the error names a collective read too.
 func TestDifferentCallsOfReads(t *testing.T) {
 	m, mem := tinyModel(1, 2), vfs.NewMem()
 	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		r := need(read.Open(ctx, "d.nc", &read.OpenOptions{FS: mem}))
 		defer r.Close()
-		if err := c.Barrier(ctx); err != nil { // all ranks open the dataset before one fails and cancels the others' contexts
+		if err := c.Barrier(ctx); err != nil { // one rank's failure cancels the contexts of others, which must have opened the dataset before
 			return err
 		}
 		if c.Rank() == 2 {

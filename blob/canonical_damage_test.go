@@ -19,8 +19,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lies locates an element of a canonical file. Bytes [from, to) of the file are bytes [off, off+n) of the subfile, or are in a
-// chunk with those bytes. They begin at byte at of an extent.
+// lies is the place of one element. Bytes [from, to) of the canonical file are bytes [off, off+n) of the subfile, or come from
+// a compressed chunk there. at is the element's offset in its extent.
 type lies struct {
 	v        dataset.VarID
 	from, to int64
@@ -30,7 +30,7 @@ type lies struct {
 	e        read.VarExtent
 }
 
-// liesOf lists all elements of a canonical file that have an owner.
+// liesOf lists all elements of a canonical file that some rank owns.
 func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	t.Helper()
 	r := f.R
@@ -75,15 +75,15 @@ func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	return out
 }
 
-// hit reports for each byte of the canonical file whether one checksum covers both it and the byte at off of a subfile; ok is
-// false if no checksum covers the latter.
+// hit finds the bytes of the canonical file that become unreadable if the byte at off of a subfile is damaged, because one
+// checksum covers both. ok is false if no checksum covers the damaged byte.
 func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) {
 	out = make([]bool, size)
 	for _, x := range list {
 		if x.file != file || off < x.off || off >= x.off+x.n {
 			continue
 		}
-		if x.e.P.Un != nil { // compressed: each element detects the damage of its chunk
+		if x.e.P.Un != nil { // each chunk of a compressed file has its own checksum
 			ok = true
 			spoil(out, x.from, x.to)
 			continue
@@ -114,7 +114,7 @@ type demand int
 
 const (
 	mustFail  demand = iota
-	mayDiffer        // or are right, if only a part of the checksummed data was read
+	mayDiffer        // or are right, if a read covers only a part of the checksummed data
 	mayFail          // or are right
 )
 
@@ -170,18 +170,18 @@ func readsExactly(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, 
 	}
 }
 
-// damaged is a dataset to damage: its files, its bytes as an ordinary netCDF file, and their positions.
+// damaged is a dataset to damage.
 type damaged struct {
 	history
 	files map[string][]byte
 	want  []byte
 	list  []lies
-	owned []bool // bytes of want that belong to an element in a subfile
+	owned []bool // bytes of want that belong to an element with an owner
 	maps  []read.Extent
-	sets  map[string]int // set by subfile
+	sets  map[string]int // index of the set of each subfile
 }
 
-// damagedOnes returns histories whose subfiles all contain data, plain and compressed.
+// damagedOnes returns histories of datasets, plain and compressed, in which every subfile contains data.
 func damagedOnes() (out []history) {
 	for _, h := range histories() {
 		if h.o.Grouping = subfile.Blocks; h.o.Subfiles > 1 {
@@ -235,9 +235,10 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o read.OpenOptions
 	return r, f, mem, nil
 }
 
-// without returns the bytes that become unreadable if a subfile, or its decomposition dec (0: all), is lost: the elements in it.
-// A subfile of the first set has the maps of all sets. Without it, elements without an owner are unreadable too, because the lost
-// map might have them. The same holds for a set without any subfile.
+// without returns the bytes of the canonical file that become unreadable if a subfile, or its part of decomposition dec (0:
+// all), is lost. These are the elements in the subfile. The first set has the maps for all sets: if a map is lost, elements
+// without an owner are unreadable too, because the lost map might contain them. The same holds for any set with a single
+// subfile.
 func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.DecompID) []bool {
 	bad := make([]bool, f.Size())
 	set, index := d.sets[name], -1
@@ -275,7 +276,8 @@ func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.Decomp
 	return bad
 }
 
-// touched returns the use of a byte of a subfile, and the required result of reads.
+// touched returns the bytes of the canonical file that depend on a byte of a subfile, and what reads of them must do if it is
+// damaged.
 func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool, demand) {
 	if bad, ok := hit(d.list, f.Size(), name, off); ok {
 		return bad, mustFail
@@ -289,7 +291,7 @@ func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool
 		}
 	}
 	bad := d.without(f, name, 0)
-	for _, x := range d.list { // the index of a compressed file contains the checksum of each chunk
+	for _, x := range d.list { // the index of a compressed file has the checksum of each chunk
 		if x.file == name && x.e.P.Un != nil {
 			spoil(bad, x.from, x.to)
 		}
@@ -297,7 +299,7 @@ func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool
 	return bad, mayFail
 }
 
-// readsParts reads parts of variables, like ncks, DAP2 and xarray. Exactly the reads that touch damage must fail.
+// readsParts reads parts of variables, like ncks, DAP2 and xarray. Exactly the reads of damaged data must fail.
 func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, how demand, toFile bool, what string, rnd *rand.Rand) {
 	t.Helper()
 	marks := make([]byte, len(bad))
@@ -359,8 +361,8 @@ func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, ho
 	}
 }
 
-// TestCanonicalDamage flips one byte of any file. In data, exactly the reads under the same checksum fail. Outside data, only
-// reads that need the file fail. All other reads are right.
+// TestCanonicalDamage flips one byte of any file. If it is a data byte, exactly the reads covered by its checksum fail. If it
+// is another byte, only reads that need this file may fail. All other reads are right.
 func TestCanonicalDamage(t *testing.T) {
 	for k, h := range crashtest.Some(t, 2, damagedOnes()) {
 		t.Run(h.name, func(t *testing.T) {
@@ -408,7 +410,7 @@ func TestCanonicalDamage(t *testing.T) {
 	}
 }
 
-// TestCanonicalGone removes a subfile before or after the open, or truncates it: exactly the reads that need it fail.
+// TestCanonicalGone removes a subfile before or after the open, or truncates it. Exactly the reads that need the subfile fail.
 func TestCanonicalGone(t *testing.T) {
 	for k, h := range crashtest.Some(t, 2, damagedOnes()) {
 		t.Run(h.name, func(t *testing.T) {
@@ -454,7 +456,8 @@ func TestCanonicalGone(t *testing.T) {
 	}
 }
 
-// TestCanonicalMissing checks that with AllowMissing the data of a missing subfile are fill values, as in Read and Convert.
+// TestCanonicalMissing checks that AllowMissing gives fill values for the data of a missing subfile, the same as Read and
+// Convert give.
 func TestCanonicalMissing(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Subfiles < 2 {

@@ -21,7 +21,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// manyBlobs writes a dataset by the given number of ranks. Each rank has a long list of requests, and its elements lie far apart.
+// manyBlobs writes a dataset with the given number of ranks. Each rank has a list of each requests of single elements that lie
+// far apart.
 func manyBlobs(t *testing.T, l dataset.Layout, ranks, each int) map[string][]byte {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -29,7 +30,7 @@ func manyBlobs(t *testing.T, l dataset.Layout, ranks, each int) map[string][]byt
 	d, e := s.Decomp(x), s.Decomp(y)
 	s.Var("lat", cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
 	s.Var("lon", cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
-	for _, name := range []string{"a", "b", "c", "d"} { // so that a blob is longer than a read of its head
+	for _, name := range []string{"a", "b", "c", "d"} { // makes a blob longer than one read of its head
 		s.Var(name, cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
 	}
 	s.Var("z", cdf5.Int, []dataset.DimID{y}, dataset.Decomposed(e))
@@ -54,8 +55,8 @@ func manyBlobs(t *testing.T, l dataset.Layout, ranks, each int) map[string][]byt
 	return memFiles(t, fs)
 }
 
-// TestHeaderRead reads the header of a canonical file of many ranks and some data after it, like a kernel. This must not compact
-// and keep a map, nor decode a block, nor need more reads than there are lists.
+// TestHeaderRead reads the header of a canonical file of many ranks and some data after it. Such a read must not build and keep
+// a whole map, must not decode a whole block, and must not need more reads than there are lists.
 func TestHeaderRead(t *testing.T) {
 	const ranks, each = 600, 30
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -85,8 +86,8 @@ func TestHeaderRead(t *testing.T) {
 		if _, ok := r.Maps.Cache.Get(&r.Data.Families[0].Maps[0]); ok || len(c.Cache.Held) > 0 {
 			t.Errorf("%v: a map is kept, or a block decoded", l)
 		}
-		// At most: a table in columns, a list in rows and a variable; or a head and lists of each blob, the rest of its piece, and each
-		// gap between elements once.
+		// Bounds of calls and bytes. Variable-centric: the table, the lists and a variable are each read once. Process-centric: each
+		// blob needs three reads (head, lists, data), and gaps between elements may be read too.
 		calls, size := int64(20), int64(ranks*(2*20+2*each*8))
 		if l == dataset.ProcessCentric {
 			calls, size = 3*ranks+20, ranks*(512+each*8)+int64(len(files[subfile.Name(sampleBase, 0)]))
@@ -94,7 +95,7 @@ func TestHeaderRead(t *testing.T) {
 		if k, b := n.Kind(vfs.OpRead)-before, n.Bytes(vfs.OpRead)-bytesBefore; k > calls || b > size {
 			t.Errorf("%v: %d bytes are read in %d calls, want at most %d in %d", l, b, k, size, calls)
 		}
-		for range 3 { // first with the whole map, then from the block
+		for range 3 { // the first read loads the whole map, and later reads use the cached block
 			if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
 				t.Errorf("%v: again: %v, or other bytes than the file's", l, err)
 			}
@@ -107,7 +108,7 @@ func TestHeaderRead(t *testing.T) {
 		name, table := p.Name, p.Table
 		r.Close()
 
-		// A damaged list of any rank may belong to the element's owner.
+		// The damaged list could be the owner's list of any element, so no element is readable.
 		bad := maps.Clone(files)
 		bad[name] = flipped(files[name], at+4*(each-1), 0)
 		r, c = open(bad)
@@ -118,7 +119,7 @@ func TestHeaderRead(t *testing.T) {
 		if l != dataset.ProcessCentric {
 			continue
 		}
-		// Wrong blob offsets in the manifest must do no harm.
+		// Wrong blob offsets in the manifest must not change the values read.
 		m, err := subfile.Decode(files[subfile.ManifestName(sampleBase)], "m")
 		noError(t, err)
 		m.Sets[0].Subfiles[0].Blobs[ranks/2]++
@@ -134,8 +135,8 @@ func TestHeaderRead(t *testing.T) {
 	}
 }
 
-// TestCanonicalProves: data that were read to verify checksums are kept. Small reads of a variable with VerifyOnce read it once in total, no more
-// than with VerifyWhole.
+// TestCanonicalProves checks that data read to verify checksums are kept. With VerifyOnce, small reads of a variable read its
+// bytes once in total, not more than with VerifyWhole.
 func TestCanonicalProves(t *testing.T) {
 	const ranks, lev = 64, 32
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -169,8 +170,8 @@ func TestCanonicalProves(t *testing.T) {
 	}
 }
 
-// TestCanonicalPool checks that files with a shared pool together stay within its limit, whatever their own limits, and read
-// correctly. A closed Reader releases the memory of its file.
+// TestCanonicalPool checks that canonical files with a shared pool stay within the pool's limit together, whatever their own
+// limits are. Closing a Reader frees the pool's memory of its file.
 func TestCanonicalPool(t *testing.T) {
 	const most = 2048
 	files, want := canonicalSets(t)
@@ -225,7 +226,7 @@ func TestCanonicalPool(t *testing.T) {
 	}
 }
 
-// A reader that makes a file for each commit of a dataset must not keep files that are no longer held.
+// A program that makes a new CanonicalFile for each commit must not keep the former ones in memory.
 func TestCanonicalForgotten(t *testing.T) {
 	files, _ := canonicalSets(t)
 	r, pool := files[0].R, read.NewCanonicalPool(1<<20)

@@ -21,7 +21,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCanonicalBytes checks that at any offset and length the canonical file has Convert's bytes.
+// TestCanonicalBytes checks that ReadAt at any offset and length returns the bytes that Convert writes.
 func TestCanonicalBytes(t *testing.T) {
 	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,7 +33,7 @@ func TestCanonicalBytes(t *testing.T) {
 		o := drawCanonical(t, r)
 		want, err := convertBytes(ctx, r, &convert.ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})
 		f, cerr := r.Canonical(o)
-		if err != nil || cerr != nil { // types that a version cannot hold
+		if err != nil || cerr != nil { // the CDF version lacks a type of the dataset
 			if err == nil || cerr == nil {
 				t.Fatalf("Convert: %v, Canonical: %v", err, cerr)
 			}
@@ -42,7 +42,7 @@ func TestCanonicalBytes(t *testing.T) {
 		if f.Size() != int64(len(want)) {
 			t.Fatalf("%d bytes, want %d", f.Size(), len(want))
 		}
-		if rapid.Bool().Draw(t, "small") { // many blocks, but memory for only a few
+		if rapid.Bool().Draw(t, "small") { // a small cache, with memory for only a few blocks
 			f.Cache = read.NewBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"), nil)
 		}
 		drawCanonicalReads(t, f, want)
@@ -74,7 +74,8 @@ func readForward(t failer, f *read.CanonicalFile, want []byte, n int) {
 // failer is a test of any kind.
 type failer interface{ Fatalf(string, ...any) }
 
-// canonicalSets returns datasets of all layouts, plain and compressed, with one and two subfiles, written at once and appended.
+// canonicalSets returns datasets of all layouts, plain and compressed, with one and two subfiles. Some are written in one
+// session, and others in several.
 func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 	list := crashtest.Some(t, 2, histories())
 	for _, first := range []int64{1, 3} {
@@ -87,7 +88,7 @@ func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 			t.Cleanup(func() { r.Close() })
 			f, err := r.Canonical(&read.CanonicalOptions{Version: v})
 			if err != nil {
-				continue // types that this version lacks
+				continue // the CDF version lacks a type of the dataset
 			}
 			b, err := convertBytes(t.Context(), r, &convert.ConvertOptions{Version: v})
 			if err != nil {
@@ -99,7 +100,7 @@ func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 	return out, want
 }
 
-// TestCanonicalTogether lets many goroutines read one file concurrently, with memory for few blocks.
+// TestCanonicalTogether lets many goroutines read one file concurrently. The cache has memory for a few blocks.
 func TestCanonicalTogether(t *testing.T) {
 	files, want := canonicalSets(t)
 	for i, f := range files {
@@ -140,7 +141,7 @@ func TestCanonicalTogether(t *testing.T) {
 	}
 }
 
-// TestCanonicalOnce checks that concurrent reads of a block read the subfiles once.
+// TestCanonicalOnce checks that concurrent reads of one block read its data from the subfiles once.
 func TestCanonicalOnce(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		mem := memOf(t, h.write(t))
@@ -153,7 +154,7 @@ func TestCanonicalOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for k := range readers {
 				all.Go(func() {
-					b := make([]byte, to-from-1) // not the whole block, which would not be kept
+					b := make([]byte, to-from-1) // a block that is read whole is not kept
 					if _, err := f.ReadAt(b, from+int64(k%2)); err != nil {
 						t.Error(err)
 					}
@@ -169,7 +170,7 @@ func TestCanonicalOnce(t *testing.T) {
 	}
 }
 
-// TestCanonicalClose checks that Close ends background work of reads.
+// TestCanonicalClose checks that Close ends the background work of reads.
 func TestCanonicalClose(t *testing.T) {
 	files, _ := canonicalSets(t)
 	for _, f := range files {
@@ -190,7 +191,7 @@ func TestCanonicalClose(t *testing.T) {
 	}
 }
 
-// drawCanonical draws the part of a dataset to convert.
+// drawCanonical draws options: variables, records and version.
 func drawCanonical(t *rapid.T, r *read.Reader) *read.CanonicalOptions {
 	o := &read.CanonicalOptions{ZeroFill: rapid.Bool().Draw(t, "zero"), Memory: 1 << 20,
 		Version: rapid.SampledFrom([]cdf5.Version{0, cdf5.CDF5, cdf5.CDF2, cdf5.CDF1}).Draw(t, "version")}

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// filesOf lists the files of a dataset as a user would, by the prefix of their names; with lock also its lease.
+// filesOf lists the files of a dataset by the prefix of their names, like a user. If lock is set, the list includes the lease.
 func filesOf(base string, lock bool) (list []string) {
 	dir, name := filepath.Split(base)
 	entries := need(os.ReadDir(dir))
@@ -28,12 +28,12 @@ func filesOf(base string, lock bool) (list []string) {
 	return list
 }
 
-// renamedTo returns the name of a file of dataset base as part of dataset to.
+// renamedTo replaces the dataset name base in a file name by to.
 func renamedTo(file, base, to string) string {
 	return filepath.Join(filepath.Dir(to), strings.Replace(filepath.Base(file), filepath.Base(base), filepath.Base(to), 1))
 }
 
-// A carrier copies or moves the files of a dataset to another name. moves means that the old name disappears.
+// A carrier copies the files of a dataset to another name, or moves them if moves is set.
 type carrier struct {
 	name  string
 	moves bool
@@ -48,7 +48,7 @@ func copyOne(from, to string) error {
 	return err
 }
 
-// carriers imitate programs with system calls.
+// carriers copy and move with system calls, like mv, cp, rsync and tar.
 var carriers = []carrier{
 	{"mv", true, func(files []string, base, to string) (err error) {
 		for _, f := range files {

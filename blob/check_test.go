@@ -18,7 +18,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// The directory can be listed once, to find the dataset, but not again, to find leftovers. The check must report that.
+// TestCheckSaysWhatItCouldNotList lets one listing of the directory fail. Check lists the directory to find the dataset, and
+// again to find leftovers. It must report a listing that failed.
 func TestCheckSaysWhatItCouldNotList(t *testing.T) {
 	s := otherSample(t, dataset.VariableCentric, 2, 1, nil)
 	mem := memOf(t, s.files)
@@ -38,7 +39,8 @@ func TestCheckSaysWhatItCouldNotList(t *testing.T) {
 	}
 }
 
-// The first finding must arrive before the last file is opened, and later files must not be examined unless the caller continues.
+// TestCheckStreams checks that Check yields the first finding before it opens the last file. If the caller stops there, Check
+// must not examine further files.
 func TestCheckStreams(t *testing.T) {
 	const files = 40
 	toy := newToy(files)
@@ -62,8 +64,8 @@ func TestCheckStreams(t *testing.T) {
 	}
 }
 
-// TestCheckFindsAnyByte checks that Check finds any changed byte of a committed dataset: in headers, data and maps, in HDF5
-// metadata that only other programs read, and in padding.
+// TestCheckFindsAnyByte checks that Check finds a changed byte anywhere in a committed dataset: in headers, data and maps, in
+// padding, and in HDF5 metadata that blobio itself does not read.
 func TestCheckFindsAnyByte(t *testing.T) {
 	step := times(67, 1)
 	for name, o := range map[string]dataset.Settings{
@@ -100,7 +102,7 @@ func TestCheckFindsAnyByte(t *testing.T) {
 			}
 		}
 	}
-	// A pad, which few of the sampled steps hit.
+	// The sampled bytes above rarely fall into padding.
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	pl, _ := s.place(t, s.subfile(0))
 	pads := 0
@@ -125,8 +127,8 @@ func TestCheckFindsAnyByte(t *testing.T) {
 	}
 }
 
-// TestHeaderAgainstManifest checks that no flipped header bit changes the values read. The manifest has the header's checksum, so
-// a changed file is rejected at open. The count of records is an exception: there the manifest takes precedence.
+// TestHeaderAgainstManifest flips header bits. The manifest has the header's checksum, so the open must reject the file. The
+// number of records is an exception: the manifest's number takes precedence, and values stay right.
 func TestHeaderAgainstManifest(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -148,7 +150,7 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				need(f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.Header.Off+int64(at)))
 				r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				if err == nil {
-					err = r.Data.Sets[0].Load(ctx) // headers of a set may be read later
+					err = r.Data.Sets[0].Load(ctx) // Open may leave headers of a set unread
 					r.Close()
 				}
 				if inCount := at >= layout.NumrecsAt && at < layout.NumrecsAt+layout.NumrecsLen; err == nil && !inCount {

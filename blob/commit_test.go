@@ -18,15 +18,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecordInDoubt writes the record, but its name does not become durable and cannot be undone. The record may be in force, so
-// no rank removes the files that it names, and all report the doubt.
+// TestRecordInDoubt lets a commit write its record, but the record's name does not become durable, and undoing it fails too.
+// The commit may be in force. Then no rank may remove the files that the record names, and every rank must report an
+// InDoubtError.
 func TestRecordInDoubt(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			mem := vfs.NewMem()
 			was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
-			named := false // the prepared record has its name
+			named := false // the prepared record is about to get its name
 			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 				switch {
 				case op.Kind == vfs.OpRename && strings.HasSuffix(op.New, ".manifest.next"):
@@ -55,10 +56,10 @@ func TestRecordInDoubt(t *testing.T) {
 	}
 }
 
-// deaf is a Comm whose rank misses the result of one reduction, though all others get it.
+// deaf is a Comm of a rank that misses the result of one reduction. All other ranks get this result.
 type deaf struct {
 	comm.Comm
-	at int // remaining calls
+	at int // reductions until the missed one
 }
 
 var errDeaf = errors.New("the network is down")
@@ -71,8 +72,8 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 	return all, err
 }
 
-// TestDeafRank breaks an agreement on one rank, while the others, including rank 0, have all results. Their commit is complete.
-// The deaf rank must not remove its part, nor report that it was not committed.
+// TestDeafRank lets one rank lose the result of one reduction during a commit. The other ranks, including rank 0, have all
+// results, and complete the commit. The rank must not remove its files, nor report that the commit failed.
 func TestDeafRank(t *testing.T) {
 	for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -101,7 +102,7 @@ func TestDeafRank(t *testing.T) {
 					return err
 				})
 				if heard > 0 {
-					break // after the last reduction
+					break // the session has fewer reductions than at
 				}
 				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%v, deaf at %d (rank 0: %v)", layout, at, first), last: first == nil}, "d.nc",
 					was.canonical(false), now.canonical(false))
@@ -117,8 +118,8 @@ func TestDeafRank(t *testing.T) {
 	}
 }
 
-// TestCutAppendCountsRecords interrupts an append before the headers count its records. The next writer repairs the headers, even
-// if it adds nothing.
+// TestCutAppendCountsRecords interrupts an append between its commit and the update of the record count in the headers. The
+// next writer repairs the headers, even if it adds no record.
 func TestCutAppendCountsRecords(t *testing.T) {
 	was := tinyModel(1, 1)
 	now := was.upTo(3)
@@ -132,7 +133,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		return l
 	}
 	mended := 0
-	for _, c := range crashesOf(t, start, 1, 2, 1, func(fsys vfs.FS) error { // every operation: few lie between the two
+	for _, c := range crashesOf(t, start, 1, 2, 1, func(fsys vfs.FS) error { // all operations, because few lie between the commit and the headers
 		return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 			return now.add(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: fsys}})
 		})

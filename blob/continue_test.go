@@ -22,7 +22,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// dealtModel makes a dataset whose elements all have an owner, for any number of ranks and any distribution.
+// dealtModel returns a dataset in which each element has one owner, for any number of ranks. way selects the distribution.
 func dealtModel(records int64, ranks, way int) *model {
 	const rows, cols = 3, 8
 	s := dataset.NewSchema()
@@ -54,13 +54,13 @@ func dealtModel(records int64, ranks, way int) *model {
 	return m
 }
 
-// leg is a part of a history: the writers of the records up to a number.
+// leg is one session of a history. Its ranks write the records up to number to.
 type leg struct {
 	to         int64
 	ranks, way int
 	subfiles   int
-	sets       int   // number of sets afterwards, if the files grow
-	since      int64 // the variables of extend exist from this record; 0: never
+	sets       int   // expected number of sets after the leg, for a layout that grows in place
+	since      int64 // first record with the variables of extend; 0: no such variables
 }
 
 func (l leg) model() *model {
@@ -71,7 +71,7 @@ func (l leg) model() *model {
 	return m
 }
 
-// sail writes the records of a leg, and commits each, or all at the end.
+// sail runs the session of a leg, with a commit after each record if commits is set.
 func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error {
 	o.Fs = fsys
 	o.Subfiles = l.subfiles
@@ -103,7 +103,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 	})
 }
 
-// continuedCases are settings for the legs of a history.
+// continuedCases returns settings for histories.
 func continuedCases() map[string]dataset.Settings {
 	return map[string]dataset.Settings{
 		"variable":         {},
@@ -115,9 +115,9 @@ func continuedCases() map[string]dataset.Settings {
 	}
 }
 
-// TestContinued writes a history on 4 ranks, continues it on 7, then on 3, with other maps and numbers of subfiles. After each
-// leg, with and without commits between, it must convert to the same bytes as a history written at once. Each record must read
-// correctly.
+// TestContinued writes a history in sessions of different numbers of ranks (4, 7, 3), maps and subfiles, with and without
+// commits. After each session the dataset must convert to the same bytes as a dataset written in one session, and each record
+// must read correctly.
 func TestContinued(t *testing.T) {
 	legs := []leg{{2, 4, 0, 2, 1, 0}, {4, 7, 0, 3, 2, 0}, {6, 7, 0, 3, 2, 0}, {8, 3, 0, 1, 3, 0}, {10, 3, 1, 1, 4, 0}, {12, 3, 1, 2, 5, 0}, {14, 4, 0, 2, 6, 0}}
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
@@ -138,7 +138,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// look compares the dataset with the model.
+// look compares the dataset with the leg's model.
 func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -191,8 +191,9 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	}
 }
 
-// TestContinuedNarrower checks that Convert to blobs returns an error if the maps of a later set have elements that the first
-// maps lack. Elements missing from the later maps read as fill values.
+// TestContinuedNarrower continues a dataset with another map: it owns element 3, which has no owner in the first map, and lacks
+// other elements. Elements without an owner in the later map read as fill values. Convert to blobs returns an error, because
+// the output has the first map and would lose element 3.
 func TestContinuedNarrower(t *testing.T) {
 	mem := vfs.NewMem()
 	was := tinyModel(1, 1) // element 3 has no owner
@@ -229,8 +230,9 @@ func TestContinuedNarrower(t *testing.T) {
 	}
 }
 
-// TestContinuedCrash cuts the power between any two operations of a writer that continues another's dataset, with new variables
-// and commits, also in the background. A reader finds the last commit, or the one in progress. Other ranks can then continue.
+// TestContinuedCrash cuts the power before each operation of a writer that continues a dataset of other ranks. The writer adds
+// variables and commits, also in the background. A reader must find the last commit or the one in progress, and another number
+// of ranks must be able to continue.
 func TestContinuedCrash(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for ranks := 1; ranks <= 4; ranks++ {
@@ -241,7 +243,7 @@ func TestContinuedCrash(t *testing.T) {
 				t.Run(fmt.Sprintf("%s by %d-since=%d", name, ranks, since), func(t *testing.T) {
 					t.Parallel()
 					start := vfs.NewMem()
-					o := o // other numbers of ranks run in parallel
+					o := o // parallel subtests change their copies
 					o.Workers, o.Records = 1, 0
 					must(leg{to: 1, ranks: 4, subfiles: 2}.sail(start, o, false, false))
 					must(leg{to: 2, ranks: 2, subfiles: 1}.sail(start, o, false, true))
@@ -279,8 +281,8 @@ func TestContinuedCrash(t *testing.T) {
 	}
 }
 
-// TestContinuedFault lets each operation of a continuing writer fail once. All ranks get the error, committed data stay, and
-// others can continue.
+// TestContinuedFault lets each operation of a continuing writer fail once. All ranks must get the error, committed data must
+// stay, and another session must be able to continue.
 func TestContinuedFault(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for _, since := range []int64{0, 2} {

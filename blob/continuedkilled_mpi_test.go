@@ -19,8 +19,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestContinuedKilledUnderMPI lets a job continue another number of ranks' dataset, with commits and new variables, and kills one
-// of its ranks. All successful commits are complete, and a third number of ranks continues.
+// TestContinuedKilledUnderMPI kills one rank of a job that continues a dataset of another number of ranks, with commits and new
+// variables. The dataset must have all successful commits, and a third number of ranks must be able to continue it.
 func TestContinuedKilledUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -39,7 +39,7 @@ func TestContinuedKilledUnderMPI(t *testing.T) {
 					}
 					return loaded(t, dir), out, ops
 				}
-				for _, who := range [][]int{{2}, {0}, {0, 2}}[times(int(l), 2)] { // the first rank of each subfile
+				for _, who := range [][]int{{2}, {0}, {0, 2}}[times(int(l), 2)] { // one or both ranks that lead a subfile
 					whole, _, ops := run(who, 0)
 					if n := recordsSeen(t, whole, "nobody killed", all); n != 3 {
 						t.Fatalf("%d records, want 3", n)

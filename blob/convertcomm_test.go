@@ -20,7 +20,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// conversions returns the options of the conversions that several ranks perform together.
+// conversions returns options for conversions by several ranks.
 func conversions() map[string]convert.ConvertOptions {
 	return map[string]convert.ConvertOptions{
 		"canonical": {},
@@ -31,7 +31,7 @@ func conversions() map[string]convert.ConvertOptions {
 	}
 }
 
-// TestConvertComm checks that the output does not depend on the number of converting ranks.
+// TestConvertComm checks that the number of converting ranks does not change the output.
 func TestConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -73,7 +73,7 @@ func TestConvertComm(t *testing.T) {
 	}
 }
 
-// TestFaultConvertComm checks that a failure on one rank is a failure on all, and no output remains.
+// TestFaultConvertComm checks that a failure on one rank is an error on all ranks, and that no output remains.
 func TestFaultConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
 	mem := vfs.NewMem()
@@ -106,7 +106,7 @@ func TestFaultConvertComm(t *testing.T) {
 						return convert.ConvertWith(ctx, commtest.Isolate(c), r, "o.nc", &o, dataset.Knobs{Fs: fsys})
 					})
 					if hit.Seq == 0 {
-						break // after the last operation
+						break // the conversion has fewer operations
 					}
 					bad := 0
 					for r, err := range errs {
@@ -125,7 +125,7 @@ func TestFaultConvertComm(t *testing.T) {
 					}
 					left := strings.Join(names(here, "."), " ")
 					_, err := read.OpenWith(t.Context(), "o.nc", nil, dataset.Knobs{Fs: here})
-					// A conversion that fails after writing the record, or during removals, leaves files that the next writer removes.
+					// If the conversion fails during removals or the sync of the directory, files remain, and the next writer removes them.
 					if bad == 3 && err != nil && strings.Contains(left, "o.nc") && hit.Kind != vfs.OpRemove && hit.Kind != vfs.OpSyncDir {
 						t.Errorf("%v: left: %s", hit, left)
 					}
@@ -138,7 +138,8 @@ func TestFaultConvertComm(t *testing.T) {
 	}
 }
 
-// TestConvertDropsNothingUnasked converts with a map that owns fewer elements than the source.
+// TestConvertDropsNothingUnasked converts to maps that own fewer elements than the source. This is an error unless
+// DropUncovered is set.
 func TestConvertDropsNothingUnasked(t *testing.T) {
 	ctx := context.Background()
 	toy := newToy(3)
@@ -160,8 +161,8 @@ func TestConvertDropsNothingUnasked(t *testing.T) {
 	}{
 		{r, []*decomp.Map{m}, false, false},
 		{r, []*decomp.Map{m}, true, true},
-		{r, toy.maps, false, true},  // the same holes as the source
-		{c, toy.maps, false, false}, // the canonical file has fill values there, which would be lost
+		{r, toy.maps, false, true},  // elements without an owner in the source, too
+		{c, toy.maps, false, false}, // the canonical file has fill values for these elements, which would be lost
 		{c, toy.maps, true, true},
 	} {
 		out := filepath.Join(dir, string(rune('d'+k)))
@@ -192,7 +193,8 @@ func nc4Of(t *testing.T, fsys vfs.FS, ranks int, o convert.ConvertOptions) ([]by
 	return io.ReadAll(io.NewSectionReader(f, 0, n))
 }
 
-// TestNetCDF4SameBytes checks that workers, ranks and the source's layout do not influence the file.
+// TestNetCDF4SameBytes checks that the numbers of workers and ranks and the source's layout do not change the bytes of a
+// netCDF-4 file.
 func TestNetCDF4SameBytes(t *testing.T) {
 	m := tinyModel(1, 3)
 	for _, n := range []convert.NetCDF4Options{{}, {Deflate: 1, ChunkBytes: 8}, {Zstd: 3, NoShuffle: true, ChunkBytes: 24}} {
@@ -218,7 +220,7 @@ func TestNetCDF4SameBytes(t *testing.T) {
 	}
 }
 
-// TestNetCDF4OfDamage checks that an output from data with a wrong checksum never gets the name.
+// TestNetCDF4OfDamage checks that a conversion of data with a wrong checksum leaves no file under the output's name.
 func TestNetCDF4OfDamage(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
@@ -232,7 +234,7 @@ func TestNetCDF4OfDamage(t *testing.T) {
 	}
 }
 
-// TestNetCDF4Options checks that impossible options are rejected before any output is made.
+// TestNetCDF4Options checks that Convert rejects invalid NetCDF4Options before it makes any file.
 func TestNetCDF4Options(t *testing.T) {
 	for k, o := range []convert.ConvertOptions{
 		{NetCDF4: &convert.NetCDF4Options{Deflate: 10}}, {NetCDF4: &convert.NetCDF4Options{Deflate: 1, Zstd: 1}}, {NetCDF4: &convert.NetCDF4Options{Zstd: -1}},

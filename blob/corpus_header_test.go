@@ -20,7 +20,7 @@ type hdrField struct {
 	of   string // name of the dimension, attribute or variable
 }
 
-// walkHeader lists the fields of a CDF-5 header. It implements the format independently of the codec under test.
+// walkHeader lists the fields of a CDF-5 header. It does not use the codec under test.
 func walkHeader(b []byte, order binary.ByteOrder) []hdrField {
 	w := &hdrWalk{b: b, order: order}
 	w.add(3, "magic", "")
@@ -111,7 +111,7 @@ func TestCorpusHeaderBits(t *testing.T) {
 		for i := range len(s.files) {
 			name := s.subfile(i)
 			if s.files[name] == nil || !long && i == 0 && s.files[s.subfile(1)] != nil {
-				continue // the first of two is much like the only one
+				continue // the first of several subfiles has no fields of its own kind
 			}
 			base, fields := s.header(t, name)
 			for _, f := range fields {
@@ -136,7 +136,7 @@ func TestCorpusHeaderBits(t *testing.T) {
 	})
 }
 
-// absurd are the values that counts and lengths get.
+// absurd lists wrong values for counts and lengths.
 var absurd = []uint64{1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 40, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1, 0}
 
 func (s *sample) number(n int, v uint64) []byte {
@@ -176,7 +176,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 					v = uint64(uint32(v))
 				}
 				at := int64(-1)
-				// A value that no later field can make valid must be reported at its own offset.
+				// If no later field can make the value valid, the error must have this field's offset.
 				switch f.kind {
 				case "nelems", "name length", "ndims", "dimid", "attribute nelems":
 					if v > 0 {
@@ -203,7 +203,8 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 	})
 }
 
-// TestCorpusHeaderMeaning checks well-formed headers that no blob subfile can have. The error must point at the field.
+// TestCorpusHeaderMeaning checks well-formed headers that no subfile can have. The error must have the offset of the wrong
+// field.
 func TestCorpusHeaderMeaning(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
@@ -242,13 +243,13 @@ func TestCorpusHeaderMeaning(t *testing.T) {
 				at := base + f.off
 				switch {
 				case c.of == "num_decompositions" && c.v < 1<<31-1:
-					at = base + find("tag", "dim_list").off // the dimensions do not match it
+					at = base + find("tag", "dim_list").off // the dimensions contradict num_decompositions
 				case c.of == "global_nprocs" && c.v == 0:
-					at = base + find("attribute value", "num_subfiles").off // exceeds the number of ranks
+					at = base + find("attribute value", "num_subfiles").off // num_subfiles exceeds the number of ranks
 				case c.of == "nblobs" && c.v > 4:
-					at = -1 // sizes overflow before the field is checked
+					at = -1 // the sizes overflow before nblobs itself is checked
 				case c.of == "D1.nreqs:global_dimids":
-					if c.v == 0 { // the unlimited dimension
+					if c.v == 0 { // dimension 0 is the unlimited one
 						at = base + f.off
 					}
 				}
@@ -256,17 +257,17 @@ func TestCorpusHeaderMeaning(t *testing.T) {
 					s.run(t, faulty{fmt.Sprintf("%s %q is %d", c.kind, c.of, int32(c.v)), s.patch(name, base+f.off, s.number(f.n, c.v)), name, at})
 				}
 			}
-			// Names of a dimension, of a map variable, of a required attribute.
+			// Wrong names of a dimension and of map variables.
 			for _, c := range []struct{ kind, of string }{{"name", "D2.nelems"}, {"name", "D1.max_nreqs"}, {"name", "D2.lengths"}} {
 				f := find(c.kind, c.of)
 				s.run(t, faulty{"another name for " + c.of, s.patch(name, base+f.off, []byte("X")), name, base + f.off - 8})
 			}
-			// A renamed attribute is missing, so the error points at the list.
+			// The required attribute is missing, so the error has the offset of the attribute list.
 			f := find("name", "num_subfiles")
 			if layout == dataset.ProcessCentric {
 				s.run(t, faulty{"no num_subfiles", s.patch(name, base+f.off, []byte("X")), name, base + find("tag", "att_list").off})
 			}
-			// Types with the right size but another meaning.
+			// Types of the right size but of the wrong kind.
 			f = find("variable type", "D1.nreqs")
 			s.run(t, faulty{"nreqs is a float", s.patch(name, base+f.off, s.number(4, uint64(cdf5.Float))), name, base + f.off})
 			f = find("variable type", "D1.blob_count")

@@ -20,10 +20,10 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Small files that claim to be large. The claim may be true: a map can
-// cover one element of 2^40. Memory must not grow with the claimed length.
+// The tests in this file use small files that claim to be large. Such a claim may be true: a map can cover one element of an
+// array of 2^40. Reads of such files must not allocate memory in proportion to the claim.
 
-// heapOf runs f and fails if it allocates over the cap.
+// heapOf runs f and fails the test if f allocates more than allocCap.
 func heapOf(t *testing.T, what string, f func()) {
 	t.Helper()
 	defer unlessHung(what)()
@@ -90,8 +90,8 @@ func TestHugeDimension(t *testing.T) {
 	}
 }
 
-// craft writes a variable-centric or process-centric subfile from a schema and
-// a shape, without data: whatever the header says, the file ends after extra bytes.
+// craft writes a subfile from a schema and a shape, without data. The file ends extra bytes after the header, whatever size the
+// header claims.
 func craft(t *testing.T, layout dataset.Layout, s *dataset.Schema, sh *layout.Shape, records int64, extra int) ([]byte, error) {
 	t.Helper()
 	h := s.BlobHeader(sh)
@@ -197,7 +197,7 @@ func TestHugeClaims(t *testing.T) {
 	}
 }
 
-// lookAround opens, reads and checks one subfile without knowing its content.
+// lookAround opens, reads and checks one subfile of unknown content.
 func lookAround(t *testing.T, what string, file []byte) {
 	t.Helper()
 	heapOf(t, what, func() {

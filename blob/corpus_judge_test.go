@@ -20,9 +20,9 @@ import (
 // An outcome is the result of Open, Read and Check for a dataset.
 type outcome struct {
 	errs     []error  // errors of Open, Read, ReadRuns and Blobs
-	wrong    []string // data read without an error that differ from those written
+	wrong    []string // data that were read without an error but differ from the written data
 	findings []dataset.Finding
-	faults   []dataset.Finding // findings that are errors
+	faults   []dataset.Finding // findings of severity Error or higher
 	alloc    uint64
 }
 
@@ -35,16 +35,16 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// unlessHung ends the test with the name of the case if it hangs.
+// unlessHung panics with the name of the test case after 5 minutes, unless the returned function is called.
 func unlessHung(what string) func() {
 	t := time.AfterFunc(5*time.Minute, func() { panic("hangs: " + what) })
 	return func() { t.Stop() }
 }
 
-// looks can give one look exclusive access, since allocations are counted for the whole process.
+// looks lets look measure allocations alone, since the runtime counts allocations of the whole process.
 var looks sync.RWMutex
 
-// look opens, reads and checks a dataset. If too much was allocated, it repeats this alone.
+// look opens, reads and checks a dataset. If the allocations exceed allocCap, look repeats the work while no other look runs.
 func (s *sample) look(t testing.TB, what string, files map[string][]byte) outcome {
 	t.Helper()
 	o := func() outcome {
@@ -88,7 +88,7 @@ func (s *sample) lookOnce(t testing.TB, what string, files map[string][]byte) (o
 	return o
 }
 
-// readAll reads every written variable, and small pieces of all variables that the dataset declares.
+// readAll reads every variable that the sample has, and small pieces of every variable that the damaged dataset declares.
 func (s *sample) readAll(ctx context.Context, r *read.Reader, o *outcome) {
 	if r.Now().Data.Records != s.records {
 		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Now().Data.Records))
@@ -177,7 +177,7 @@ func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
 	return nil
 }
 
-// hasClass reports whether an error has a class that callers can find.
+// hasClass reports whether errors.Is finds one of the package's error classes in err.
 func hasClass(err error) bool {
 	var fe *dataset.FormatError
 	if errors.As(err, &fe) {
@@ -191,7 +191,7 @@ func hasClass(err error) bool {
 	return false
 }
 
-// judge checks the invariants of any dataset, however damaged.
+// judge checks the rules that hold for any dataset, even a damaged one.
 func (s *sample) judge(t testing.TB, what string, o outcome) {
 	t.Helper()
 	for _, err := range o.errs {
@@ -216,7 +216,7 @@ func (s *sample) judge(t testing.TB, what string, o outcome) {
 	}
 }
 
-// faultAt fails unless a read error or a finding of Check names this position.
+// faultAt fails the test unless a read error and a finding of Check have this file and offset.
 func (o *outcome) faultAt(t testing.TB, what, file string, off int64) {
 	t.Helper()
 	at := func(err error) bool {
@@ -243,10 +243,10 @@ type faulty struct {
 	name  string
 	files map[string][]byte
 	file  string
-	at    int64 // required offset of the error; -1: any
+	at    int64 // required offset of the error and the finding; -1: any
 }
 
-// run examines and judges one case.
+// run examines the dataset and judges the outcome.
 func (s *sample) run(t testing.TB, f faulty) outcome {
 	t.Helper()
 	what := s.name + ": " + f.name

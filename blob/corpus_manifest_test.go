@@ -21,7 +21,7 @@ func TestCorpusManifest(t *testing.T) {
 		s := newSample(t, lay, 2, true)
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
-		// The file's own checksum must reveal any damage.
+		// The manifest's own checksum must reveal any truncation or flipped bit.
 		for n := 0; n < len(file); n += times(13, 1) {
 			o := s.run(t, faulty{name: fmt.Sprintf("manifest of %d bytes", n), files: s.with(name, file[:n]), at: -1})
 			if len(o.errs) == 0 || len(o.faults) == 0 || o.faults[0].File != name {
@@ -37,7 +37,7 @@ func TestCorpusManifest(t *testing.T) {
 				}
 			}
 		}
-		// A manifest with a valid checksum but false content.
+		// Each manifest has a valid checksum and false content.
 		for what, change := range crashtest.SomeOf(t, 10, map[string]func(m *subfile.Manifest){
 			"layout":           func(m *subfile.Manifest) { m.Layout = (1 - lay).String() },
 			"unknown layout":   func(m *subfile.Manifest) { m.Layout = "round" },
@@ -105,7 +105,7 @@ func TestCorpusManifest(t *testing.T) {
 		if len(o.errs) != 1 || !errors.Is(o.errs[0], dataset.ErrVersion) {
 			t.Errorf("version 5: %v", o.errs)
 		}
-		// An old manifest beside a torn next one is in force; nothing is lost.
+		// With a torn next manifest, the old manifest is in force, and no data are lost.
 		o = s.run(t, faulty{name: "torn next", files: s.with(subfile.NextName(sampleBase), file[:100]), at: -1})
 		if len(o.errs) > 0 || len(o.faults) > 0 || len(o.findings) == 0 {
 			t.Errorf("torn next: %v %v", o.errs, o.findings)
@@ -119,7 +119,7 @@ func TestCorpusManifest(t *testing.T) {
 	}
 }
 
-// firstBlob returns the first blob in the manifest. If the layout has no such list, it adds one.
+// firstBlob returns the first blob offset in the manifest. It adds a list of offsets if the layout has none.
 func firstBlob(m *subfile.Manifest) *int64 {
 	sf := &m.Sets[0].Subfiles[0]
 	if len(sf.Blobs) == 0 {

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestMessages checks the messages of typical faults: position, field, found and required values. It takes the first read error,
-// or else the first finding.
+// TestMessages checks the error messages of typical faults: each has the position, the field, and the found and required
+// values. The test uses the first read error or, if there is none, the first finding.
 func TestMessages(t *testing.T) {
 	vc, pc := newSample(t, dataset.VariableCentric, 2, false), newSample(t, dataset.ProcessCentric, 2, false)
 	sealed := newSample(t, dataset.VariableCentric, 2, true)

@@ -23,11 +23,11 @@ import (
 	"blobio/internal/subfile"
 )
 
-// The corpus consists of good small datasets, and many copies with one fault each.
+// The corpus consists of good small datasets, and of copies of them with one fault each.
 
 const sampleBase = "d.nc"
 
-// long selects the whole corpus instead of a part.
+// long selects the whole corpus; otherwise tests use a part of it.
 var long = crashtest.Long()
 
 // A sample is a good dataset with its files in memory.
@@ -37,14 +37,14 @@ type sample struct {
 	manifest bool
 	files    map[string][]byte
 	schema   *dataset.Schema
-	want     map[string][]float64 // all elements, by variable
-	text     map[string][]byte    // of char variables
+	want     map[string][]float64 // elements of each numeric variable
+	text     map[string][]byte    // bytes of each char variable
 	records  int64
 }
 
 var sampleCache sync.Map // name → *sample; samples are immutable
 
-// newSample writes the toy dataset with 3 ranks (the last owns nothing) and 2 records.
+// newSample writes the toy dataset with 2 records. The last of its 3 ranks owns nothing.
 func newSample(t testing.TB, layout dataset.Layout, subfiles int, manifest bool) *sample {
 	name := fmt.Sprintf("%v-%d-manifest=%v", layout, subfiles, manifest)
 	if s, ok := sampleCache.Load(name); ok {
@@ -114,13 +114,13 @@ func samples(t testing.TB) (out []*sample) {
 	return out
 }
 
-// someSamples returns the samples for the large tests: one of each layout, in the long run all.
+// someSamples returns the samples for the large tests: all in the long run, otherwise one of each layout.
 func someSamples(t testing.TB) []*sample {
 	all := samples(t)
 	return append(crashtest.Some(t, 1, all[:4]), crashtest.Some(t, 1, all[4:])...)
 }
 
-// eachSample runs f for each of someSamples, several concurrently, each with its own random numbers.
+// eachSample runs f for each of someSamples, some of them in parallel. Each f has its own random numbers.
 func eachSample(t *testing.T, seed int64, f func(t *testing.T, s *sample, rnd *rand.Rand)) {
 	for _, s := range someSamples(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func memOf(t testing.TB, files map[string][]byte) *vfs.Mem {
 	return m
 }
 
-// with returns the files with one of them replaced (nil: removed).
+// with returns a copy of the files in which one file is replaced, or removed if b is nil.
 func (s *sample) with(name string, b []byte) map[string][]byte {
 	files := maps.Clone(s.files)
 	if b == nil {
@@ -167,7 +167,7 @@ func (s *sample) with(name string, b []byte) map[string][]byte {
 	return files
 }
 
-// patch returns the files with bytes of one of them overwritten.
+// patch returns a copy of the files in which b overwrites bytes of one file.
 func (s *sample) patch(name string, off int64, b []byte) map[string][]byte {
 	return s.with(name, patched(s.files[name], off, b))
 }
@@ -184,7 +184,7 @@ func flipped(file []byte, off int64, bit uint) []byte {
 
 func (s *sample) subfile(i int) string { return subfile.Name(sampleBase, i) }
 
-// order returns the byte order of header and data.
+// order returns the byte order of the sample's headers and data.
 func (s *sample) order() binary.ByteOrder {
 	if s.layout == dataset.ProcessCentric {
 		return binary.LittleEndian
@@ -192,7 +192,7 @@ func (s *sample) order() binary.ByteOrder {
 	return binary.BigEndian
 }
 
-// place decodes a subfile of the good dataset.
+// place decodes the positions and maps of a subfile of the undamaged dataset.
 func (s *sample) place(t testing.TB, name string) (*dataset.Place, *layout.Ranks) {
 	t.Helper()
 	f := need(memOf(t, s.files).Open(name))

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// otherSample writes the toy dataset modified by change.
+// otherSample writes a toy dataset that change has modified.
 func otherSample(t testing.TB, lay dataset.Layout, ranks int, records int64, change func(*toy)) *sample {
 	toy := newToy(ranks)
 	if change != nil {
@@ -55,7 +55,7 @@ func TestCorpusSets(t *testing.T) {
 				{"CDF-9", s.patch(s.subfile(1), 0, []byte("CDF\x09")), dataset.ErrNotFormat},
 				{"HDF5 without the datasets", s.with(s.subfile(1), foreignHDF5(t, "T", false)), dataset.ErrCorrupt},
 				{"only header_blob", s.with(s.subfile(0), foreignHDF5(t, layout.HeaderBlob, false)), dataset.ErrCorrupt},
-				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), dataset.ErrCorrupt}, // without dimension scales,
+				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), dataset.ErrCorrupt}, // has no dimension scales
 				{"a directory", dirInstead(s, s.subfile(0)), dataset.ErrNotFormat},
 				{"a directory at the end", dirInstead(s, s.subfile(1)), dataset.ErrNotFormat},
 				{"one too many", s.with(s.subfile(2), s.files[s.subfile(1)]), nil},
@@ -88,7 +88,7 @@ func TestCorpusSets(t *testing.T) {
 					}
 				}
 			}
-			// Other values with the same schema, or subfiles in another order: only the manifest can reveal them.
+			// These faults keep every header valid, so only the manifest can reveal them.
 			swapped := s.with(s.subfile(0), s.files[s.subfile(1)])
 			swapped[s.subfile(1)] = s.files[s.subfile(0)]
 			pl, tab := s.place(t, s.subfile(0))
@@ -109,7 +109,6 @@ func TestCorpusSets(t *testing.T) {
 	}
 }
 
-// swapTwo swaps the positions of two variables in the file.
 func (t *toy) swapTwo() {
 	v := t.s.Vars
 	v[t.flux], v[t.never] = v[t.never], v[t.flux]
@@ -132,7 +131,7 @@ func canonicalSample(t testing.TB) *sample {
 	return &sample{files: map[string][]byte{s.subfile(0): b, s.subfile(1): b}}
 }
 
-// foreignHDF5 makes an HDF5 file with one dataset of that name.
+// foreignHDF5 makes an HDF5 file with one dataset of the given name.
 func foreignHDF5(t testing.TB, name string, netCDF4 bool) []byte {
 	b := h5.NewBuilder()
 	if netCDF4 {

@@ -64,7 +64,7 @@ func TestCorpusTruncated(t *testing.T) {
 	})
 }
 
-// TestCorpusStructureBits flips bits outside header and data: in HDF5 metadata and every map entry.
+// TestCorpusStructureBits flips bits of map entries and of HDF5 metadata.
 func TestCorpusStructureBits(t *testing.T) {
 	eachSample(t, 4, func(t *testing.T, s *sample, rnd *rand.Rand) {
 		for i := 0; s.files[s.subfile(i)] != nil; i++ {
@@ -94,8 +94,8 @@ func TestCorpusStructureBits(t *testing.T) {
 							for _, bit := range bitsOf(rnd) {
 								what := fmt.Sprintf("%s: bit %d of byte %d of D%d.%s[%d]", name, bit, k, d+1, layout.MapVarDefs[m].Name, j)
 								o := s.run(t, faulty{name: what, files: s.with(name, flipped(file, off+k, bit)), at: -1})
-								// A flipped offset can give another valid map, and additional requests can be empty. Any other entry becomes
-								// inconsistent.
+								// A flipped offset can give another valid map, and an additional request can be empty. Any other flipped map entry is
+								// inconsistent, so Check must find it.
 								if len(o.faults) == 0 && (s.manifest || m != layout.MapOffsets && (len(o.wrong) > 0 || m != layout.MapNreqs)) {
 									t.Errorf("%s: %s: no finding; wrong: %v", s.name, what, o.wrong)
 								}
@@ -108,7 +108,8 @@ func TestCorpusStructureBits(t *testing.T) {
 	})
 }
 
-// TestCorpusData flips bits of data: only the manifest reveals the change, and the error names the variable and the record.
+// TestCorpusData flips bits of data. Only the manifest's checksums reveal them, and the error names the variable and the
+// record.
 func TestCorpusData(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
 	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -178,7 +179,7 @@ func TestCorpusMaps(t *testing.T) {
 						hit(layout.MapStart, 0, v, 0)
 					}
 					if s.layout == dataset.VariableCentric && j > 0 && count > 0 {
-						// The sum of the counts no longer equals the next start or the total.
+						// With this count, the counts no longer add up to the next start or to the total.
 						next := int64(-1)
 						if j == pl.Shape.Blobs-1 {
 							next = pl.Header.NelemsAt(d)
@@ -192,7 +193,7 @@ func TestCorpusMaps(t *testing.T) {
 						for _, v := range []uint64{math.MaxUint32, 1 << 31, elems + 1, math.MaxInt32} {
 							hit(layout.MapLengths, k, v, 0)
 						}
-						hit(layout.MapLengths, k, 0, field(layout.MapLengths, 0)) // the sum of the row
+						hit(layout.MapLengths, k, 0, field(layout.MapLengths, 0)) // the sum of the lengths is wrong
 						for _, v := range []uint64{math.MaxUint32, 1 << 31, elems, math.MaxInt32} {
 							hit(layout.MapOffsets, k, v, 0)
 						}
@@ -203,7 +204,7 @@ func TestCorpusMaps(t *testing.T) {
 	}
 }
 
-// TestCorpusOverlap gives an element two owners. Reads return the value of the highest rank; Check names both ranks.
+// TestCorpusOverlap gives an element two owners. A read returns the value of the highest rank, and Check names both ranks.
 func TestCorpusOverlap(t *testing.T) {
 	for _, s := range samples(t) {
 		name := s.subfile(0)
@@ -228,14 +229,14 @@ func TestCorpusOverlap(t *testing.T) {
 	}
 }
 
-// TestCorpusZeroLength checks that a request without elements does no harm.
+// TestCorpusZeroLength checks that a request of length 0 does no harm.
 func TestCorpusZeroLength(t *testing.T) {
 	for _, s := range samples(t) {
 		name := s.subfile(0)
 		pl, tab := s.place(t, name)
 		off, _ := pl.MapPiece(0, layout.MapLengths, tab, 0)
 		file := patched(s.files[name], off, s.number(4, 2))
-		file = patched(file, off+4, s.number(4, 0)) // takes over the neighbour's element
+		file = patched(file, off+4, s.number(4, 0)) // the first request takes the element of the second
 		o := s.run(t, faulty{name: "zero length", files: s.with(name, file), at: -1})
 		if s.manifest {
 			if len(o.errs) == 0 || !errors.Is(o.errs[0], dataset.ErrChecksum) {
@@ -247,7 +248,7 @@ func TestCorpusZeroLength(t *testing.T) {
 	}
 }
 
-// TestCorpusTwoFaults plants two unrelated faults: Check must name both positions.
+// TestCorpusTwoFaults makes two unrelated faults. Check must report both positions.
 func TestCorpusTwoFaults(t *testing.T) {
 	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
@@ -261,7 +262,7 @@ func TestCorpusTwoFaults(t *testing.T) {
 			for i := range 2 {
 				name := s.subfile(i)
 				pl, tab := s.place(t, name)
-				j := 0 // the only blob of subfile 1 is empty, or the last one
+				j := 0
 				if tab.Nreqs[0] == 0 {
 					continue
 				}

@@ -12,12 +12,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// crashCase is one configuration for writing a dataset.
+// crashCase is one way to write a dataset.
 type crashCase struct {
 	name  string
 	o     dataset.Settings
 	apart bool // ranks share no heap
-	far   bool // other machines may write, so the commit copies its record
+	far   bool // other machines may write, so a commit copies its record
 }
 
 func crashCases() (l []crashCase) {
@@ -48,7 +48,7 @@ func crashCases() (l []crashCase) {
 		}
 		l = append(l, crashCase{name: fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o: o, apart: true})
 	}
-	for k, o := range []dataset.Settings{ // in the background; see flushOf
+	for k, o := range []dataset.Settings{ // background flushes; see flushOf
 		{Options: dataset.Options{Subfiles: 1}},
 		{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 3, Renames: dataset.CommitManifestOnly}},
 		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1}, Knobs: dataset.Knobs{Messages: true}},
@@ -60,7 +60,7 @@ func crashCases() (l []crashCase) {
 	return l
 }
 
-// withFar returns crashCases, and some in which other machines may write.
+// withFar returns crashCases and cases on a file system that other machines may write to.
 func withFar() []crashCase {
 	l := crashCases()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -71,8 +71,8 @@ func withFar() []crashCase {
 	return l
 }
 
-// leaseOn returns the lease options of a client. On shared file systems each client is a machine, and a dead writer is detected
-// soon. Locks work between clients there, so no live writer loses its lease.
+// leaseOn returns the lease options for a client of a shared file system. Each client counts as a machine, and dead writers are
+// detected after a second. Locks work between the clients, so a live writer keeps its lease.
 func leaseOn(client int) durable.LeaseOptions {
 	if crashtest.Places() == nil {
 		return durable.LeaseOptions{}
@@ -89,14 +89,14 @@ func (cc crashCase) comm(c comm.Comm) comm.Comm {
 	return isolateIf(c, cc.apart)
 }
 
-// create writes a dataset; each rank runs the whole session.
+// create writes a dataset in one session.
 func (cc crashCase) create(m *model, fsys vfs.FS, force bool) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, force))
 	})
 }
 
-// add appends records up to the model's number.
+// add appends records until the dataset has those of the model.
 func (cc crashCase) add(m *model, fsys vfs.FS) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))

@@ -21,16 +21,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// crashes runs work on a copy of start. It yields the state after a power loss before each changing operation, and after the
-// last, in the worst case and at random.
+// crash is the state of the disk after a power loss during some work.
 type crash struct {
 	fs     vfs.FS
 	when   string
 	strict bool
-	last   bool // work had returned
+	last   bool // the power loss comes after the end of the work
 }
 
-// after returns the state after a second power loss, if one is possible.
+// after returns the state after a second power loss, if the file system can simulate it.
 func (c crash) after() vfs.FS {
 	if m, ok := c.fs.(*vfs.Mem); ok {
 		return m.CrashClone(vfs.CrashOptions{})
@@ -43,7 +42,8 @@ func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsy
 	return crashesOf(t, start, seed, random, times(9, 1)*raced(3), work)
 }
 
-// crashesOf is crashes for one of every given number of operations.
+// crashesOf simulates a power loss before every n-th changing operation of work, with n = every, and after the last operation.
+// Each power loss is simulated in the worst case and with random losses.
 func crashesOf(t *testing.T, start *vfs.Mem, seed int64, random, every int, work func(fsys vfs.FS) error) (l []crash) {
 	t.Helper()
 	s := crashtest.Scenario{Start: disk(start), Run: crashtest.One(work), Seed: seed, Torn: random, Every: every}
@@ -53,7 +53,7 @@ func crashesOf(t *testing.T, start *vfs.Mem, seed int64, random, every int, work
 	return l
 }
 
-// seen identifies the content that a dataset reads as.
+// seen determines whether the dataset reads as was or now.
 func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
 	t.Helper()
 	got, err := canonicalOf(c.fs, base)
@@ -83,13 +83,13 @@ func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
 	return state
 }
 
-// nextWriter replaces the remains of a crash, or adds to them.
+// nextWriter replaces the dataset after a crash, or appends to it.
 func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, now *model) {
 	t.Helper()
 	if crashtest.Places() != nil {
 		cc.o.Lease = leaseOn(1)
 	} else if cc.far {
-		cc.o.Lease.Boot = "another machine" // this process appears foreign
+		cc.o.Lease.Boot = "another machine" // the lease seems to be another machine's
 	}
 	if k/2%2 == 0 {
 		m := tinyModel(77, 1)
@@ -125,7 +125,7 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	expect(t, c, "append after it", m)
 }
 
-// expect compares a dataset with a model, also after a power loss, and looks for leftovers.
+// expect compares a dataset with a model after a second power loss, and fails if other files remain.
 func expect(t *testing.T, c crash, what string, m *model) {
 	t.Helper()
 	after := c.after()
@@ -139,7 +139,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 	if l := names(c.fs, "."); strings.Contains(fmt.Sprint(l), ".lock") {
 		t.Fatalf("%s, %s: the lease was not given back: %v", c.when, what, l)
 	}
-	_ = after.Remove(durable.LockName("d.nc")) // its removal need not survive a power loss
+	_ = after.Remove(durable.LockName("d.nc")) // the removal of the lease need not survive a power loss
 	for f := range check.CheckWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: after}) {
 		if f.Severity != dataset.Note {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
@@ -155,7 +155,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 	}
 }
 
-// writeTo writes the model as a committed dataset to a new file system.
+// writeTo writes the model as a committed and synced dataset.
 func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *dataset.Settings) {
 	t.Helper()
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }))
@@ -188,7 +188,7 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// TestCrashCreate checks that a power loss at any operation of a first session leaves no dataset or the complete one.
+// TestCrashCreate checks a power loss at any operation of a first session: the dataset is absent or complete.
 func TestCrashCreate(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -199,7 +199,8 @@ func TestCrashCreate(t *testing.T) {
 	}
 }
 
-// TestCrashReplace replaces a dataset with another width, layout and values, which stays until the new one is complete.
+// TestCrashReplace checks a power loss while a dataset is replaced by another with a different layout, number of subfiles and
+// values. Until the new dataset is complete, the old one must stay.
 func TestCrashReplace(t *testing.T) {
 	for k, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, foreign := range []bool{false, true} {
@@ -209,7 +210,7 @@ func TestCrashReplace(t *testing.T) {
 				start := vfs.NewMem()
 				first := dataset.Settings{Options: dataset.Options{Layout: dataset.Layout((k / 2) % 2), Subfiles: 2 + k%2}, Knobs: dataset.Knobs{Fs: start}}
 				was.writeTo(t, start, &first)
-				if foreign { // like another program's: without a manifest
+				if foreign { // a dataset of another program has no manifest
 					must(start.Remove(subfile.ManifestName("d.nc")))
 					must(start.SyncDir("."))
 				}
@@ -219,8 +220,8 @@ func TestCrashReplace(t *testing.T) {
 	}
 }
 
-// TestCrashAppend adds records in two sessions, and also variables and dimensions in one of them. Each session adds all or
-// nothing.
+// TestCrashAppend checks a power loss during appends, with and without new variables and dimensions. Each append must add all
+// its data or nothing.
 func TestCrashAppend(t *testing.T) {
 	for i, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, since := range []int64{0, int64(1 + i%2)} {
@@ -244,7 +245,7 @@ func TestCrashAppend(t *testing.T) {
 	}
 }
 
-// TestCrashAdopt appends to another program's dataset.
+// TestCrashAdopt checks a power loss during an append to a dataset of another program.
 func TestCrashAdopt(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -260,7 +261,7 @@ func TestCrashAdopt(t *testing.T) {
 	}
 }
 
-// TestCrashTwice interrupts the recovery from a crash.
+// TestCrashTwice checks a power loss during the recovery from a power loss.
 func TestCrashTwice(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -287,8 +288,8 @@ func TestCrashTwice(t *testing.T) {
 	}
 }
 
-// TestCrashUnfinishedTwice interrupts the rewrite of a dataset that was never finished. The remains of the first attempt must not
-// read as a dataset.
+// TestCrashUnfinishedTwice checks a power loss during the rewrite of a dataset that was never committed. The remains of the
+// first attempt must not read as a dataset.
 func TestCrashUnfinishedTwice(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -308,7 +309,8 @@ func TestCrashUnfinishedTwice(t *testing.T) {
 	}
 }
 
-// TestCrashConvert checks that the output of a conversion is complete or absent, and that the conversion can be repeated.
+// TestCrashConvert checks a power loss during a conversion: the output is complete or absent, and the conversion can be
+// repeated.
 func TestCrashConvert(t *testing.T) {
 	src := tinyModel(1, 2)
 	other := tinyModel(2, 1)
@@ -361,7 +363,7 @@ func TestCrashConvert(t *testing.T) {
 						}
 					}
 				}
-				if !raceEnabled && (counts["now"] == 0 || counts["now"] == sum(counts)) { // the sample is then small
+				if !raceEnabled && (counts["now"] == 0 || counts["now"] == sum(counts)) { // with the race detector the sample is small
 					t.Fatalf("states %v: the test sees one side only", counts)
 				}
 			})
