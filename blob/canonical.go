@@ -10,9 +10,8 @@ import (
 // computed on demand. It is an io.ReaderAt, and safe for concurrent use while its Reader is open.
 type CanonicalFile struct{ f *read.CanonicalFile }
 
-// A CanonicalPool limits the total memory of several canonical files for caching and read-ahead; each file keeps its own limit
-// too. Use a pool if a program opens many files and does not know which of them will be read. A pool is safe for concurrent
-// use.
+// A CanonicalPool limits the total memory of several canonical files for caching and read-ahead, see CanonicalOptions.Pool. Use a
+// pool if a program opens many files and does not know which of them will be read. A pool is safe for concurrent use.
 type CanonicalPool = read.CanonicalPool
 
 // NewCanonicalPool makes a pool of the given size for CanonicalOptions.Pool.

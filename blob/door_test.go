@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// busyFS cannot rename open files, like Windows.
+// busyFS returns an error for a rename of an open file, like Windows.
 type busyFS struct {
 	vfs.FS
 	mu   sync.Mutex
@@ -59,7 +59,7 @@ func (f *busyFile) Close() error {
 	return f.File.Close()
 }
 
-// TestCommitOfClosed checks that no subfile is open when a commit renames it, after any puts.
+// TestCommitOfClosed checks that no subfile is open when a commit renames it.
 func TestCommitOfClosed(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, method := range []dataset.Method{dataset.NoCompression, dataset.Zstd} {
@@ -86,7 +86,7 @@ func TestCommitOfClosed(t *testing.T) {
 	}
 }
 
-// TestForeignLocks checks that hidden files of other programs with names ending in .lock are not taken for leases.
+// TestForeignLocks checks that blobio does not take other programs' hidden files with names ending in .lock for leases.
 func TestForeignLocks(t *testing.T) {
 	mem := vfs.NewMem()
 	for name, text := range map[string]string{".hugo_build.lock": "", ".other.lock": "4711\n", ".json.lock": "{}"} {

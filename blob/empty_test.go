@@ -22,7 +22,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// writeLopsided writes a dataset of 4 ranks on 2 subfiles; the ranks of the second own nothing.
+// writeLopsided writes a dataset of 4 ranks on 2 subfiles. The ranks of the second subfile own nothing.
 func writeLopsided(t *testing.T, name string, l dataset.Layout) {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -70,7 +70,8 @@ func checkLopsided(t *testing.T, name string) {
 	onlyNotes(t, "check", vfs.OS, name)
 }
 
-// TestSubfileWithoutElements checks that no dimension has length 0, which would mean unlimited.
+// TestSubfileWithoutElements checks subfiles without elements. Their dimensions must not have length 0, because length 0 means
+// unlimited.
 func TestSubfileWithoutElements(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		name := filepath.Join(t.TempDir(), "x")
@@ -89,8 +90,8 @@ func TestSubfileWithoutElements(t *testing.T) {
 	}
 }
 
-// TestReferenceSubfileWithoutElements checks that dimensions of length 0, which the reference writes in the process-centric
-// layout, read as empty.
+// TestReferenceSubfileWithoutElements checks that dimensions of length 0 in the process-centric layout read as empty. The
+// reference implementation writes such dimensions.
 func TestReferenceSubfileWithoutElements(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	writeLopsided(t, name, dataset.ProcessCentric)
@@ -105,11 +106,11 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 		binary.LittleEndian.PutUint64(b[at:], 0)
 	}
 	noError(t, os.WriteFile(file, b, 0o666))
-	noError(t, os.Remove(name+".manifest")) // the reference writes none
+	noError(t, os.Remove(name+".manifest")) // the reference implementation writes no manifest
 	checkLopsided(t, name)
 }
 
-// TestMissingPad checks files without padding after the last variable, as PnetCDF writes them. They are complete, with and
+// TestMissingPad checks files without padding after the last variable, like PnetCDF's. Such files are complete, with and
 // without records, and can be appended to.
 func TestMissingPad(t *testing.T) {
 	ctx := context.Background()
@@ -168,7 +169,7 @@ func TestMissingPad(t *testing.T) {
 			}
 		}
 		r.Close()
-		// One byte less is damage.
+		// A file that is one byte shorter is damaged.
 		b, err := os.ReadFile(canonical)
 		if err == nil {
 			b = b[:len(b)-1]

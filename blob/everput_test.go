@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestForgottenInAppend checks that an append that forgets an earlier variable is held back, as in the first session. A variable
-// never put, or new, holds nothing back.
+// TestForgottenInAppend checks that an append holds records back if a rank has not put a variable that an earlier session has
+// put. New variables, and variables that no session has put, hold no records back.
 func TestForgottenInAppend(t *testing.T) {
 	const ranks = 4
 	for _, o := range []dataset.Options{{}, {Layout: dataset.ProcessCentric}, {Layout: dataset.ProcessCentric, Records: 4}, {Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}} {
@@ -54,7 +54,7 @@ func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) err
 		}
 		return write.Put(w, v, rec, make([]float64, w.Job.Count(d)))
 	}
-	part := func(c comm.Comm) []write.Part { // the last rank has one element more than the others, or nothing
+	part := func(c comm.Comm) []write.Part { // the last rank gets one element more than the others, or none
 		runs := []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}
 		if c.Rank() == c.Size()-1 {
 			runs[0].Length = int64(ranks) + 1 - runs[0].Offset

@@ -17,7 +17,7 @@ import (
 
 const lev, ncol = 2, 6
 
-// columns returns the elements of one rank: every Size-th column, on all levels.
+// columns returns the elements of one rank: every c.Size()-th column, on all levels.
 func columns(c comm.Comm) (runs []decomp.Req) {
 	for k := range int64(lev) {
 		for i := int64(c.Rank()); i < ncol; i += int64(c.Size()) {
@@ -27,7 +27,8 @@ func columns(c comm.Comm) (runs []decomp.Req) {
 	return runs
 }
 
-// writeTemp writes records of the variable T by three ranks. Each rank puts 10 times the record plus its own number.
+// writeTemp writes records of the variable T on three ranks. The value of each element is 10 times the record number plus the
+// rank.
 func writeTemp(name string, records int64, o *blob.Options) error {
 	return comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 		s := blob.NewSchema()
@@ -47,7 +48,7 @@ func writeTemp(name string, records int64, o *blob.Options) error {
 	})
 }
 
-// putTemp puts records first to end-1.
+// putTemp puts records from first to end-1.
 func putTemp(ctx context.Context, c comm.Comm, w *blob.Writer, v blob.VarID, d blob.DecompID, first, end int64) error {
 	data := make([]float32, w.Count(d))
 	for rec := first; rec < end; rec++ {
@@ -64,7 +65,8 @@ func putTemp(ctx context.Context, c comm.Comm, w *blob.Writer, v blob.VarID, d b
 	return nil
 }
 
-// Three ranks write two records of a variable, each its own columns. Any reader gets them in canonical order.
+// Three ranks write two records of a variable. Each rank puts its own columns, and a reader gets all columns in canonical
+// order.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -120,7 +122,7 @@ func Example() {
 	// record 1 level 1: [10 11 12 10 11 12]
 }
 
-// A later run adds a record. It has the same ranks and maps, and finds the schema in the files.
+// A later run with the same ranks and maps adds a record. Append takes the schema from the files.
 func ExampleAppend() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -167,7 +169,7 @@ func ExampleAppend() {
 	// Output: 3 records, the last one: [20 21 22 20 21 22]
 }
 
-// Convert a process-centric dataset to an ordinary netCDF file, and compare both.
+// The example converts a process-centric dataset to an ordinary netCDF file, and compares both.
 func ExampleConvert() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -205,7 +207,7 @@ func ExampleConvert() {
 	// differences: 0
 }
 
-// One byte of a record is overwritten. Check finds the damage, and so does any reader.
+// The example overwrites one byte of a record. Check finds the damage, and a read returns an error.
 func ExampleCheck() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -232,7 +234,7 @@ func ExampleCheck() {
 	// Output: error F_h0.nc.0000 true
 }
 
-// A program restarts on other ranks and reads the elements that each rank needs: here two ranks, with half of the columns each.
+// A program restarts on two ranks. Each rank reads the elements that it needs: half of the columns.
 func ExampleReader_ReadRuns() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -253,7 +255,7 @@ func ExampleReader_ReadRuns() {
 		half := int64(ncol / c.Size())
 		first := int64(c.Rank()) * half
 		runs := []decomp.Req{{Offset: first, Length: half}, {Offset: ncol + first, Length: half}}
-		data := make([]float64, 2*half) // converted from float
+		data := make([]float64, 2*half) // Read converts the values from float
 		if err := comm.Agree(ctx, c, r.ReadRuns(ctx, "T", 0, runs, data)); err != nil {
 			return err
 		}
@@ -268,7 +270,7 @@ func ExampleReader_ReadRuns() {
 	// Output: rank 1: [0 1 2 0 1 2]
 }
 
-// The same with ranks that share the reads.
+// The same restart with ranks that share the reads of the files.
 func ExampleReader_Collective() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -289,8 +291,8 @@ func ExampleReader_Collective() {
 		half := int64(ncol / c.Size())
 		first := int64(c.Rank()) * half
 		runs := []decomp.Req{{Offset: first, Length: half}, {Offset: ncol + first, Length: half}}
-		data := make([]float64, 2*half)       // converted from float
-		restart := r.Collective(c).Plan(runs) // for any number of variables and records
+		data := make([]float64, 2*half)       // Read converts the values from float
+		restart := r.Collective(c).Plan(runs) // one plan serves any number of variables and records
 		if err := restart.Read(ctx, blob.Get{Name: "T", Into: data}); err != nil {
 			return err
 		}

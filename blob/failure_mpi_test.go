@@ -17,8 +17,8 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestFailuresUnderMPI checks that a failure on one rank, in any phase, soon becomes an error on all ranks. The dataset is the
-// old one or the new one.
+// TestFailuresUnderMPI lets one rank fail in any phase. All ranks must soon get an error, and the dataset must have the old
+// content or the new content.
 func TestFailuresUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, test := range []string{"TestInJobFaults", "TestInJobArguments"} {
@@ -101,7 +101,7 @@ func TestInJobFaults(t *testing.T) {
 	}
 }
 
-// TestInJobArguments checks bad arguments, panics, and ranks that give up.
+// TestInJobArguments checks wrong arguments, panics, and ranks that stop early.
 func TestInJobArguments(t *testing.T) {
 	job := startJob(t)
 	world := job.World()

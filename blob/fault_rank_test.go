@@ -25,7 +25,7 @@ type rankFault struct {
 
 var errMine = errors.New("mine")
 
-// created holds the arguments that a rank passes to Create.
+// created has the arguments that a rank passes to Create.
 type created struct {
 	base  string
 	s     *dataset.Schema
@@ -109,7 +109,7 @@ func rankFaults(m *model) []rankFault {
 		}},
 		{"panic", nil, writes(func(ctx context.Context, c comm.Comm, w *write.Writer) error {
 			if c.Rank() == 2 {
-				if comm.Apart(c) { // the rank is then a process, which ends together with its lease
+				if comm.Apart(c) { // with separate heaps the rank stands for a process, whose lease ends with the process
 					defer w.Abort()
 				}
 				panic("no")
@@ -141,8 +141,8 @@ func rankFaults(m *model) []rankFault {
 	}
 }
 
-// TestOneRankFails checks that after any failure on one rank every rank gets an error. No file has a final name, and no goroutine
-// remains.
+// TestOneRankFails lets one rank fail in many ways. Every rank must get an error, no file may have its final name, and no
+// goroutine may remain.
 func TestOneRankFails(t *testing.T) {
 	m := tinyModel(1, 2)
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
@@ -182,7 +182,7 @@ func TestOneRankFails(t *testing.T) {
 	}
 }
 
-// TestCancelAnywhere cancels the context of the run at any operation; the dataset is the old or the new one.
+// TestCancelAnywhere cancels the context at any operation. The dataset must have the old content or the new content.
 func TestCancelAnywhere(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		inParallel(t, cc.name, func(t *testing.T) {

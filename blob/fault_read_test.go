@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestFaultRead lets every operation of open and read fail once. The error names the file and, for a read, the offset.
+// TestFaultRead lets each operation of Open and the reads fail once. The error must name the file and, for a read, the offset.
 func TestFaultRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	for k, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric, dataset.Canonical, dataset.VariableCentric} {
@@ -23,7 +23,7 @@ func TestFaultRead(t *testing.T) {
 		t.Run(fmt.Sprintf("%v-pending=%v", layout, pending), func(t *testing.T) {
 			mem := vfs.NewMem()
 			if pending {
-				tinyModel(2, 2).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 3}, Knobs: dataset.Knobs{Fs: mem}}) // the old values must not be read
+				tinyModel(2, 2).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 3}, Knobs: dataset.Knobs{Fs: mem}}) // an older dataset, whose values must not be read
 				mem = pendingCommit(t, mem, m, 3)
 			} else if layout == dataset.Canonical {
 				must(vfs.WriteFile(mem, "d.nc", m.canonical(false)))
@@ -31,7 +31,7 @@ func TestFaultRead(t *testing.T) {
 				m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 3}, Knobs: dataset.Knobs{Fs: mem}})
 			}
 			count := vfs.Count(mem)
-			whole := int64(0) // operations up to the end of the last complete record read
+			whole := int64(0) // number of operations until the last record has been read completely
 			read := func(fsys vfs.FS) (err error) {
 				ctx := context.Background()
 				r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1, MaxOpen: 1}, dataset.Knobs{Fs: fsys})
@@ -75,7 +75,7 @@ func TestFaultRead(t *testing.T) {
 					}))
 					when := fmt.Sprintf("%s of %v", fault.Name, hit)
 					if err == nil {
-						if !mayIgnore(hit) && n <= whole { // a failed part is read once more
+						if !mayIgnore(hit) && n <= whole { // after whole, a failed operation may be repeated
 							t.Fatalf("%s: no error", when)
 						}
 						continue
@@ -92,7 +92,7 @@ func TestFaultRead(t *testing.T) {
 						}
 						return nil
 					})}) {
-						_ = f // must not panic or hang
+						_ = f // the calls must not panic or hang
 					}
 				}
 			}
@@ -100,7 +100,7 @@ func TestFaultRead(t *testing.T) {
 	}
 }
 
-// TestFaultTruncatedRead checks that the error of reading a truncated file has the file name and the offset.
+// TestFaultTruncatedRead checks that the error of a read beyond a truncated file's end has the file name and the offset.
 func TestFaultTruncatedRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()

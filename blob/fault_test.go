@@ -21,33 +21,33 @@ import (
 
 var errDisk = errors.New("the disk is on fire")
 
-// faults are the ways in which one operation fails.
+// faults are ways to let an operation fail.
 var faults = []crashtest.Way{crashtest.Fails(errDisk), crashtest.Short(vfs.ErrNoSpace)}
 
-// disk returns the initial disk of a scenario.
+// disk returns m as the list of disks that crashtest.Scenario wants.
 func disk(m *vfs.Mem) []*vfs.Mem { return []*vfs.Mem{m} }
 
-// mayIgnore reports whether an error of an operation may be ignored if all values are right: closing a file that was read,
-// testing whether a file exists, reading nothing.
+// mayIgnore reports whether the program may ignore an error of an operation if all values are right. Such operations close a
+// file that was read, test whether a file exists, or read nothing.
 func mayIgnore(op vfs.Op) bool { return mayIgnoreIn(op, crashtest.Places() != nil) }
 
-// mayIgnoreIn is mayIgnore; shared means that other machines may write.
+// mayIgnoreIn is mayIgnore for a file system that other machines may write to, if shared is set.
 func mayIgnoreIn(op vfs.Op, shared bool) bool {
-	if strings.HasSuffix(op.Name, ".lock") { // the remains of a lease end with the process
+	if strings.HasSuffix(op.Name, ".lock") { // the lease ends with the process even if its file remains
 		return true
 	}
-	aside := shared && strings.Contains(op.Name, subfile.NextName("")+".") // the record has such a name when it is read too
+	aside := shared && strings.Contains(op.Name, subfile.NextName("")+".") // the record has such a name also when the program reads it
 	return op.Kind == vfs.OpClose && (aside || !strings.HasSuffix(op.Name, ".partial")) || op.Kind == vfs.OpStat || op.Kind == vfs.OpRead && op.N == 0
 }
 
-// writtenLater reports whether an operation on a full disk needs no error: a later commit, or the end, opens the file and writes
-// numrecs.
+// writtenLater reports whether a full disk may stop an operation without an error, because a later commit or Close repeats it:
+// opening a file, or writing numrecs.
 func writtenLater(op vfs.Op, err error) bool {
 	return vfs.Full(err) && (op.Kind == vfs.OpOpen || op.Kind == vfs.OpWrite && op.Off == layout.NumrecsAt)
 }
 
-// bubble runs f in a testing/synctest bubble. The test fails if a goroutine of f does not end, and a sleep ends when all others
-// wait. On shared file systems f runs outside a bubble, since other machines take real time.
+// bubble runs f in a testing/synctest bubble. There the test fails if a goroutine of f does not end, and a sleep takes no real
+// time. On shared file systems bubble calls f directly, because other machines need real time.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	if crashtest.Places() != nil {
@@ -61,7 +61,7 @@ func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { bubble(t, f) })
 }
 
-// inParallel is bubble for parallel subtests.
+// inParallel runs f in a bubble, as a parallel subtest.
 func inParallel(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -69,7 +69,7 @@ func inParallel(t *testing.T, name string, f func(t *testing.T)) {
 	})
 }
 
-// eachRank runs f on n ranks and returns each rank's error, provided that every rank has one.
+// eachRank runs f on n ranks and returns the error of each rank. err is the error of the run.
 func eachRank(n int, f func(ctx context.Context, c comm.Comm) error) (errs []error, err error) {
 	errs = make([]error, n)
 	err = comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error {
@@ -79,8 +79,8 @@ func eachRank(n int, f func(ctx context.Context, c comm.Comm) error) (errs []err
 	return errs, err
 }
 
-// faultTest lets every operation of a session fail once. On shared file systems it also stops the session there; the other client
-// then examines the remains and writes next.
+// faultTest lets each operation of a session fail once. On shared file systems it also kills the session at an operation, and
+// then another client examines the files and writes.
 func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work func(ctx context.Context, c comm.Comm, fsys vfs.FS) error) {
 	t.Helper()
 	var old []byte
@@ -127,7 +127,8 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	}
 }
 
-// tells reports whether err is of the wanted kind. Between heaps, errors without a common class travel as text.
+// tells reports whether err is of the wanted kind. An error without a class passes between heaps as text, so tells compares
+// errDisk by text.
 func tells(err, want error) bool {
 	return errors.Is(err, want) || want == errDisk && err != nil && strings.Contains(err.Error(), want.Error())
 }
@@ -167,7 +168,7 @@ func TestFaultReplace(t *testing.T) {
 	}
 }
 
-// TestFaultAppend does the same with appends, with and without new variables and dimensions.
+// TestFaultAppend is TestFaultCreate for appends, with and without new variables and dimensions.
 func TestFaultAppend(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		for _, more := range []bool{false, true} {
@@ -187,7 +188,7 @@ func TestFaultAppend(t *testing.T) {
 	}
 }
 
-// TestFaultRecover checks that a failing disk during the recovery of an interrupted commit loses no committed data.
+// TestFaultRecover lets each operation of the recovery of an interrupted commit fail once. No committed data may be lost.
 func TestFaultRecover(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		inParallel(t, cc.name, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestFaultRecover(t *testing.T) {
 	}
 }
 
-// TestFaultFullDisk fills the disk at any size.
+// TestFaultFullDisk writes on disks of increasing size until the dataset fits.
 func TestFaultFullDisk(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, withFar()) {
 		t.Run(cc.name, func(t *testing.T) {
@@ -241,7 +242,7 @@ func TestFaultFullDisk(t *testing.T) {
 	}
 }
 
-// TestFaultConvert does the same with conversions, with source and output on the failing disk.
+// TestFaultConvert is TestFaultCreate for conversions. Operations on the source and on the output fail.
 func TestFaultConvert(t *testing.T) {
 	src, other := tinyModel(1, 2), tinyModel(2, 1)
 	start := vfs.NewMem()
@@ -301,7 +302,7 @@ func TestFaultConvert(t *testing.T) {
 	}
 }
 
-// pendingCommit replaces d.nc by m up to the first rename of the commit.
+// pendingCommit starts to replace d.nc by m, and returns the disk at the first rename of the commit.
 func pendingCommit(t *testing.T, start *vfs.Mem, m *model, subfiles int) (cut *vfs.Mem) {
 	t.Helper()
 	fsys := vfs.NewFault(start, func(op vfs.Op) error {
@@ -314,7 +315,7 @@ func pendingCommit(t *testing.T, start *vfs.Mem, m *model, subfiles int) (cut *v
 	return cut
 }
 
-// syncedClone returns a copy in which everything is synced.
+// syncedClone returns a copy of m in which all files and directories are synced.
 func syncedClone(m *vfs.Mem) *vfs.Mem {
 	for _, dir := range []string{".", "in"} {
 		es, err := m.ReadDir(dir)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestFlips checks that no flipped bit of any subfile gives wrong values without an error, in any read, conversion or comparison.
-// Data unaffected by the bit must stay readable.
+// TestFlips flips bits of all subfiles. No read, conversion or comparison may give wrong values without an error. Data that do
+// not depend on the flipped bit must stay readable.
 func TestFlips(t *testing.T) {
 	for k, h := range crashtest.Some(t, 1, histories()) {
 		if raceEnabled && !long && k%4 != 0 {
@@ -88,17 +88,17 @@ func diffOf(t testing.TB, a, b map[string][]byte) []dataset.Finding {
 	return slices.Collect(check.Diff(t.Context(), x, y, nil))
 }
 
-// whereabouts lists the extents in the files of a dataset.
+// whereabouts lists the data extents in the files of a dataset.
 type whereabouts []struct {
 	read.Extent
 	copied bool
 }
 
-// holder is the owner of a byte.
+// holder is the variable and the record that a byte belongs to.
 type holder struct {
 	name string
 	rec  int64
-	copy bool // an unread copy of a variable without a decomposition
+	copy bool // a copy of a variable without a decomposition that is never read
 }
 
 func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
@@ -118,7 +118,7 @@ func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 	return w
 }
 
-// sample chooses bytes of a file, in extents of data and elsewhere. k differs for each dataset.
+// sample chooses byte offsets of a file, inside and outside of data extents. k shifts the choice for each dataset.
 func (w whereabouts) sample(name string, size, k int) (list []int) {
 	step, some := 601, 5
 	if raceEnabled {

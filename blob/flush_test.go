@@ -18,11 +18,11 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestFlushSizes checks that the file does not depend on the division of flushes. One session has flushes of many sizes, so that
-// workers reuse buffers, and pieces larger than a task.
+// TestFlushSizes checks that the number of flushes does not change the files. One of the sessions has flushes of many sizes.
+// Its workers reuse buffers, and some pieces are larger than a task.
 func TestFlushSizes(t *testing.T) {
 	const ranks = 3
-	sizes := []int64{1, 70_001, 100_007, 5, 300_001} // elements of a rank's piece, by variable
+	sizes := []int64{1, 70_001, 100_007, 5, 300_001} // elements of each rank's piece of each variable
 	s := dataset.NewSchema()
 	decomps := make([]dataset.DecompID, len(sizes))
 	for v, n := range sizes {
@@ -77,8 +77,8 @@ func TestFlushSizes(t *testing.T) {
 	}
 }
 
-// TestIdleSubfile checks that a flush writes nothing to a subfile whose ranks have put nothing. The files equal those after a
-// single flush.
+// TestIdleSubfile checks that a flush writes nothing to a subfile if its ranks have put nothing. The files equal those of a
+// session with a single flush.
 func TestIdleSubfile(t *testing.T) {
 	const ranks, each, subfiles = 6, 5, 3
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

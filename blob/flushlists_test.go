@@ -20,8 +20,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// counting is a Comm of ranks without a shared heap. It counts the collectives of all Comms made from it, except Share, which
-// such ranks do not need.
+// counting is a Comm of ranks with separate heaps. It counts the collective calls of the Comm and of all Comms made from it. It
+// does not count Share, because ranks with separate heaps do not need it.
 type counting struct {
 	comm.Comm
 	n *int
@@ -99,8 +99,8 @@ type countingMemory struct {
 
 func (m countingMemory) Fence(ctx context.Context) error { *m.n++; return m.Memory.Fence(ctx) }
 
-// TestCollectives counts the collectives without a shared heap: in Create, in three flushes of the same variables, in one of
-// fewer variables and two after it, and in Close.
+// TestCollectives counts collective calls of ranks with separate heaps: in Create, in each of six flushes, and in Close. The
+// fourth flush has fewer variables than the others.
 func TestCollectives(t *testing.T) {
 	const (
 		own     = 1
@@ -110,7 +110,7 @@ func TestCollectives(t *testing.T) {
 		what  string
 		o     dataset.Settings
 		want  string
-		spare bool // only rank 0 puts variables without a decomposition
+		spare bool // only rank 0 puts the variables without a decomposition
 	}{
 		{"own", dataset.Settings{Options: dataset.Options{OwnMin: own, Subfiles: 1}}, "5; 4 2 2 2 2 2; 9", false},
 		{"one window", dataset.Settings{Options: dataset.Options{OwnMin: windows, Subfiles: 1}}, "5; 4 3 3 3 3 3; 9", false},
@@ -133,7 +133,7 @@ func TestCollectives(t *testing.T) {
 			defer w.Abort()
 			list := []int{told()}
 			for rec := range m.records {
-				if rec == 3 { // all ranks leave out the last variable
+				if rec == 3 { // no rank puts the last variable
 					err = errors.Join(write.Put(w, 1, rec, make([]float32, w.Job.Count(1))), write.Put(w, 2, rec, make([]int16, w.Job.Count(1))))
 				} else if tc.spare {
 					err = m.putSparely(w, rec, rec, c.Rank())
@@ -160,13 +160,13 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestFlushLists checks flushes in which all ranks put the same variables, and flushes in which one rank differs. The files equal
-// the files of ranks with a shared heap, and their checksums hold.
+// TestFlushLists checks flushes in which all ranks put the same variables, and flushes in which one rank puts others. The files
+// must equal the files of ranks with a shared heap, and their checksums must be right.
 func TestFlushLists(t *testing.T) {
 	type putter func(m *model, w *write.Writer, rec int64, rank int) error
 	all := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }
 	sparely := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }
-	const odd = 1                      // the rank that differs
+	const odd = 1                      // the rank that puts differently
 	oddly := func(put putter) putter { // in record 3
 		return func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec == 3 && rank == odd {
@@ -175,7 +175,7 @@ func TestFlushLists(t *testing.T) {
 			return all(m, w, rec, rank)
 		}
 	}
-	later := func(put putter) putter { // from record 3; before, one rank puts variables without a decomposition
+	later := func(put putter) putter { // applies put from record 3 on; before, only rank 0 puts variables without a decomposition
 		return func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec < 3 {
 				return sparely(m, w, rec, rank)
@@ -192,7 +192,7 @@ func TestFlushLists(t *testing.T) {
 		{"nothing", oddly(func(*model, *write.Writer, int64, int) error { return nil })},
 		{"other record", func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec >= 3 && rank == odd {
-				rec = 8 - rec // 3, 4, 5 as 5, 4, 3
+				rec = 8 - rec // the odd rank puts records 3, 4, 5 in reverse order
 			}
 			return all(m, w, rec, rank)
 		}},
@@ -213,7 +213,7 @@ func TestFlushLists(t *testing.T) {
 			return sparely(m, w, rec, rank)
 		}},
 		{"undecomposed by one, of another record", later(func(m *model, w *write.Writer, rec int64, rank int) error {
-			return m.putSparely(w, rec, 8-rec, rank) // 3, 4, 5 as 5, 4, 3
+			return m.putSparely(w, rec, 8-rec, rank) // rank 0 puts records 3, 4, 5 in reverse order
 		})},
 		{"undecomposed alone", later(func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rank > 0 {
@@ -232,12 +232,12 @@ func TestFlushLists(t *testing.T) {
 		for _, o := range crashtest.Some(t, 3, []dataset.Settings{
 			{Options: dataset.Options{OwnMin: 1, Subfiles: 1}},
 			{Options: dataset.Options{OwnMin: 1 << 40, Subfiles: 2}},
-			{Options: dataset.Options{OwnMin: 6, Subfiles: 1}}, // some of each
+			{Options: dataset.Options{OwnMin: 6, Subfiles: 1}}, // some pieces are larger than OwnMin, and some are smaller
 			{Knobs: dataset.Knobs{Messages: true}, Options: dataset.Options{OwnMin: 1 << 40, Subfiles: 1}},
 			{Options: dataset.Options{OwnMin: 1, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}},
 			{Options: dataset.Options{OwnMin: 1 << 40, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}},
 		}) {
-			for _, async := range []int64{-1, 3} { // the record flushed in the background
+			for _, async := range []int64{-1, 3} { // record to flush in the background; -1: none
 				var want [][]byte
 				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, commtest.Isolate} {
 					o := o
@@ -275,7 +275,8 @@ func TestFlushLists(t *testing.T) {
 	}
 }
 
-// putSparely puts a record of tinyModel. For variables without a decomposition it puts record at, on rank 0 only.
+// putSparely puts a record of tinyModel. Only rank 0 puts the variable without a decomposition, and for this variable the
+// record is at.
 func (m *model) putSparely(w *write.Writer, rec, at int64, rank int) error {
 	err := errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
 	if rank == 0 {
@@ -287,14 +288,14 @@ func (m *model) putSparely(w *write.Writer, rec, at int64, rank int) error {
 	return err
 }
 
-// TestFlushErrors checks that an error on one rank in a flush reaches all ranks in that flush and ends the writer. The error is
-// in its own write, in an aggregator's write, or in its context.
+// TestFlushErrors checks that an error on one rank in a flush is an error of this flush on all ranks, and that the writer then
+// fails. The causes are a failed write of the rank, a failed write of an aggregator, and a cancelled context.
 func TestFlushErrors(t *testing.T) {
 	m := tinyModel(1, 6)
 	for _, tc := range []struct {
 		name   string
 		ownMin int64
-		rank   int // the rank that fails; -1: the aggregator's write
+		rank   int // the rank that fails; -1: the aggregator fails
 		want   error
 	}{
 		{"own write", 1, 3, errMine},
@@ -303,7 +304,7 @@ func TestFlushErrors(t *testing.T) {
 		{"context, windows", 1 << 40, 2, context.Canceled},
 	} {
 		mem := vfs.NewMem()
-		var fails [8]bool // by rank: its writes fail
+		var fails [8]bool // fails[r]: writes of rank r fail
 		errs := make([]error, m.ranks)
 		after := make([]error, m.ranks)
 		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -337,7 +338,7 @@ func TestFlushErrors(t *testing.T) {
 			errs[r] = w.Flush(its)
 			after[r] = w.Flush(ctx)
 			return nil
-		}); err != nil && tc.want != context.Canceled { // an error that ends the communication
+		}); err != nil && tc.want != context.Canceled { // a cancelled context ends the run with an error
 			t.Errorf("%s: %v", tc.name, err)
 		}
 		for r, err := range errs {
@@ -403,8 +404,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestPartOverWhole checks that the next flush writes a put of a part after a put of the whole, so that its lent data may be
-// reused.
+// TestPartOverWhole puts a part of a variable after the whole. The next flush must write the part's values before it returns,
+// because the caller may then reuse the lent data.
 func TestPartOverWhole(t *testing.T) {
 	m := tinyModel(1, 3)
 	const clock = dataset.VarID(3)

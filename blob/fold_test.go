@@ -15,7 +15,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// foldFS ignores case in names, like file systems of Windows and macOS. It lists names in lower case.
+// foldFS ignores the case of names, like file systems of Windows and macOS. It lists names in lower case.
 type foldFS struct{ vfs.FS }
 
 func (f foldFS) Create(name string) (vfs.File, error)  { return f.FS.Create(strings.ToLower(name)) }
@@ -27,8 +27,8 @@ func (f foldFS) Rename(oldname, newname string) error {
 	return f.FS.Rename(strings.ToLower(oldname), strings.ToLower(newname))
 }
 
-// TestNamesFold checks that on such a file system a dataset replaces another whose name differs only in case, only if Force is
-// set.
+// TestNamesFold checks datasets with names that differ only in case, on a file system that ignores case. One replaces the other
+// only if Force is set.
 func TestNamesFold(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
@@ -47,7 +47,7 @@ func TestNamesFold(t *testing.T) {
 				t.Errorf("foreign %v, %v: %v", foreign, mode, err)
 			}
 			readsAs(t, fmt.Sprintf("foreign %v, %v", foreign, mode), mem, "d.nc", was)
-			if err := write(true); errors.Is(err, dataset.ErrExist) { // an error is allowed here too
+			if err := write(true); errors.Is(err, dataset.ErrExist) { // with Force, ErrExist is allowed too
 				got, rerr := canonicalOf(mem, "d.nc")
 				if rerr != nil || !bytes.Equal(got, was.canonical(false)) {
 					t.Errorf("foreign %v, %v, refused: %v, files %v", foreign, mode, rerr, names(mem, "."))

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// addSeeds adds good subfiles and some with one fault to a fuzz target.
+// addSeeds gives a fuzz target good subfiles, and subfiles with one fault.
 func addSeeds(f *testing.F, lay dataset.Layout) {
 	for _, ranks := range []int{1, 3} {
 		s := writeSample(f, newToy(ranks), lay, 1, false, 1)
@@ -32,7 +32,7 @@ func addSeeds(f *testing.F, lay dataset.Layout) {
 		}
 		f.Add(patched(file, pl.Header.Off+layout.NumrecsAt, s.number(8, 1<<40)))
 	}
-	// A smaller one gives the fuzzer more freedom.
+	// With a smaller subfile the fuzzer can change more of it.
 	tiny := dataset.NewSchema()
 	tm, col := tiny.Dim("t", dataset.Unlimited), tiny.Dim("c", 3)
 	tiny.Var("x", cdf5.Short, []dataset.DimID{tm, col}, dataset.Decomposed(tiny.Decomp(col)))
@@ -70,8 +70,8 @@ func FuzzOpenProcessCentric(f *testing.F) {
 	f.Fuzz(fuzzSubfile)
 }
 
-// fuzzSubfile checks the invariants of any bytes under a subfile's name: no panic, typed errors, memory in proportion to the
-// file. If Check finds nothing, an ordinary netCDF file can be made that reads the same.
+// fuzzSubfile checks a subfile of any bytes. There must be no panic, errors must have a class, and memory must be in proportion
+// to the file. If Check finds nothing, the dataset must convert to an ordinary netCDF file that reads the same.
 func fuzzSubfile(t *testing.T, b []byte) {
 	if len(b) > 1<<20 {
 		return
@@ -83,7 +83,8 @@ func fuzzSubfile(t *testing.T, b []byte) {
 	}
 }
 
-// convertAndCompare does nothing if Check has errors or the arrays are large.
+// convertAndCompare converts a dataset to a canonical file and compares both. It does nothing if Check finds errors or if the
+// arrays are large.
 func convertAndCompare(m *vfs.Mem) error {
 	ctx := context.Background()
 	for f := range check.CheckWith(ctx, sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: m}) {
@@ -126,7 +127,7 @@ func convertAndCompare(m *vfs.Mem) error {
 	return nil
 }
 
-// TestCorpusManyFaults plants up to four faults in fields of a header and of the maps, which a fuzzer seldom hits.
+// TestCorpusManyFaults makes up to four faults in fields of a header and of the maps, because a fuzzer seldom hits them.
 func TestCorpusManyFaults(t *testing.T) {
 	rounds := 60
 	if long {
@@ -167,7 +168,7 @@ func TestCorpusManyFaults(t *testing.T) {
 					v = uint64(rnd.Intn(8))
 				case 1:
 					v = absurd[rnd.Intn(len(absurd))]
-				default: // the value of a neighbour
+				default: // a neighbouring field's value
 					k := max(0, off-int64(n)*int64(rnd.Intn(4)))
 					file = patched(file, off, file[k:k+int64(n)])
 					continue

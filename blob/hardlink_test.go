@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestHardLinks checks that a dataset and its copy by cp -l can be continued and recovered separately, while the other keeps its
-// bytes.
+// TestHardLinks copies a dataset with cp -l, as hard links. Continuing or recovering one of the datasets must not change the
+// bytes of the other.
 func TestHardLinks(t *testing.T) {
 	link := carrier{carry: func(files []string, base, to string) (err error) {
 		for _, f := range files {
@@ -39,7 +39,7 @@ func TestHardLinks(t *testing.T) {
 		return all
 	}
 	for _, o := range []dataset.Settings{{Options: dataset.Options{Subfiles: 2}}, {Options: dataset.Options{Subfiles: 2, Layout: dataset.ProcessCentric}}} {
-		for _, dies := range []bool{false, true} { // the writer, which has put two more records and committed one
+		for _, dies := range []bool{false, true} { // in one case the writer dies after two puts and one commit
 			dir := t.TempDir()
 			k := &kept{base: filepath.Join(dir, "d.nc"), seed: 1, records: 2, o: o}
 			cp := *k
@@ -81,7 +81,7 @@ func TestHardLinks(t *testing.T) {
 			need(resume.Recover(t.Context(), cp.base, nil))
 			k.expect(t, nil)
 
-			third := *k // of a writer's remains
+			third := *k // a copy of a dead writer's files
 			third.base = filepath.Join(dir, "third.nc")
 			must(link.carry(filesOf(k.base, false), k.base, third.base))
 			was = bytesOf(k.base)
@@ -92,7 +92,7 @@ func TestHardLinks(t *testing.T) {
 					t.Errorf("%v, dies %v: recover of third.nc has changed %s", o.Layout, dies, name)
 				}
 			}
-			for _, x := range []*kept{&cp, &third} { // both go on, each with its own records
+			for _, x := range []*kept{&cp, &third} {
 				x.records += 2
 				m := x.model(2, 0)
 				must(run(2, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, x.base, &x.o) }))

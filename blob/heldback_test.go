@@ -20,8 +20,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestHeldBack checks variables without a decomposition: the puts of any one rank suffice, in any number of subfiles. One of 400
-// variables that nobody puts holds nothing back. Commit, status and check name held-back records as long as there are any.
+// TestHeldBack checks variables without a decomposition. Puts by any one rank complete a record, with any number of subfiles. A
+// variable that nobody puts in any record holds no record back. Commit, status and Check report held-back records for as long
+// as there are any.
 func TestHeldBack(t *testing.T) {
 	const ranks, vars = 4, 400
 	for _, subfiles := range []int{1, 2, 4} {
@@ -58,7 +59,7 @@ func TestHeldBack(t *testing.T) {
 					if err := put(1, last); !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "is already committed") {
 						return fmt.Errorf("put of what a commit has filled: %v", err)
 					}
-					for v := field; v < last; v++ { // rank 3 leaves one out, and nobody puts the clock
+					for v := field; v < last; v++ { // rank 3 omits one variable, and nobody puts the clock
 						if r != 3 || v != field+7 {
 							err = errors.Join(err, put(2, v))
 						}
@@ -88,7 +89,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// heldIs checks the held-back records in a commit's result and in the files; "": none.
+// heldIs checks that a commit's result and the files report the held-back records want; "" means none.
 func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 	ctx := context.Background()
 	if want == "" && err != nil || want != "" && (err == nil || err.Error() != "d.nc: "+want) {
@@ -113,7 +114,7 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 	return c.Barrier(ctx)
 }
 
-// TestRecoverGivesUp checks that Recover of a dead writer names lost held-back records once, and lists nothing if there were
+// TestRecoverGivesUp checks that Recover lists the lost held-back records of a dead writer once. Without such records it lists
 // none.
 func TestRecoverGivesUp(t *testing.T) {
 	s := dataset.NewSchema()
@@ -127,7 +128,7 @@ func TestRecoverGivesUp(t *testing.T) {
 				r := int64(c.Rank())
 				w, err := write.CreateWith(ctx, c, "d.nc", s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: r, Length: 1}}}}, &dataset.Settings{Options: dataset.Options{Layout: l}, Knobs: dataset.Knobs{Fs: mem}})
 				must(err)
-				defer w.Abort() // never reaches Close
+				defer w.Abort() // the writer dies before Close
 				must(errors.Join(write.Put(w, v, 0, []float64{1}), w.Commit(ctx)))
 				if r == 0 || whole {
 					err = write.Put(w, v, 1, []float64{2})
@@ -159,10 +160,10 @@ func TestRecoverGivesUp(t *testing.T) {
 	}
 }
 
-// TestTwoValues checks that two different values of an element between two flushes are an error on all ranks that names both.
-// This holds for any size, whole or part. Equal bytes are allowed, also for NaN, other memory types and other parts.
+// TestTwoValues checks that two ranks that put different values of one element get an error on all ranks, in the next flush.
+// The error names both ranks. Equal bytes are no error, also for NaN, other memory types and parts of the array.
 func TestTwoValues(t *testing.T) {
-	const n = 1000 // more than is sent with the list
+	const n = 1000 // larger than the values that a rank sends with its list of puts
 	s := dataset.NewSchema()
 	td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", n)
 	v := s.Var("v", cdf5.Float, []dataset.DimID{td, x})
@@ -170,7 +171,7 @@ func TestTwoValues(t *testing.T) {
 		put  func(w *write.Writer, rank int) error
 		want string
 	}{
-		{func(w *write.Writer, rank int) error { // as doubles, floats, or two parts
+		{func(w *write.Writer, rank int) error { // rank 0 puts two parts, rank 1 the whole, and rank 3 a part
 			a := make([]float32, n)
 			a[5] = float32(math.NaN())
 			switch rank {

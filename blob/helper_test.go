@@ -19,7 +19,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// canonicalOf reads a whole dataset and returns the bytes of its canonical file.
+// canonicalOf returns the bytes of a dataset's canonical file.
 func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
 	ctx := context.Background()
 	r, err := read.OpenWith(ctx, base, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys})
@@ -57,7 +57,7 @@ func slurp(fsys vfs.FS, name string) ([]byte, error) {
 	return b, err
 }
 
-// names lists a directory, for messages and to detect leftovers.
+// names lists a directory.
 func names(fsys vfs.FS, dir string) (l []string) {
 	es, _ := fsys.ReadDir(dir)
 	for _, e := range es {
@@ -77,13 +77,13 @@ func checkErrors(fsys vfs.FS, base string) (bad []dataset.Finding) {
 	return bad
 }
 
-// reporter is a test or a property.
+// reporter is a testing.T or a rapid.T.
 type reporter interface {
 	Helper()
 	Errorf(string, ...any)
 }
 
-// wantSound fails if Check finds errors.
+// wantSound fails the test if Check finds errors.
 func wantSound(t reporter, what any, fsys vfs.FS, base string) {
 	t.Helper()
 	if bad := checkErrors(fsys, base); len(bad) > 0 {
@@ -91,7 +91,7 @@ func wantSound(t reporter, what any, fsys vfs.FS, base string) {
 	}
 }
 
-// onlyNotes fails if Check finds more than notes.
+// onlyNotes fails the test if Check finds warnings or errors.
 func onlyNotes(t reporter, what any, fsys vfs.FS, base string) {
 	t.Helper()
 	for f := range check.CheckWith(context.Background(), base, nil, dataset.Knobs{Fs: fsys}) {
@@ -101,7 +101,7 @@ func onlyNotes(t reporter, what any, fsys vfs.FS, base string) {
 	}
 }
 
-// readsAs fails if a dataset, read completely, differs from the model.
+// readsAs fails the test if a dataset differs from the model.
 func readsAs(t reporter, what any, fsys vfs.FS, base string, m *model) {
 	t.Helper()
 	got, err := canonicalOf(fsys, base)
@@ -132,7 +132,7 @@ func run(n int, f func(ctx context.Context, c comm.Comm) error) error {
 	return comm.Run(context.Background(), n, nil, f)
 }
 
-// notHeld ignores the error of a commit that may hold records back.
+// notHeld returns err, or nil if err is a HeldBackError.
 func notHeld(err error) error {
 	if errors.As(err, new(*write.HeldBackError)) {
 		return nil
@@ -140,10 +140,10 @@ func notHeld(err error) error {
 	return err
 }
 
-// times returns quick for the quick test and long for the long one.
+// times returns quick, or long in the long test.
 func times(quick, long int) int { return crashtest.Times(quick, long) }
 
-// raced returns n with the race detector, otherwise 1: races show in runs, not in their results.
+// raced returns n with the race detector, otherwise 1. With the race detector tests take smaller samples.
 func raced(n int) int {
 	if raceEnabled {
 		return n
@@ -156,10 +156,10 @@ func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
 	return need(subfile.Decode(raw, base))
 }
 
-// must panics instead, where no test is at hand.
+// noError ends the test on an error. Code without a testing.T calls must, which panics.
 var noError = testfiles.Must
 
-// opened opens a dataset until the test ends.
+// opened opens a dataset and closes it at the end of the test.
 func opened(t interface {
 	testfiles.T
 	Cleanup(func())

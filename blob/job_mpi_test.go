@@ -21,23 +21,23 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// The test binary runs itself under mpirun. TestFailuresUnderMPI and TestKilledUnderMPI run outside the job. Tests with names
-// beginning with TestInJob run inside, in step in all processes.
+// The test binary runs itself under mpirun. TestFailuresUnderMPI and TestKilledUnderMPI start jobs. Tests with names beginning
+// with TestInJob run in all processes of a job.
 const (
 	envJobDir = "BLOBIO_TEST_JOB"  // working directory of the job
-	envJobDo  = "BLOBIO_TEST_WORK" // configuration of a session: a key of sessions, a layout, and the number of nodes
-	envKill   = "BLOBIO_TEST_KILL" // rank and operation at which it is killed
+	envJobDo  = "BLOBIO_TEST_WORK" // aSession in text form
+	envKill   = "BLOBIO_TEST_KILL" // rank and operation at which the rank is killed
 )
 
-const jobRanks = 4 // the number of ranks in tinyModel
+const jobRanks = 4 // as in tinyModel
 
-// aSession is a configuration in which ranks write.
+// aSession is a session of the ranks of a job.
 type aSession struct {
 	layout dataset.Layout
-	append bool // appends to a dataset; otherwise replaces one
+	append bool // the session appends to a dataset; otherwise it replaces one
 	nodes  int
 	aggs   int  // aggregators per node
-	async  bool // flushes in the background
+	async  bool // the session flushes in the background
 }
 
 func (s aSession) String() string {
@@ -67,7 +67,7 @@ func (s aSession) options(fsys vfs.FS) *dataset.Settings {
 	return o
 }
 
-// models returns the existing dataset and its successor.
+// models returns the dataset before and after the session.
 func (s aSession) models() (was, now *model) {
 	was, now = tinyModel(2, 1), tinyModel(1, 2)
 	if s.append {
@@ -76,7 +76,7 @@ func (s aSession) models() (was, now *model) {
 	return was, now
 }
 
-// begin makes the existing dataset, with one process.
+// begin makes the dataset before the session, in one process.
 func (s aSession) begin() error {
 	was, _ := s.models()
 	return comm.Run(context.Background(), was.ranks, &comm.Options{RanksPerNode: jobRanks / s.nodes}, func(ctx context.Context, c comm.Comm) error {
@@ -92,7 +92,7 @@ func (s aSession) write(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
 	return now.create(ctx, c, "d.nc", s.options(fsys))
 }
 
-// look compares the dataset in a directory with the possible contents, and runs the next writer.
+// look checks that the dataset in a directory is the one before or after the session, and lets another writer continue.
 func (s aSession) look(t *testing.T, dir, when string, k int) string {
 	t.Helper()
 	was, now := s.models()
@@ -102,7 +102,7 @@ func (s aSession) look(t *testing.T, dir, when string, k int) string {
 	return state
 }
 
-// loaded returns a copy of a directory.
+// loaded copies a directory to memory.
 func loaded(t *testing.T, dir string) *vfs.Mem {
 	t.Helper()
 	es := need(os.ReadDir(dir))
@@ -121,7 +121,7 @@ func runJob(t *testing.T, limit time.Duration, test string, env ...string) (stri
 	return mpitest.Run(t, jobRanks, limit, env, exe, "-test.run", "^"+test+"$", "-test.v")
 }
 
-// highest returns the highest number in lines with this prefix, or least.
+// highest returns the highest number after begin in the lines of out, or least if that is higher.
 func highest(out, begin string, least int64) int64 {
 	for l := range strings.Lines(out) {
 		var k int64
@@ -132,7 +132,7 @@ func highest(out, begin string, least int64) int64 {
 	return least
 }
 
-// doomed is a file system whose process is killed before operation n; 0: never. It counts the operations.
+// doomed is a file system that kills its process before operation n (0: never) and counts operations.
 func doomed(n int, ops *atomic.Int64) vfs.FS {
 	return vfs.NewFault(vfs.OS, func(vfs.Op) error {
 		if k := ops.Add(1); n > 0 && k == int64(n) {
@@ -149,13 +149,13 @@ type rankOutcome struct {
 	took time.Duration
 }
 
-// inJob runs f in a directory, on nodes of perNode ranks, and returns the outcomes by rank.
+// inJob runs f on the ranks of a job, in directory dir, with perNode ranks per node. It returns the outcomes by rank.
 func inJob(t *testing.T, job *mpi.Engine, dir string, perNode int, f func(ctx context.Context, c comm.Comm) (string, error)) []rankOutcome {
 	t.Helper()
 	return inEngine(t, job, dir, &mpi.Options{RanksPerNode: perNode}, f)
 }
 
-// inEngine is inJob with an engine of these options.
+// inEngine is inJob with options of the MPI engine.
 func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(ctx context.Context, c comm.Comm) (string, error)) (all []rankOutcome) {
 	t.Helper()
 	ctx, world := t.Context(), job.World()
@@ -188,7 +188,7 @@ func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(
 	return all
 }
 
-// newDir makes a directory shared by all ranks.
+// newDir makes a directory for all ranks. Rank 0 calls f in the new directory.
 func newDir(t *testing.T, world comm.Comm, name string, f func() error) string {
 	t.Helper()
 	dir := filepath.Join(os.Getenv(envJobDir), name)

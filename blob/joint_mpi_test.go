@@ -16,7 +16,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestJointUnderMPI checks that processes can read together data that others wrote.
+// TestJointUnderMPI checks that the processes of a job can read a dataset together that another job wrote.
 func TestJointUnderMPI(t *testing.T) {
 	open := mpitest.OpenMPI(mpitest.Launcher(t))
 	m := scattered(24, 500)

@@ -18,20 +18,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// jointWant is one rank's request in one call.
+// jointWant has the elements that one rank reads in one call.
 type jointWant struct {
 	runs []decomp.Req
 	keep bool
 }
 
-// drawJoint draws each rank's elements, of elems: in any order, some twice, and none for some ranks.
+// drawJoint draws the elements that each rank reads, out of elems: in any order, with repetitions, and none on some ranks.
 func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
 	l := make([]jointWant, ranks)
 	for i := range l {
 		l[i].keep = rapid.Bool().Draw(t, "keep")
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-		case 1: // an equal part
+		case 1: // an equal part of the array
 			l[i].runs = decomp.Regular([]int64{elems}, ranks).AppendReqs(nil, i)
 		default:
 			for range rapid.IntRange(0, 6).Draw(t, "runs") {
@@ -43,7 +43,7 @@ func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
 	return l
 }
 
-// TestJointMetamorphic checks that ranks that read together get the same data as ranks that read alone, for any writers and
+// TestJointMetamorphic checks that a collective read returns the same data as reads by single ranks, for any writers and
 // readers.
 func TestJointMetamorphic(t *testing.T) {
 	checks(t, 1500)
@@ -66,7 +66,7 @@ func TestJointMetamorphic(t *testing.T) {
 				continue
 			}
 			c := call{want: drawJoint(t, ranks, m.s.Elems(dataset.VarID(v)))}
-			for w := range m.s.Vars { // all variables with the shape
+			for w := range m.s.Vars { // any variables of the same number of elements
 				x := &m.s.Vars[w]
 				if m.s.Elems(dataset.VarID(w)) != m.s.Elems(dataset.VarID(v)) || x.Record && m.records == 0 || w != v && rapid.Bool().Draw(t, "without") {
 					continue
@@ -111,7 +111,7 @@ func TestJointMetamorphic(t *testing.T) {
 	})
 }
 
-// jointRight compares the data read with the model.
+// jointRight checks the data read against the model.
 func jointRight(m *model, g *read.Get, runs []decomp.Req) error {
 	v, _ := m.s.VarID(g.Name)
 	size := int64(m.s.Vars[v].Type.Size())

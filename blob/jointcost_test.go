@@ -16,7 +16,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// scattered returns a map in which each rank has the given number of pairs of elements, far from each other.
+// scattered returns a map in which each rank has the given number of requests, two elements each, far from each other.
 func scattered(ranks, pairs int) *decomp.Map {
 	b := decomp.NewBuilder([]int64{int64(ranks), 2 * int64(pairs)}, ranks)
 	for r := range ranks {
@@ -29,7 +29,7 @@ func scattered(ranks, pairs int) *decomp.Map {
 	return need(b.Map())
 }
 
-// scatteredDataset makes a variable with the map, and two records.
+// scatteredDataset writes a variable with map m, in two records.
 func scatteredDataset(m *decomp.Map, layout dataset.Layout, subfiles int) *vfs.Mem {
 	s := dataset.NewSchema()
 	tm := s.Dim("time", dataset.Unlimited)
@@ -53,7 +53,7 @@ func scatteredDataset(m *decomp.Map, layout dataset.Layout, subfiles int) *vfs.M
 	return mem
 }
 
-// readScattered reads both records and compares them.
+// readScattered reads both records with the runs mine and checks the values.
 func readScattered(ctx context.Context, k *read.Collective, mine []decomp.Req) error {
 	p := k.Plan(mine)
 	got := [2][]float32{make([]float32, p.Total), make([]float32, p.Total)}
@@ -73,7 +73,8 @@ func readScattered(ctx context.Context, k *read.Collective, mine []decomp.Req) e
 	return nil
 }
 
-// jointCost reads such a dataset on other ranks, in equal parts, and returns the reads of its files.
+// jointCost reads a scattered dataset collectively, with equal parts of the array on each rank. It returns the counted reads of
+// the files, and the sizes of maps and data.
 func jointCost(m *decomp.Map, layout dataset.Layout, subfiles, readers int) (c *vfs.Counter, maps, data int64) {
 	c = vfs.Count(scatteredDataset(m, layout, subfiles))
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
@@ -88,7 +89,7 @@ func jointCost(m *decomp.Map, layout dataset.Layout, subfiles, readers int) (c *
 	return c, maps, 2 * 4 * m.Elems()
 }
 
-// TestJointCost checks that ranks that read together read each part of maps and data once, in long pieces.
+// TestJointCost checks that a collective read reads each part of the maps and data from the files once, in long pieces.
 func TestJointCost(t *testing.T) {
 	for _, x := range crashtest.Some(t, 1, []struct{ writers, subfiles, readers, pairs int }{{300, 7, 100, 1500}, {100, 10, 7, 4000}, {64, 1, 300, 4000}}) {
 		for _, layout := range crashtest.Some(t, 1, []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric}) {
@@ -100,7 +101,7 @@ func TestJointCost(t *testing.T) {
 					t.Errorf("%d bytes of %d of maps and %d of data", bytes, maps, data)
 				}
 				most := 40*int64(x.subfiles) + 10*(maps+data)>>20 + 100
-				if layout == dataset.ProcessCentric { // each blob has its own lists and its own part of a record
+				if layout == dataset.ProcessCentric { // each blob has its own lists and one part of each record
 					most += 6 * int64(x.writers)
 				}
 				if calls > most {

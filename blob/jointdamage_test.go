@@ -22,8 +22,8 @@ import (
 
 const jointCols, jointRanks = 60, 6
 
-// jointDataset makes a dataset of six ranks in three subfiles. Rank r has columns r, r+6 ..., except the last ten, which have no
-// owner.
+// jointDataset makes a dataset of six ranks in three subfiles. Rank r has columns r, r+6, r+12 and so on. The last ten columns
+// have no owner.
 func jointDataset(t *testing.T, layout dataset.Layout, piece int64) *vfs.Mem {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -57,7 +57,7 @@ func jointDataset(t *testing.T, layout dataset.Layout, piece int64) *vfs.Mem {
 	return mem
 }
 
-// jointly reads columns of a record on three ranks: together one third each of those in cols, then each column alone.
+// jointly reads columns of a record on three ranks in one collective call. Each rank reads a third of cols.
 func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []int32, err error) {
 	got = make([]int32, len(cols))
 	err = run(3, func(ctx context.Context, c comm.Comm) error {
@@ -75,7 +75,7 @@ func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []i
 			runs = append(runs, decomp.Req{Offset: x, Length: 1})
 		}
 		err = k.Plan(runs).Read(ctx, read.Get{Name: "T", Record: rec, Into: got[lo:hi]})
-		if e := co.Barrier(ctx); e != nil { // keeps the ranks together
+		if e := co.Barrier(ctx); e != nil { // no rank may leave before the others have finished
 			return errors.Join(err, e)
 		}
 		all := comm.Agree(ctx, co, err)
@@ -87,7 +87,7 @@ func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []i
 	return got, err
 }
 
-// TestJointDamage checks that ranks together can read exactly the data of a damaged dataset that one rank can read alone.
+// TestJointDamage checks that a collective read of a damaged dataset can read exactly the data that a single rank can read.
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
 	step := int64(times(13, 1))
@@ -162,7 +162,7 @@ func flipAt(fsys vfs.FS, name string, at int64) {
 	must(rewrite(fsys, name, flipped(need(slurp(fsys, name)), at, 0)))
 }
 
-// TestJointAgrees checks that an error on one rank is an error on all, and that the next read is right.
+// TestJointAgrees checks that an error on one rank is an error on all ranks, and that the next read returns right data.
 func TestJointAgrees(t *testing.T) {
 	mem := jointDataset(t, dataset.ProcessCentric, 0)
 	all := []decomp.Req{{Length: jointCols}}
@@ -211,7 +211,7 @@ func TestJointAgrees(t *testing.T) {
 				}
 				return k.Plan(all).Read(ctx, read.Get{Name: "T", Into: make([]int32, n)})
 			}},
-			{"int8", func() error { // columns from 200 do not fit
+			{"int8", func() error { // values of columns from 200 on do not fit
 				if odd {
 					return k.Plan(all).Read(ctx, read.Get{Name: "T", Record: 1, Into: make([]int8, jointCols)})
 				}
@@ -230,7 +230,8 @@ func TestJointAgrees(t *testing.T) {
 	}))
 }
 
-// TestJointAlike checks that different options, or a new Collective on one rank, give all ranks an error, and that none waits.
+// TestJointAlike checks that all ranks get an error, without waiting, if their options differ or if one rank has a new
+// Collective.
 func TestJointAlike(t *testing.T) {
 	mem := jointDataset(t, dataset.VariableCentric, 0)
 	for name, odd := range map[string]read.OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: read.VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
@@ -261,8 +262,8 @@ func TestJointAlike(t *testing.T) {
 	}
 }
 
-// TestJointAnother checks that all ranks get an error, not mixed data, if one rank reads another dataset with the same name and
-// shape.
+// TestJointAnother lets one rank read another dataset of the same name and shape. All ranks must get an error instead of mixed
+// data.
 func TestJointAnother(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		of := []vfs.FS{jointDataset(t, l, 0), jointDataset(t, l, 0)}
@@ -286,7 +287,7 @@ func TestJointAnother(t *testing.T) {
 	}
 }
 
-// manyRanks is a Comm with only a size.
+// manyRanks is a Comm that has a size and nothing else.
 type manyRanks struct {
 	comm.Comm
 	n int
@@ -294,7 +295,8 @@ type manyRanks struct {
 
 func (m manyRanks) Size() int { return m.n }
 
-// TestJointKeeper checks that each subfile has a keeper even in a large job, where the product of both numbers overflows 32 bits.
+// TestJointKeeper checks that each subfile has a rank that reads it, even in a large job, where the product of ranks and
+// subfiles overflows 32 bits.
 func TestJointKeeper(t *testing.T) {
 	k := &read.Collective{C: manyRanks{n: 100_000}}
 	s := &read.Set{Parts: make([]*read.FilePart, 65_536)}
@@ -305,7 +307,7 @@ func TestJointKeeper(t *testing.T) {
 	}
 }
 
-// TestJointFaults lets the file system fail at one call on one rank. The error is on all ranks or none.
+// TestJointFaults lets one call of one rank to the file system fail. Either all ranks or no rank must get an error.
 func TestJointFaults(t *testing.T) {
 	mem := jointDataset(t, dataset.VariableCentric, 16)
 	for n := int64(1); ; n += int64(times(3, 1)) {

@@ -21,19 +21,20 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestKilledUnderMPI kills a rank in each phase. mpirun ends the other ranks. The earlier commit is readable, or the new dataset
-// if its record was written. Check names the leftovers, and the next writer removes them.
+// TestKilledUnderMPI kills one rank of a job in any phase, and mpirun ends the other ranks. The dataset must have the old
+// content or, if the commit's record was written, the new content. Check must name the remaining files, and the next writer
+// must remove them.
 func TestKilledUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	counts := map[string]int{}
 	for i, s := range sessions() {
 		for _, who := range []int{0, jobRanks / 2} {
 			if who != 0 && s.nodes == 1 && !s.append {
-				continue // the first rank of a node writes for all
+				continue // the first rank of a node writes for all ranks of the node
 			}
 			t.Run(fmt.Sprintf("%v/rank %d", s, who), func(t *testing.T) {
-				// run kills the rank in its operation n; 0: never. With background flushes the number of operations varies between runs,
-				// since syncs cover different parts of a file. A session that ended before its operation n must have succeeded.
+				// run kills the rank at its operation n (0: never). With background flushes the number of operations varies, because syncs
+				// cover different parts of a file. So a session may end before operation n; it must then have succeeded.
 				run := func(n int) (dir, out string, ops int) {
 					dir = t.TempDir()
 					t.Chdir(dir)
@@ -41,7 +42,7 @@ func TestKilledUnderMPI(t *testing.T) {
 					start := time.Now()
 					out, err := runJob(t, 5*time.Minute, "TestInJobKilled", envJobDir+"="+dir, envJobDo+"="+s.String(), fmt.Sprintf("%s=%d,%d", envKill, who, n))
 					ops = int(highest(out, "operations", 0))
-					idle := who != 0 && n == 0 && strings.Contains(out, "operations 0\n") // another rank of its node does all the work
+					idle := who != 0 && n == 0 && strings.Contains(out, "operations 0\n") // another rank of the node does all the work
 					killed, through := err != nil && !errors.Is(err, mpitest.ErrHung), err == nil && (ops > 0 || idle)
 					if ok := through && (n == 0 || s.async && ops < n) || killed && n > 0 && ops == 0; !ok {
 						t.Fatalf("killed at operation %d: %v after %v, %d operations\n%s", n, err, time.Since(start), ops, out)
@@ -49,7 +50,7 @@ func TestKilledUnderMPI(t *testing.T) {
 					return dir, out, ops
 				}
 				_, _, ops := run(0)
-				// A sample of the operations, different for each session.
+				// Different sessions are killed at different operations.
 				for n := 1 + i%2; n <= ops; n += times(max(4, ops/3), 1) {
 					dir, out, through := run(n)
 					when := "killed"
@@ -77,7 +78,7 @@ func TestKilledUnderMPI(t *testing.T) {
 	t.Log(counts)
 }
 
-// TestKilledNewUnderMPI checks that without an earlier dataset an uncommitted one remains, and that Check says so.
+// TestKilledNewUnderMPI kills a rank that writes a new dataset. Uncommitted files must remain, and Check must report them.
 func TestKilledNewUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, phase := range []string{"create", "put", "flush", "close"} {
@@ -136,11 +137,11 @@ func TestInJobKilledAfter(t *testing.T) {
 				err = c.Send(ctx, 2, 0, nil)
 			}
 			if err == nil {
-				_, err = c.Recv(ctx, 2, 0) // waits for a dead rank
+				_, err = c.Recv(ctx, 2, 0) // waits for the rank that dies
 			}
 			return err
 		}
-		for r := range c.Size() { // until the others have finished Close too
+		for r := range c.Size() { // waits until the others have finished Close too
 			if r != 2 && err == nil {
 				_, err = c.Recv(ctx, r, 0)
 			}

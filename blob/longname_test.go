@@ -15,8 +15,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestLongNames checks that a writer does not begin if the names of its auxiliary files, which are longer than names of subfiles,
-// would be too long.
+// TestLongNames checks names that are so long that the names of auxiliary files exceed the limit, although the names of
+// subfiles do not. The writer must fail at its beginning.
 func TestLongNames(t *testing.T) {
 	ctx := context.Background()
 	toy := newToy(1)

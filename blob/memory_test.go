@@ -24,9 +24,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-const envConvert = "BLOBIO_TEST_CONVERT" // input, output and kind of output, for the subprocess
+const envConvert = "BLOBIO_TEST_CONVERT" // input, output and kind of output, for the process that converts
 
-// TestMain lets the test binary convert in a separate process with measurable memory.
+// TestMain converts instead of running tests if envConvert is set. TestMemoryOfConvert measures the memory of this process.
 func TestMain(m *testing.M) {
 	if job := os.Getenv(envConvert); job != "" {
 		if err := convertJob(strings.Split(job, "|")); err != nil {
@@ -82,7 +82,7 @@ func peakRSS() (int64, error) {
 	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
 }
 
-// TestMemoryOfConvert checks that a dataset of 4 GiB is converted within 512 MiB of resident memory.
+// TestMemoryOfConvert checks that a conversion of 4 GiB needs at most 512 MiB of resident memory.
 func TestMemoryOfConvert(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("resident memory is read from /proc")
@@ -102,7 +102,7 @@ func TestMemoryOfConvert(t *testing.T) {
 	in := filepath.Join(dir, "in.nc")
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		noError(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-			var runs []decomp.Req // columns in blocks of 64, dealt round robin
+			var runs []decomp.Req // each rank has every ranks-th block of 64 columns
 			for l := range int64(levs) {
 				for at := int64(c.Rank()) * 64; at < cols; at += 64 * ranks {
 					runs = append(runs, decomp.Req{Offset: l*cols + at, Length: 64})
@@ -141,7 +141,7 @@ func TestMemoryOfConvert(t *testing.T) {
 	}
 }
 
-// roomFor returns an empty directory with space for n bytes, in memory if possible.
+// roomFor returns an empty directory on a file system with n free bytes, in memory if possible.
 func roomFor(t *testing.T, n int64) string {
 	t.Helper()
 	if free(t, "/dev/shm") > 2*n {
@@ -158,7 +158,7 @@ func roomFor(t *testing.T, n int64) string {
 	return dir
 }
 
-// free returns the free bytes on the file system of a directory, 0 if unknown.
+// free returns the number of free bytes on the file system of a directory, or 0 if it is unknown.
 func free(t *testing.T, dir string) int64 {
 	t.Helper()
 	b, err := exec.Command("df", "-Pk", dir).Output()
@@ -174,8 +174,8 @@ func free(t *testing.T, dir string) int64 {
 	return kb << 10
 }
 
-// TestOpenReadsNoMaps checks that opening a dataset of 21,600 ranks and listing its content reads the header of one subfile and
-// the manifest, but no maps.
+// TestOpenReadsNoMaps checks that Open of a dataset of 21,600 ranks reads the manifest and the header of one subfile, but no
+// maps.
 func TestOpenReadsNoMaps(t *testing.T) {
 	const ranks, per = 5400, 40
 	s := dataset.NewSchema()
@@ -185,7 +185,7 @@ func TestOpenReadsNoMaps(t *testing.T) {
 	b := decomp.NewBuilder([]int64{ranks * per}, ranks)
 	for r := range ranks {
 		var runs []decomp.Req
-		for k := range int64(per / 2) { // two halves, so that runs do not join
+		for k := range int64(per / 2) { // every other element, so that runs cannot be merged
 			runs = append(runs, decomp.Req{Offset: int64(r)*per + 2*k, Length: 1})
 		}
 		must(b.Set(r, runs))
@@ -204,7 +204,7 @@ func TestOpenReadsNoMaps(t *testing.T) {
 				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Now().Data.Records)
 			}
 			info := need(mem.Stat("d.nc.manifest"))
-			maps := ranks * (20 + 8*per/2) // nreqs, blob_start, blob_count, and the lists
+			maps := ranks * (20 + 8*per/2) // bytes of nreqs, blob_start, blob_count, offsets and lengths
 			read := count.Bytes(vfs.OpRead)
 			t.Logf("%d bytes read, of which the manifest %d; the maps have %d", read, info.Size(), maps)
 			if read > info.Size()+256<<10 || info.Size() > int64(maps)/10 {

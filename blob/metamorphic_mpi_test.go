@@ -24,22 +24,23 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// Parameters of TestMetamorphicUnderMPI. BLOBIO_SEED is the seed of the first case (default: from the time). BLOBIO_CASES is the
-// number of cases for each number of processes (default 300, with BLOBIO_LONG 10000), time permitting.
+// Variables of TestMetamorphicUnderMPI. BLOBIO_SEED is the seed of the first case; by default it comes from the time.
+// BLOBIO_CASES is the number of cases for each number of processes: by default 300, and 10,000 with BLOBIO_LONG. A time limit
+// can end the test earlier.
 const (
 	envSeed  = "BLOBIO_SEED"
 	envCases = "BLOBIO_CASES"
-	envUntil = "BLOBIO_TEST_UNTIL" // seconds for a job
+	envUntil = "BLOBIO_TEST_UNTIL" // time limit of a job in seconds
 )
 
-// mpiCase is a dataset with its options and engine.
+// mpiCase is a dataset, with options for writing it and for the MPI engine.
 type mpiCase struct {
 	m    *model
 	p    *writePlan
 	opts mpi.Options
 }
 
-// newCase returns the same case for the same seed, in any process.
+// newCase draws a case. The same seed gives the same case in every process.
 func newCase(seed int64, ranks int) mpiCase {
 	return rapid.Custom(func(t *rapid.T) mpiCase {
 		m := drawModel(t, ranks)
@@ -66,16 +67,16 @@ func rerun(seed int64, ranks int) string {
 	return fmt.Sprintf("%s%s=%d %s=1 go test -tags %s ./blob -count=1 -run 'TestMetamorphicUnderMPI/%d$' -v", more, envSeed, seed, envCases, tags, ranks)
 }
 
-// TestMetamorphicUnderMPI checks that processes write the same bytes as the ranks of one process, for any dataset,
-// decompositions, layout and options. Cases come from a seed, the same in all processes.
+// TestMetamorphicUnderMPI checks that the processes of a job write the same bytes as the ranks of one process. All processes
+// draw the same datasets and options from a seed.
 func TestMetamorphicUnderMPI(t *testing.T) {
 	launcher := mpitest.Launcher(t)
 	open := mpitest.OpenMPI(launcher)
 	seed := need(strconv.ParseInt(cmp.Or(os.Getenv(envSeed), fmt.Sprint(time.Now().UnixNano()%1e9)), 10, 64))
 	for _, c := range []struct {
 		ranks int
-		fails string // a step that fails on one rank
-		part  int    // of the cases
+		fails string // step of the MPI engine that fails on one rank
+		part  int    // run one case in part
 	}{{1, "", 1}, {2, "", 1}, {4, "", 1}, {2, "window:1", 4}, {2, "node:0", 4}} {
 		if !open && c.ranks != 2 {
 			continue
@@ -108,7 +109,7 @@ func TestMetamorphicUnderMPI(t *testing.T) {
 	}
 }
 
-// scratch returns a directory on an in-memory file system, or "" if there is none.
+// scratch returns a directory on an in-memory file system, or "" if the machine has none.
 func scratch() string {
 	if s, err := os.Stat("/dev/shm"); err == nil && s.IsDir() {
 		return "/dev/shm"
@@ -149,7 +150,8 @@ func TestInJobMetamorphic(t *testing.T) {
 	}
 }
 
-// oneCase writes a case with the processes of the job, and on the first process also with ranks in it.
+// oneCase writes a case with the processes of the job. Its first process also writes the case with ranks of its own, and
+// compares the files.
 func oneCase(t *testing.T, job *mpi.Engine, c mpiCase, k int64) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -23,7 +23,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sameContent compares the descriptions of the content in the manifests of a compressed and a plain dataset.
+// sameContent compares what the manifests of a compressed and a plain dataset say about the content.
 func sameContent(a, b vfs.FS, base string) error {
 	x, y := manifestOf(a, base), manifestOf(b, base)
 	if x.Codec != dataset.ManifestCodec || y.Codec != "" {
@@ -39,7 +39,7 @@ func sameContent(a, b vfs.FS, base string) error {
 	return nil
 }
 
-// sameFiles compares the names and bytes of all files of two datasets. It compares manifests without their identity.
+// sameFiles compares the names and bytes of all files of two datasets, except the identity in the manifest.
 func sameFiles(a, b vfs.FS, base string) error {
 	if p, q := names(a, "."), names(b, "."); !slices.Equal(p, q) {
 		return fmt.Errorf("files %v and %v", p, q)
@@ -61,7 +61,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 	return nil
 }
 
-// checks sets the number of cases that rapid draws: all in the long run, otherwise fewer.
+// checks sets the number of cases that rapid draws: all in the long run, otherwise a fraction.
 func checks(t *testing.T, all int) {
 	n := times(all/80, all)
 	if testing.Short() {
@@ -75,7 +75,8 @@ func checks(t *testing.T, all int) {
 	t.Cleanup(func() { must(flag.Set("rapid.checks", old)) })
 }
 
-// TestMetamorphic checks that any way of writing, reading and converting a dataset gives the same canonical file, byte for byte.
+// TestMetamorphic checks that every way of writing, reading and converting a dataset leads to the same bytes of the canonical
+// file.
 func TestMetamorphic(t *testing.T) {
 	checks(t, 1500)
 	rapid.Check(t, func(t *rapid.T) {
@@ -90,7 +91,7 @@ func TestMetamorphic(t *testing.T) {
 		if r.Now().Data.Records != m.records {
 			t.Fatalf("%d records, want %d", r.Now().Data.Records, m.records)
 		}
-		if rapid.Bool().Draw(t, "first") { // before anything else is loaded
+		if rapid.Bool().Draw(t, "first") { // now the reader has not loaded any maps
 			drawReads(t, m, r)
 		}
 		for _, zero := range []bool{false, true} {
@@ -114,7 +115,7 @@ func native(ty cdf5.Type, dst any) []byte {
 	return b
 }
 
-// drawReads reads hyperslabs, and runs of another decomposition.
+// drawReads reads random hyperslabs, and runs of a random decomposition.
 func drawReads(t *rapid.T, m *model, r *read.Reader) {
 	ctx := context.Background()
 	for v := range m.s.Vars {
@@ -145,7 +146,7 @@ func drawReads(t *rapid.T, m *model, r *read.Reader) {
 		}
 		for _, rec := range recs {
 			whole := m.bytes(dataset.VarID(v), rec, false)
-			for at := range m.s.Elems(dataset.VarID(v)) { // for every element: whether it is inside
+			for at := range m.s.Elems(dataset.VarID(v)) { // collects the elements inside the hyperslab
 				inside, rest := true, at
 				for i := len(shape) - 1; i >= 0; i-- {
 					x := rest % shape[i]
@@ -186,7 +187,7 @@ func drawReads(t *rapid.T, m *model, r *read.Reader) {
 	}
 }
 
-// checkBlobs compares every raw blob with the elements of its runs.
+// checkBlobs compares every blob with the model's elements of its runs.
 func checkBlobs(t *rapid.T, m *model, r *read.Reader) {
 	for v := range m.s.Vars {
 		sv := &m.s.Vars[v]
@@ -219,7 +220,7 @@ func checkBlobs(t *rapid.T, m *model, r *read.Reader) {
 	}
 }
 
-// drawPart converts some variables and records.
+// drawPart converts random variables and records.
 func drawPart(t *rapid.T, m *model, r *read.Reader) {
 	first := rapid.Int64Range(0, m.records).Draw(t, "firstRecord")
 	end := rapid.Int64Range(first, m.records).Draw(t, "endRecord")
@@ -236,7 +237,7 @@ func drawPart(t *rapid.T, m *model, r *read.Reader) {
 		}
 	}
 	got := need(convertBytes(context.Background(), r, o))
-	// The header as in canonical, the data from the whole model.
+	// canonicalOf makes the header for the part; the data come from the whole model.
 	part.records = end - first
 	want := part.canonicalOf(func(v dataset.VarID, rec int64) []byte {
 		if m.s.Vars[src[v]].Record {
@@ -249,7 +250,7 @@ func drawPart(t *rapid.T, m *model, r *read.Reader) {
 	}
 }
 
-// drawChain converts repeatedly; the canonical file at the end must be the same.
+// drawChain converts a dataset several times in a row. The canonical file of the last output must be the same.
 func drawChain(t *rapid.T, fsys vfs.FS, r *read.Reader, want []byte) {
 	ctx := context.Background()
 	for k := range rapid.IntRange(1, 3).Draw(t, "chain") {

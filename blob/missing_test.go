@@ -26,9 +26,8 @@ import (
 
 const missRanks, missCols = 7, 20
 
-// writeSets writes a process-centric dataset of three sets, two records each,
-// on three subfiles round robin. Its map covers everything: rank r owns the
-// columns c with c % 7 == r. The value of record rec is 100*rec + column + 1.
+// writeSets writes a process-centric dataset of three sets, with two records each, on three subfiles. Rank r owns the columns c
+// with c % 7 == r, and ranks are assigned to subfiles round robin. The value of column c in record rec is 100*rec + c + 1.
 func writeSets(t *testing.T) (name string) {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -70,8 +69,8 @@ func writeSets(t *testing.T) (name string) {
 	return name
 }
 
-// TestMissingOfAppended checks that exactly the data of a missing subfile in an appended set read as fill values, with every read
-// method.
+// TestMissingOfAppended removes a subfile of an appended set. With every read method, exactly this subfile's data must read as
+// fill values.
 func TestMissingOfAppended(t *testing.T) {
 	ctx := context.Background()
 	for _, gone := range []string{".0000", ".0001", "+1.0000", "+1.0001", "+2.0002"} {
@@ -98,7 +97,7 @@ func TestMissingOfAppended(t *testing.T) {
 				for c := range want {
 					want[c] = int32(100*rec) + int32(c) + 1
 					sub := c % missRanks % 3
-					all := gone[0] == '.' // of the first set: the maps are lost too
+					all := gone[0] == '.' // without a subfile of the first set, its maps are missing for all sets
 					if sub == int(gone[len(gone)-1]-'0') && (all || rec/2 == int64(gone[1]-'0')) {
 						want[c] = -7
 					}
@@ -143,8 +142,8 @@ func TestMissingOfAppended(t *testing.T) {
 	}
 }
 
-// TestVariableNotInAppendedSet checks that an appended set that lacks a variable of the dataset is an error for every read
-// method.
+// TestVariableNotInAppendedSet checks that each read method returns an error if an appended set lacks a variable of the
+// dataset.
 func TestVariableNotInAppendedSet(t *testing.T) {
 	ctx := context.Background()
 	name := writeSets(t)
@@ -152,7 +151,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	for i := range 3 {
 		file := subfile.Name(subfile.SetBase(name, 1), i)
 		b := need(os.ReadFile(file))
-		at := bytes.Index(b, []byte("\x01\x00\x00\x00\x00\x00\x00\x00B\x00\x00\x00")) // the name B, its length first
+		at := bytes.Index(b, []byte("\x01\x00\x00\x00\x00\x00\x00\x00B\x00\x00\x00")) // the length of the name, and the name B
 		if at < 0 {
 			t.Fatal("no variable B")
 		}
@@ -180,7 +179,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	}
 }
 
-// TestCheckMissing checks that elements of a missing subfile count as lost, not as without an owner.
+// TestCheckMissing checks that Check counts elements of a missing subfile as lost, and not as elements without an owner.
 func TestCheckMissing(t *testing.T) {
 	name := writeSets(t)
 	noError(t, os.Remove(name+".0001"))
@@ -198,8 +197,8 @@ func TestCheckMissing(t *testing.T) {
 	}
 }
 
-// TestCheckHoleWithoutManifest checks that an element without an owner is a note, even without the manifest, if all subfiles
-// counted by the headers exist.
+// TestCheckHoleWithoutManifest checks a dataset without a manifest that has all subfiles which the headers count. Check must
+// then report an element without an owner as a note.
 func TestCheckHoleWithoutManifest(t *testing.T) {
 	const cols = 37
 	name := filepath.Join(t.TempDir(), "h.h5")
@@ -210,7 +209,7 @@ func TestCheckHoleWithoutManifest(t *testing.T) {
 	o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2}}
 	for session := range 2 {
 		noError(t, comm.Run(t.Context(), 4, nil, func(ctx context.Context, c comm.Comm) error {
-			parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(c.Rank()) * 9, Length: 9}}}} // the last one has no owner
+			parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(c.Rank()) * 9, Length: 9}}}} // the last column has no owner
 			var w *write.Writer
 			var err error
 			if session == 0 {

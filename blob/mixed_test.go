@@ -17,16 +17,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestMixedDatasets checks that files of two datasets under one name are an error that names the wrong files, and that recovery
-// and continuation do not change them.
+// TestMixedDatasets replaces a file of a dataset by a file of another dataset. Reads must return an error that names the wrong
+// file. Recover and appends must leave the files as they are.
 func TestMixedDatasets(t *testing.T) {
 	ctx := context.Background()
 	type mixture struct {
 		name  string
-		other leg // the other dataset
+		other leg // the session that writes the other dataset
 		seed  int64
-		file  string // the suffix of the file taken from it
-		from  string // the file's suffix there
+		file  string // suffix of the replaced file
+		from  string // suffix of the other dataset's file
 	}
 	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []mixture{
@@ -103,8 +103,8 @@ func TestMixedDatasets(t *testing.T) {
 	}
 }
 
-// TestMixedWithoutManifest checks subfiles of two runs under one name, without a manifest. They differ in data that all ranks of
-// a run write alike (records, definitions, values of variables without a decomposition), or their maps do not match.
+// TestMixedWithoutManifest combines subfiles of two runs, without a manifest. Check must notice this if the subfiles' headers,
+// maps, or values of variables without a decomposition differ.
 func TestMixedWithoutManifest(t *testing.T) {
 	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []struct {
@@ -112,7 +112,7 @@ func TestMixedWithoutManifest(t *testing.T) {
 			other leg
 			seed  int64
 			good  bool
-			reads bool // headers, records and numbers of blobs are equal: only maps and values differ
+			reads bool // the headers are equal, so reads find no fault
 		}{
 			{"the same", leg{to: 3, ranks: 4}, 1, true, true},
 			{"other values", leg{to: 3, ranks: 4}, 2, false, true},
@@ -142,7 +142,7 @@ func TestMixedWithoutManifest(t *testing.T) {
 	}
 }
 
-// TestMixedHeaders checks that headers of one run are equal even in the order of their attributes.
+// TestMixedHeaders checks how headers of subfiles are compared. The order of attributes must be equal too.
 func TestMixedHeaders(t *testing.T) {
 	of := func(names ...string) *dataset.Place {
 		s := dataset.NewSchema()

@@ -15,22 +15,23 @@ import (
 	"blobio/decomp"
 )
 
-// model is the dataset that a test expects, in canonical terms. All ways of writing and reading are compared with it.
+// model is the expected content of a dataset in canonical terms. Tests compare all ways of writing and reading with it.
 type model struct {
 	s       *dataset.Schema
 	maps    []*decomp.Map // D1 first
 	ranks   int
 	records int64
 	seed    int64
-	absent  map[rankRec]bool // never put by that rank: reads as fill
-	seeds   map[int64]int64  // seeds of records with another seed
+	absent  map[rankRec]bool // puts that this rank omits; the elements read as fill values
+	seeds   map[int64]int64  // seeds of records that do not use seed
 
-	since        int64                 // with more: the first record with the variables that an append has added
-	first, later *dataset.Schema       // with more: the schema of the records before since, and the complete schema
-	more         func(*dataset.Schema) // definitions of the append; nil: only one schema
+	since        int64                 // if more is set: the first record with the variables that more defines
+	first, later *dataset.Schema       // if more is set: the schemas of the records before since, and of all records
+	more         func(*dataset.Schema) // definitions of an append; nil: none
 }
 
-// extended returns a model with additional variables from a record on. Without such records it does not have the variables.
+// extended returns a model in which an append adds the definitions of more from record since on. If the model has fewer
+// records, the variables do not exist.
 func (m *model) extended(since int64, more func(*dataset.Schema)) *model {
 	c, s := *m, *m.s
 	s.Dims, s.Vars = slices.Clip(s.Dims), slices.Clip(s.Vars)
@@ -51,8 +52,8 @@ func (m *model) isAbsent(v dataset.VarID, rec int64, rank int) bool {
 	return early || m.absent[rankRec{v, rec, rank}] || m.absent[rankRec{v, rec, -1}]
 }
 
-// x is the value of an element: small enough to be exact in the type, and for
-// the wide types different for each (variable, record, element).
+// x returns the value of an element. It is exact in the variable's type. For wide types, each variable, record and element has
+// another value.
 func (m *model) x(v dataset.VarID, rec, at int64) float64 {
 	if s, ok := m.seeds[rec]; ok && m.s.Vars[v].Record {
 		m = &model{s: m.s, seed: s}
@@ -99,7 +100,7 @@ func appendElem(b []byte, t cdf5.Type, x float64) []byte {
 	return binary.BigEndian.AppendUint64(b, math.Float64bits(x))
 }
 
-// netcdfFill are netCDF's default fill values, from its user's guide.
+// netcdfFill has netCDF's default fill values, from the NetCDF User's Guide.
 var netcdfFill = map[cdf5.Type][]byte{
 	cdf5.Byte: {0x81}, cdf5.Char: {0}, cdf5.Short: {0x80, 1}, cdf5.Int: {0x80, 0, 0, 1},
 	cdf5.Float: {0x7c, 0xf0, 0, 0}, cdf5.Double: {0x47, 0x9e, 0, 0, 0, 0, 0, 0},
@@ -127,7 +128,8 @@ func appendValues(b []byte, v any) ([]byte, int) {
 	return buf.Bytes(), n
 }
 
-// owners returns the rank that owns each element of a variable, or -1. Rank 0 owns variables without a decomposition.
+// owners returns, for each element of a variable, the rank that owns it, or -1. All elements of a variable without a
+// decomposition belong to rank 0.
 func (m *model) owners(v dataset.VarID) []int {
 	o := make([]int, m.s.Elems(v))
 	d := m.s.Vars[v].Decomp
@@ -147,7 +149,8 @@ func (m *model) owners(v dataset.VarID) []int {
 	return o
 }
 
-// bytes returns one record of a variable in canonical order, big-endian. zero: elements without an owner are zeros.
+// bytes returns one record of a variable in canonical order, big-endian. If zero is set, elements without an owner are zeros
+// instead of fill values.
 func (m *model) bytes(v dataset.VarID, rec int64, zero bool) []byte {
 	sv := &m.s.Vars[v]
 	var b []byte
@@ -164,7 +167,7 @@ func (m *model) bytes(v dataset.VarID, rec int64, zero bool) []byte {
 	return b
 }
 
-// canonical returns the ordinary CDF-5 file of the dataset, made from the format's description alone.
+// canonical returns the bytes of the dataset's CDF-5 file. It implements the format independently of the code under test.
 func (m *model) canonical(zero bool) []byte {
 	return m.canonicalOf(func(v dataset.VarID, rec int64) []byte { return m.bytes(v, rec, zero) })
 }
@@ -239,7 +242,7 @@ func (m *model) canonicalOf(data func(v dataset.VarID, rec int64) []byte) []byte
 		for i, v := range m.s.Vars {
 			if v.Record {
 				b = append(b, data(dataset.VarID(i), rec)...)
-				if nrec > 1 { // a lone record variable is not padded
+				if nrec > 1 { // a file with a single record variable has no padding
 					b = pad(b)
 				}
 			}
@@ -248,7 +251,7 @@ func (m *model) canonicalOf(data func(v dataset.VarID, rec int64) []byte) []byte
 	return b
 }
 
-// upTo returns the same dataset with another number of records.
+// upTo returns the model with another number of records.
 func (m *model) upTo(records int64) *model {
 	c := *m
 	c.records = records
@@ -260,18 +263,18 @@ func (m *model) upTo(records int64) *model {
 	return &c
 }
 
-// tinyModel returns the dataset of the crash and fault tests, with fixed and record variables, decomposed or not, a hole in the
-// map, and a rank without elements.
+// tinyModel returns the model for crash and fault tests. It has fixed and record variables, with and without a decomposition,
+// an element without an owner, and a rank without elements.
 func tinyModel(seed, records int64) *model { return tinyModelOf(seed, records, 4) }
 
-// extendTiny adds both kinds of variables to tinyModel, and a dimension.
+// extendTiny adds record variables with and without a decomposition, and a dimension, to tinyModel.
 func extendTiny(s *dataset.Schema) {
 	k := s.Dim("bnds", 2)
 	s.Var("Q", cdf5.Float, []dataset.DimID{0, 1}, dataset.Decomposed(1), dataset.Att("_FillValue", float32(-7)))
 	s.Var("time_bnds", cdf5.Double, []dataset.DimID{0, k})
 }
 
-// tinyModelOf distributes the elements of tinyModel's four ranks to fewer ranks.
+// tinyModelOf is tinyModel with fewer ranks: each rank gets the elements of one or more of the four ranks.
 func tinyModelOf(seed, records int64, ranks int) *model {
 	const cols = 7
 	s := dataset.NewSchema()
@@ -286,7 +289,7 @@ func tinyModelOf(seed, records int64, ranks int) *model {
 	b := decomp.NewBuilder([]int64{cols}, ranks)
 	reqs := make([][]decomp.Req, ranks)
 	for rank, l := range [][]decomp.Req{{{Offset: 4, Length: 2}, {Offset: 0, Length: 1}}, {{Offset: 1, Length: 2}}, nil, {{Offset: 6, Length: 1}}} {
-		reqs[rank%ranks] = append(reqs[rank%ranks], l...) // unsorted; element 3 has no owner, and one of four ranks has no elements
+		reqs[rank%ranks] = append(reqs[rank%ranks], l...) // not in ascending order; element 3 has no owner, and the third rank no elements
 	}
 	for rank, l := range reqs {
 		must(b.Set(rank, l))
@@ -295,8 +298,8 @@ func tinyModelOf(seed, records int64, ranks int) *model {
 	return &model{s: s, maps: []*decomp.Map{m}, ranks: ranks, records: records, seed: seed}
 }
 
-// drawModel draws a dataset: types, dimensions, maps with holes and idle ranks, values never put. If ranks is 0, it draws the
-// number of ranks.
+// drawModel draws a dataset: types, dimensions, maps with unowned elements and idle ranks, and puts to omit. If ranks is 0,
+// drawModel draws the number of ranks.
 func drawModel(t *rapid.T, ranks int) *model {
 	m := &model{s: dataset.NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), ranks: ranks, absent: map[rankRec]bool{}}
 	s := m.s
@@ -342,7 +345,7 @@ func drawModel(t *rapid.T, ranks int) *model {
 		s.Var(fmt.Sprintf("var%d", i), ty, vd, opts...)
 	}
 	nrec := 0
-	if rapid.IntRange(0, 4).Draw(t, "lone") == 0 { // the format's special case: one record variable, without padding
+	if rapid.IntRange(0, 4).Draw(t, "lone") == 0 { // a single record variable, which the format stores without padding
 		variable(0, true, rapid.SampledFrom([]cdf5.Type{cdf5.Short, cdf5.Char, cdf5.Byte, cdf5.UShort}).Draw(t, "type"))
 		variable(1, false, cdf5.Short)
 		nrec = 1
@@ -359,7 +362,7 @@ func drawModel(t *rapid.T, ranks int) *model {
 	if nrec > 0 {
 		m.records = rapid.Int64Range(0, 5).Draw(t, "records")
 	}
-	for v := range s.Vars { // some values are never put, by any rank or by some ranks
+	for v := range s.Vars { // all ranks or one rank omit some puts
 		switch rapid.IntRange(0, 5).Draw(t, "put") {
 		case 0:
 			for rec := range max(m.records, 1) {
@@ -376,7 +379,7 @@ func drawModel(t *rapid.T, ranks int) *model {
 	return m
 }
 
-// drawMap distributes elements to ranks. Some elements have no owner, some ranks have none, and requests are in any order.
+// drawMap draws owners of elements. Some elements have no owner, some ranks own nothing, and requests are in any order.
 func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
 	n, last := dataset.Product(dims), dims[len(dims)-1]
 	style := rapid.SampledFrom([]string{"random", "runs", "block", "nothing", "one"}).Draw(t, "style")

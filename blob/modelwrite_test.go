@@ -20,7 +20,7 @@ func (m *model) parts(rank int) (p []write.Part) {
 	return p
 }
 
-// mine returns a rank's values of a variable's record.
+// mine returns the values of a rank's elements in a record of a variable.
 func (m *model) mine(v dataset.VarID, rec int64, rank int) (x []float64) {
 	x = []float64{}
 	d := m.s.Vars[v].Decomp
@@ -38,8 +38,8 @@ func (m *model) mine(v dataset.VarID, rec int64, rank int) (x []float64) {
 	return x
 }
 
-// put puts one record of a variable in a memory type chosen by pick. For each
-// slice that it lends, it passes a function that spoils the slice to lent.
+// put puts one record of a variable. pick selects the type in memory. For each lent slice, put calls lent with a function that
+// overwrites the slice.
 func (m *model) put(w *write.Writer, v dataset.VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
 	sv := &m.s.Vars[v]
 	id, ok := w.Job.Schema.VarID(sv.Name)
@@ -49,7 +49,7 @@ func (m *model) put(w *write.Writer, v dataset.VarID, rec int64, rank int, pick 
 	x := m.mine(v, rec, rank)
 	if sv.Decomp == 0 && pick%3 == 0 && len(x) > 1 {
 		shape := m.s.Shape(v)
-		if len(shape) > 0 && shape[0] > 1 { // in two parts, the second first
+		if len(shape) > 0 && shape[0] > 1 { // puts two parts, the second part first
 			row := dataset.Product(shape[1:])
 			half := shape[0] / 2
 			start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
@@ -115,7 +115,7 @@ func putSlice[T dataset.Number](w *write.Writer, id dataset.VarID, rec int64, st
 	return write.PutAt(w, id, rec, start, count, data)
 }
 
-// putRecord puts all variables of one record and, if fixed is set, the fixed variables.
+// putRecord puts one record of all variables and, if fixed is set, the fixed variables.
 func (m *model) putRecord(w *write.Writer, rec int64, rank int, fixed bool) error {
 	for v := range m.s.Vars {
 		sv := &m.s.Vars[v]
@@ -133,7 +133,7 @@ func (m *model) putRecord(w *write.Writer, rec int64, rank int, fixed bool) erro
 	return nil
 }
 
-// create runs one rank's whole session: Create, a flush per record, Close.
+// create runs a session on one rank: Create, a flush after each record, and Close.
 func (m *model) create(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error {
 	w, err := write.CreateWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *model) create(ctx context.Context, c comm.Comm, base string, o *dataset
 	return nil
 }
 
-// flushOf returns the flush method for a session with these options: in the background if they have a syncMin.
+// flushOf returns the flush method for these options: FlushAsync if SyncMin is set, otherwise Flush.
 func flushOf(w *write.Writer, o *dataset.Settings) func(context.Context) error {
 	if o.SyncMin > 0 {
 		return w.FlushAsync
@@ -164,7 +164,7 @@ func flushOf(w *write.Writer, o *dataset.Settings) func(context.Context) error {
 	return w.Flush
 }
 
-// append opens a dataset to add records and missing variables.
+// append opens a dataset to add records, with the variables that the model has in addition.
 func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) (*write.Writer, error) {
 	var s *dataset.Schema
 	if m.more != nil {
@@ -183,7 +183,7 @@ func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset
 	return resume.AppendSettings(ctx, c, base, s, m.parts(c.Rank()), o)
 }
 
-// add runs one rank's session that appends up to m.records.
+// add runs a session on one rank that appends records until the dataset has m.records.
 func (m *model) add(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error {
 	w, err := m.append(ctx, c, base, o)
 	if err != nil {

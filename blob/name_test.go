@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestNamesAreNotShared checks that a file and subfiles cannot have one name, which would be two datasets.
+// TestNamesAreNotShared checks that an ordinary file and a dataset of subfiles cannot have the same name.
 func TestNamesAreNotShared(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -46,10 +46,12 @@ func TestNamesAreNotShared(t *testing.T) {
 			}
 		}
 	}
-	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrExist) { // an open would read the other one
+	// Opening this name would read the subfile's dataset.
+	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrExist) {
 		t.Errorf("the name of a subfile that is not there: %v, want ErrExist", err)
 	}
-	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrUsage) { // JSON cannot hold the names of its subfiles
+	// JSON cannot hold the names of the subfiles.
+	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrUsage) {
 		t.Errorf("a name that is no UTF-8: %v", err)
 	}
 	toy.check(t, base, 1)

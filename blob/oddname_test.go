@@ -18,12 +18,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestOddName checks that a name that convert cannot write is a finding.
+// TestOddName checks a variable name that is not UTF-8. Check must give a warning, and Convert must keep the name.
 func TestOddName(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 1)
 	b := need(os.ReadFile(out))
-	b = bytes.Replace(b, []byte("FLUX"), []byte("FL\xb5X"), 1) // in Latin-1, as written by older libraries
+	b = bytes.Replace(b, []byte("FLUX"), []byte("FL\xb5X"), 1) // Latin-1, which older libraries wrote
 	noError(t, os.WriteFile(out, b, 0o666))
 	said := 0
 	for f := range check.Check(ctx, out, nil) {
@@ -41,7 +41,7 @@ func TestOddName(t *testing.T) {
 		t.Error(err)
 	}
 	copied := filepath.Join(t.TempDir(), "d.nc")
-	if err := convert.Convert(ctx, x, copied, nil); err != nil { // unchanged, so both can be read
+	if err := convert.Convert(ctx, x, copied, nil); err != nil { // the output has the same name, so both files can be read
 		t.Fatal(err)
 	}
 	y := opened(t, vfs.OS, copied, nil)
@@ -50,8 +50,8 @@ func TestOddName(t *testing.T) {
 	}
 }
 
-// TestNamesTwice checks a file with equal names, or a name with a slash: it is sound with a warning, as ncdump opens it. By name
-// the first variable is found, and the others get names of their own. In a subfile such names are damage.
+// TestNamesTwice checks an ordinary file with equal names, or a name with a slash. Check gives a warning, because ncdump can
+// read the file. A lookup by name finds the first variable, and the others get new names. In a subfile such names are damage.
 func TestNamesTwice(t *testing.T) {
 	ctx := context.Background()
 	text := func(name, v string) cdf5.Att { return cdf5.Att{Name: name, Type: cdf5.Char, Value: v} }
@@ -111,7 +111,7 @@ func TestNamesTwice(t *testing.T) {
 	}
 }
 
-// TestSubfileNamesTwice checks that no writer of subfiles makes equal names.
+// TestSubfileNamesTwice checks that equal names in a subfile are damage.
 func TestSubfileNamesTwice(t *testing.T) {
 	m, mem := tinyModel(1, 2), vfs.NewMem()
 	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})

@@ -21,8 +21,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestOptionsHash checks that the hash differs if any option, or a field of an option, differs, except options that concern one
-// process alone. A new field is compared automatically.
+// TestOptionsHash checks that the hash depends on every option, except on options that concern a single process. The test finds
+// new fields by reflection.
 func TestOptionsHash(t *testing.T) {
 	own := []string{"Memory", "Workers", "MaxOpen"}
 	var base dataset.Options
@@ -73,7 +73,7 @@ func TestOptionsHash(t *testing.T) {
 	}
 }
 
-// TestOptionsBounds checks that impossible options are errors before anything is made.
+// TestOptionsBounds checks that invalid options are errors before any file is made.
 func TestOptionsBounds(t *testing.T) {
 	m := tinyModel(1, 2)
 	for name, tc := range map[string]struct {
@@ -115,7 +115,7 @@ func TestOptionsBounds(t *testing.T) {
 	}
 }
 
-// TestAppendAlike checks that different arguments of Append on the ranks give all of them an error, and nothing changes.
+// TestAppendAlike checks that Append returns an error on all ranks if their arguments differ, and changes no file.
 func TestAppendAlike(t *testing.T) {
 	m := tinyModel(1, 2)
 	for name, change := range map[string]func(o *dataset.Settings, base *string){
@@ -152,8 +152,8 @@ func TestAppendAlike(t *testing.T) {
 	}
 }
 
-// TestConvertRecordsOfNothing checks that a small file with a huge number of empty records takes long to convert, but little
-// memory. Impossible sizes are errors.
+// TestConvertRecordsOfNothing converts a small file that has a huge number of empty records. The conversion takes long, but
+// needs little memory. Impossible numbers of records are errors.
 func TestConvertRecordsOfNothing(t *testing.T) {
 	for _, records := range []int64{1 << 23, 1 << 57} {
 		s := dataset.NewSchema()
@@ -184,7 +184,7 @@ func TestConvertRecordsOfNothing(t *testing.T) {
 	}
 }
 
-// TestDiffValues checks that differences hidden by float64 arithmetic are found.
+// TestDiffValues checks that Diff finds differences that a comparison in float64 would miss.
 func TestDiffValues(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

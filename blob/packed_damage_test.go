@@ -22,7 +22,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCompressedFlipped checks that a flipped byte of header, data or index gives a finding.
+// TestCompressedFlipped checks that Check finds a flipped byte in the header, the data or the index of a compressed file.
 func TestCompressedFlipped(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
 	for _, s := range []*sample{packedSample(t, 1, true, dataset.ShuffleZstd), packedSample(t, 2, true, dataset.AutoCompression)} {
@@ -31,7 +31,7 @@ func TestCompressedFlipped(t *testing.T) {
 		pl, _ := s.place(t, name)
 		for at := pl.Header.Off; at < int64(len(file)); at++ {
 			if at == pl.Header.Off+pl.Header.Len {
-				at = pl.DataOff // zeros up to a page
+				at = pl.DataOff // skips the zeros between header and data
 			}
 			if !long && rnd.Intn(80) > 0 {
 				continue
@@ -62,7 +62,7 @@ func TestCompressedTruncated(t *testing.T) {
 	}
 }
 
-// resealed gives a changed index valid checksums.
+// resealed computes valid checksums for a changed index.
 func resealed(file []byte, idx int64) []byte {
 	le := binary.LittleEndian
 	b := file[idx:]
@@ -71,7 +71,7 @@ func resealed(file []byte, idx int64) []byte {
 	return file
 }
 
-// TestCompressedHostile checks hostile indexes with valid checksums.
+// TestCompressedHostile checks indexes with wrong entries and valid checksums.
 func TestCompressedHostile(t *testing.T) {
 	le := binary.LittleEndian
 	for _, manifest := range []bool{true, false} {
@@ -125,7 +125,7 @@ func TestCompressedHostile(t *testing.T) {
 				t.Errorf("%s, manifest %v: wrong without a word: %v", c.what, manifest, o.wrong)
 			}
 		}
-		rnd := rand.New(rand.NewSource(9)) // and random changes anywhere
+		rnd := rand.New(rand.NewSource(9)) // random changes of the index
 		for range times(60, 3000) {
 			b := slices.Clone(good)
 			for range 1 + rnd.Intn(3) {
@@ -144,7 +144,7 @@ func TestCompressedHostile(t *testing.T) {
 	}
 }
 
-// TestCompressedSmallFileLargePromise checks a file of some KiB whose chunks all claim to be large.
+// TestCompressedSmallFileLargePromise checks a file of some KiB in which all chunks claim to be large.
 func TestCompressedSmallFileLargePromise(t *testing.T) {
 	const n = 1 << 30
 	s := dataset.NewSchema()
@@ -162,7 +162,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	x.Entries = make([]layout.Entry, x.Total)
 	data := make([]byte, 600)
 	e.Pack.End = int64(len(data))
-	for k := range x.Entries { // all are the same 512 bytes
+	for k := range x.Entries { // all entries refer to the same 512 bytes
 		x.Entries[k] = layout.Entry{Off: 8, Stored: 512, Form: layout.FormZstd, Sum: crc32.ChecksumIEEE(data[8:520])}
 	}
 	le := binary.LittleEndian
@@ -183,7 +183,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
 		t.Error("no finding")
 	}
-	if got := allocated() - before; got > 96<<20 && !raceEnabled { // buffers of the largest chunk; with the race detector pools drop memory
+	if got := allocated() - before; got > 96<<20 && !raceEnabled { // memory for buffers of one large chunk; with the race detector sync.Pool drops buffers
 		t.Errorf("%d MiB allocated for a file of %d bytes", got>>20, len(data))
 	}
 }
@@ -200,7 +200,7 @@ func FuzzOpenCompressed(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// The fuzzer must not be stopped by checksums.
+		// Without valid checksums the fuzzer would not get past them.
 		if k := bytes.LastIndex(b, []byte(layout.IndexMagic)); k >= 0 && len(b)-k > layout.IndexHead {
 			b = resealed(slices.Clone(b), int64(k))
 		}
@@ -208,8 +208,8 @@ func FuzzOpenCompressed(f *testing.F) {
 	})
 }
 
-// TestCompressedListsOfNothing checks a file of some KiB with a rank that has millions of requests, all but one empty. Its lists
-// are zeros, which compress to almost nothing. It is read only if the reader has memory for them.
+// TestCompressedListsOfNothing checks a file of some KiB with millions of requests, of which all but one are empty. Its lists
+// are zeros and compress to almost nothing. A reader accepts the file only if its memory limit allows these lists.
 func TestCompressedListsOfNothing(t *testing.T) {
 	const nreqs, n = 1 << 20, 8
 	s := dataset.NewSchema()
@@ -262,8 +262,8 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	}
 }
 
-// TestCompressedEntries checks that a wrong checksum, or a form of a later version, in any index entry is an error of reads of
-// the chunk.
+// TestCompressedEntries checks that a read of a chunk returns an error if the chunk's index entry has a wrong checksum or an
+// unknown form.
 func TestCompressedEntries(t *testing.T) {
 	le := binary.LittleEndian
 	forms := map[byte]int{}
@@ -303,7 +303,7 @@ func TestCompressedEntries(t *testing.T) {
 	}
 }
 
-// TestCompressedHead checks that each field of the index head, and the version in the header, is verified.
+// TestCompressedHead checks that readers verify each field of the index head, and the version in the header.
 func TestCompressedHead(t *testing.T) {
 	s := packedSample(t, 1, false, dataset.ShuffleZstd)
 	name := s.subfile(0)

@@ -26,14 +26,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// packedSample makes the toy dataset compressed, in chunks of 64 bytes: pieces of one and of several chunks.
+// packedSample writes the toy dataset in compressed form, in chunks of 64 bytes. Some pieces have one chunk, and others have
+// several.
 func packedSample(t testing.TB, subfiles int, manifest bool, method dataset.Method) *sample {
 	s := writeSampleWith(t, newToy(3), &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: subfiles, Compress: dataset.Compress{Method: method}}, Knobs: dataset.Knobs{Chunk: 64}}, manifest, 2)
 	s.name = fmt.Sprintf("%v-%d-manifest=%v", method, subfiles, manifest)
 	return s
 }
 
-// TestCompressedIsAnother checks that readers of the plain format do not recognize a compressed dataset.
+// TestCompressedIsAnother checks that a reader of the uncompressed format does not find its HDF5 datasets in a compressed file.
 func TestCompressedIsAnother(t *testing.T) {
 	s := packedSample(t, 1, true, dataset.AutoCompression)
 	file := s.files[s.subfile(0)]
@@ -51,7 +52,7 @@ func TestCompressedIsAnother(t *testing.T) {
 	if m := manifestOf(memOf(t, s.files), sampleBase); m.Codec != dataset.ManifestCodec {
 		t.Errorf("codec %q", m.Codec)
 	}
-	// An unknown codec must be rejected.
+	// Readers must reject an unknown codec.
 	b := bytes.Replace(s.files[subfile.ManifestName(sampleBase)], []byte(dataset.ManifestCodec), []byte("blobio-zstd-2"), 1)
 	o := s.look(t, "codec", s.with(subfile.ManifestName(sampleBase), b))
 	if len(o.faults) == 0 {
@@ -98,7 +99,8 @@ func TestCompressUsage(t *testing.T) {
 	}
 }
 
-// TestCompressedAgain checks repeated puts in later flushes, whole or in part, and the note about unused space.
+// TestCompressedAgain puts values again after a flush, as a whole and in part. Check must then report the unused space as a
+// note.
 func TestCompressedAgain(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		mem := vfs.NewMem()
@@ -159,7 +161,8 @@ func TestCompressedAgain(t *testing.T) {
 	}
 }
 
-// TestCompressedChoice checks that noise is not compressed, smooth fields are shuffled, and fields of few values are not.
+// TestCompressedChoice checks the choices of "auto": noise is not compressed, smooth fields are shuffled first, and fields of
+// few different values are not shuffled.
 func TestCompressedChoice(t *testing.T) {
 	const n = 64 << 10
 	s := dataset.NewSchema()

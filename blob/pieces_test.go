@@ -26,11 +26,12 @@ import (
 	"blobio/internal/subfile"
 )
 
-// pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of piece bytes, by subfile.
+// pieceSums computes the checksums that a manifest should have, from the files: those of extents, and those of pieces of the
+// given size, for each subfile.
 func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
 	t.Helper()
 	r := opened(t, memOf(t, files), sampleBase, nil)
-	bytesOf := map[string][][]byte{} // by file and extent
+	bytesOf := map[string][][]byte{} // bytes of each extent of each file
 	for e, err := range r.Now().Data.Extents(t.Context()) {
 		noError(t, err)
 		if e.Name == "header" {
@@ -57,7 +58,7 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 	return extents, pieces
 }
 
-// TestPieces checks that any writer's manifest has the checksums of the bytes in the files.
+// TestPieces checks that the manifest has the right checksums, whatever the writer's options are.
 func TestPieces(t *testing.T) {
 	ways := map[string]func(o *dataset.Settings){
 		"windows":  func(o *dataset.Settings) {},
@@ -100,7 +101,7 @@ func TestPieces(t *testing.T) {
 						must(err)
 						must(records(ctx, w, c.Rank(), 0, 3))
 						p := o
-						p.Records, p.Piece = 2*min(o.Records, 1), 0 // as in the manifest
+						p.Records, p.Piece = 2*min(o.Records, 1), 0 // Append takes the size of pieces from the manifest
 						if w, err = resume.AppendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
 							return err
 						}
@@ -115,7 +116,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// samePieces compares the checksums in a manifest with the ones computed from the files.
+// samePieces compares a manifest's checksums with checksums computed from the files.
 func samePieces(t *testing.T, what string, files map[string][]byte, piece int64) {
 	t.Helper()
 	name := subfile.ManifestName(sampleBase)
@@ -138,7 +139,7 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 	onlyNotes(t, what, memOf(t, files), sampleBase)
 }
 
-// TestCheckPieces checks that Check names the damaged piece, and a manifest that contradicts itself.
+// TestCheckPieces checks that Check names a damaged piece, and finds a manifest that contradicts itself.
 func TestCheckPieces(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Piece == 0 {
@@ -194,8 +195,8 @@ func TestCheckPieces(t *testing.T) {
 	}
 }
 
-// TestLargeExtents checks that damage in extents of several MiB is located precisely, and that a hyperslab reads only its pieces,
-// not the extent.
+// TestLargeExtents checks extents of several MiB. Errors must name the damaged piece, and a read of a hyperslab must read only
+// the pieces that it needs.
 func TestLargeExtents(t *testing.T) {
 	const elems = 1200000 // 4.6 MiB of int
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -220,19 +221,19 @@ func TestLargeExtents(t *testing.T) {
 					if bad := k == piece; bad && !errors.Is(err, dataset.ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
 						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
 					}
-					most := int64(checksum.DefaultPiece + 100000) // plus headers and maps, at first
+					most := int64(checksum.DefaultPiece + 100000) // the first read also reads headers and maps
 					if verify == read.VerifyOnce && i > 0 && k != piece {
 						most = 4
 					}
 					if k == piece {
-						most *= 2 // failed reads are repeated
+						most *= 2 // a read is repeated if a checksum differs
 					}
 					if cost > most {
 						t.Errorf("%v: element %d: %d bytes were read", layout, at, cost)
 					}
 				}
 			}
-			// All but the damaged piece, and what an open without the option reads of it.
+			// A read of the whole variable fails because of the damaged piece.
 			got := make([]int32, elems)
 			if err := r.Read(t.Context(), "A", nil, nil, got); !errors.Is(err, dataset.ErrChecksum) {
 				t.Errorf("%v: whole: %v", layout, err)
@@ -240,7 +241,7 @@ func TestLargeExtents(t *testing.T) {
 			r.Close()
 		}
 		r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: fs}))
-		got := make([]int32, 2*checksum.DefaultPiece/4) // a whole piece at least
+		got := make([]int32, 2*checksum.DefaultPiece/4) // contains the whole damaged piece
 		if err := r.Read(t.Context(), "A", []int64{piece*checksum.DefaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, dataset.ErrChecksum) {
 			t.Errorf("%v: a slab with the whole of the damaged piece: %v", layout, err)
 		}
@@ -248,12 +249,12 @@ func TestLargeExtents(t *testing.T) {
 	}
 }
 
-// TestConvertInParts checks that a record converted in several parts, each smaller than a piece, is still verified, and that a
-// rank that converts the whole record reads nothing twice for that.
+// TestConvertInParts converts a record in several parts, each smaller than a piece. Convert must still verify the piece, and a
+// rank that converts the whole record must not read any byte twice for this.
 func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
-		for _, piece := range crashtest.Some(t, 1, []int64{0, 1 << 40}) { // of 1 MiB, none
+		for _, piece := range crashtest.Some(t, 1, []int64{0, 1 << 40}) { // pieces of the default size (1 MiB), and none
 			files := memFiles(t, ints(t, dataset.Settings{Options: dataset.Options{Layout: layout}, Knobs: dataset.Knobs{Piece: piece}}, []int64{elems}, 2, func(rank int64) (runs []decomp.Req) {
 				for at := rank * stride; at < elems; at += 2 * stride {
 					runs = append(runs, decomp.Req{Offset: at, Length: stride})
@@ -298,7 +299,8 @@ func TestConvertInParts(t *testing.T) {
 	}
 }
 
-// TestConvertLargeRecords checks that a range of large records, each converted in several parts, begins with its first record.
+// TestConvertLargeRecords converts a range of large records, each in several parts. The output must begin with the first record
+// of the range.
 func TestConvertLargeRecords(t *testing.T) {
 	const elems = 5 << 19
 	m := vfs.NewMem()

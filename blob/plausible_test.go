@@ -14,7 +14,7 @@ import (
 	"blobio/cdf5"
 )
 
-// readsAll reads a little of each record of each variable, like dump, until an error. It gives up after most elements.
+// readsAll reads a little of each record of each variable, until an error or until it has read most elements.
 func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, err error) {
 	t.Helper()
 	r, err := read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, files)})
@@ -47,8 +47,8 @@ func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, e
 	return elems, nil
 }
 
-// TestEndless checks that no length in the header of a small foreign file gives an endless array. An accepted file has at most
-// the elements that its bytes allow, and Check agrees.
+// TestEndless checks that a small file of another program cannot declare an endless array, whatever lengths its header has. A
+// file that Open accepts has no more elements than its bytes allow, and Check accepts it too.
 func TestEndless(t *testing.T) {
 	const most = 12 << 20
 	type file struct {
@@ -96,7 +96,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// lastUnwritten makes a canonical file whose last variable was never written, with fewer missing bytes than allowed.
+// lastUnwritten makes a canonical file whose last variable was never written. It lacks fewer bytes than the limit.
 func lastUnwritten(t testing.TB) []byte {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "x", Len: 10}, {Name: "y", Len: 1000}},
@@ -106,7 +106,7 @@ func lastUnwritten(t testing.TB) []byte {
 	return append(b, make([]byte, 40)...)
 }
 
-// TestUnwrittenLimit checks that a small file may lack a million elements of its last variable, but not 2 x 10^15.
+// TestUnwrittenLimit checks how many elements of its last variable a small file may lack: a million, but not 2 x 10^15.
 func TestUnwrittenLimit(t *testing.T) {
 	whole := lastUnwritten(t)
 	at := slices.Index(whole, 'y') + 4

@@ -13,8 +13,9 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestPlusName renames a dataset to a name that an append could give to a set of another dataset. With and without the other
-// dataset beside it, it is listed, checked, read, continued and recovered. The other dataset stays unchanged.
+// TestPlusName renames a dataset to a.nc+1, the name that an append to a dataset a.nc gives to a set. The dataset is then
+// listed, checked, read, continued and recovered, with and without a dataset a.nc in the same directory. The dataset a.nc must
+// stay unchanged.
 func TestPlusName(t *testing.T) {
 	const base = "a.nc+1"
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -65,7 +66,7 @@ func TestPlusName(t *testing.T) {
 					must(m.putRecord(w, 4, c.Rank(), false))
 					return w.Commit(ctx)
 				}))
-				must(vfs.WriteFile(mem, base+".0000.w00000001.partial", nil)) // also of a dead writer
+				must(vfs.WriteFile(mem, base+".0000.w00000001.partial", nil)) // a file of another dead writer
 				left, err := resume.UnfinishedIn(mem, ".")
 				if must(err); len(left) != 1 || left[0] != base {
 					t.Errorf("unfinished: %v, want %s", left, base)

@@ -18,8 +18,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestWideMapsAreKept checks that an appended set, and a conversion to blobs, keep the int64 offsets of the first set
-// automatically.
+// TestWideMapsAreKept checks that an append and a conversion to blobs use int64 offsets if the first set has them.
 func TestWideMapsAreKept(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -59,7 +58,7 @@ func TestWideMapsAreKept(t *testing.T) {
 	}
 }
 
-// TestPutRefused checks that an invalid Put returns an error, and that none of its data gets into the file.
+// TestPutRefused checks that an invalid Put returns an error, and that no value of this Put gets into the file.
 func TestPutRefused(t *testing.T) {
 	ctx := t.Context()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -124,7 +123,7 @@ func TestPutRefused(t *testing.T) {
 	}
 }
 
-// TestPutAgainFreesTheOneBefore checks that the memory limit counts only the copies still kept.
+// TestPutAgainFreesTheOneBefore puts the same values repeatedly. Only the last copy may count against the memory limit.
 func TestPutAgainFreesTheOneBefore(t *testing.T) {
 	ctx := context.Background()
 	const n = 1000

@@ -29,26 +29,26 @@ import (
 	"blobio/internal/subfile"
 )
 
-const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for its process
+const envRace = "BLOBIO_TEST_RACE" // racer in JSON, for its process
 
 // racer is one of several processes that write the same dataset.
 type racer struct {
 	Name, Source string
 	Do           string // "replace", "append", "to blobs", "to canonical"
-	Seed         int64  // seed of its values
+	Seed         int64  // seed of the racer's values
 	Records      int64
 	Layout       dataset.Layout
 	Subfiles     int
 	Mode         int
-	Packed       bool   // compressed, if the layout supports it
-	Apart        bool   // its ranks have separate heaps
-	Delays       uint64 // seed of the delays; 0: none
+	Packed       bool   // compress the data, if the layout supports this
+	Apart        bool   // give the ranks separate heaps
+	Delays       uint64 // seed of random delays; 0: no delays
 	Pace         int    // maximum delay in ms
-	Client       int    // index of the client that it uses
-	KillAt       int64  // kills itself before this operation; 0: never
+	Client       int    // index of the client that runs the racer
+	KillAt       int64  // the racer kills itself before this operation; 0: never
 
-	killAfter  time.Duration // its parent kills it after this time; 0: never
-	start, end int64         // on the clock of the race: its start and end
+	killAfter  time.Duration // the parent kills the racer after this time; 0: never
+	start, end int64         // start and end on the clock of the race
 	outcome    raceOutcome
 }
 
@@ -60,10 +60,10 @@ func (j *racer) String() string {
 type raceOutcome struct {
 	What   string // "committed", "unfinished", "in doubt", "in use", "exists", "not there", "error"; of its parent: "killed"
 	Err    string
-	Record int64 // the appended record
+	Record int64 // number of the appended record
 }
 
-// committed reports whether the racer's work is in force: certainly, or possibly.
+// committed reports whether the racer's commit is certainly in force (sure), and whether it may be in force (perhaps).
 func (o raceOutcome) committed() (sure, perhaps bool) {
 	switch o.What {
 	case "committed", "unfinished":
@@ -95,7 +95,8 @@ func outcomeOf(err error) raceOutcome {
 	return o
 }
 
-// slow returns the file system of a racer: it waits before each operation, longer where races are lost.
+// slow returns a file system that waits before each operation. It sometimes waits longer before locks, syncs, renames and
+// writes, where the order of processes matters.
 func (j *racer) slow() vfs.FS {
 	if j.Delays == 0 {
 		return vfs.OS
@@ -106,7 +107,7 @@ func (j *racer) slow() vfs.FS {
 		if op.Seq == j.KillAt {
 			if p, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = p.Kill()
-				select {} // does nothing more
+				select {} // waits for the end
 			}
 		}
 		mu.Lock()
@@ -123,7 +124,7 @@ func (j *racer) slow() vfs.FS {
 	})
 }
 
-// work does the work of a racer.
+// work does the racer's task and returns the number of the appended record.
 func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	m := tinyModel(j.Seed, j.Records)
 	o := &dataset.Settings{Options: dataset.Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, Renames: j.Mode, Workers: 1}, Knobs: dataset.Knobs{Fs: j.slow(), Lease: leaseOn(j.Client)}}
@@ -144,7 +145,7 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 		return 0, ranks(func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, j.Name, o) })
 	case "append":
 		var first atomic.Int64
-		o.Layout, o.Subfiles, o.Compress, o.Chunk = 0, 0, dataset.Compress{}, 0 // taken from the dataset
+		o.Layout, o.Subfiles, o.Compress, o.Chunk = 0, 0, dataset.Compress{}, 0 // the dataset determines these
 		err := ranks(func(ctx context.Context, c comm.Comm) error {
 			w, err := resume.AppendWith(ctx, c, j.Name, m.parts(c.Rank()), o)
 			if err != nil {
@@ -169,8 +170,8 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	return 0, convert.ConvertWith(ctx, comm.Self(), r, j.Name, &convert.ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, Force: true, Workers: 1}, dataset.Knobs{Chunk: o.Chunk, Fs: o.Fs, Lease: o.Lease})
 }
 
-// raceMain is a racer's process. It reports that it is ready, waits for the start, works, and reports the outcome. It does not
-// outlive its parent.
+// raceMain is the main program of a racer's process. It reports that it is ready, waits for the start, does its work, and
+// reports the outcome. It ends with its parent.
 func raceMain(job string) {
 	var j racer
 	must(json.Unmarshal([]byte(job), &j))
@@ -189,7 +190,7 @@ func raceMain(job string) {
 	os.Exit(0)
 }
 
-// raceProcess is a racer ready to start.
+// raceProcess is a racer's process that waits for the start.
 type raceProcess struct {
 	*racer
 	cmd  *exec.Cmd
@@ -199,7 +200,7 @@ type raceProcess struct {
 	read chan error
 }
 
-// begin starts the process of a racer, which ends with ctx.
+// begin starts the racer's process. The end of ctx kills the process.
 func (j *racer) begin(ctx context.Context) (*raceProcess, error) {
 	job, err := json.Marshal(j)
 	if err != nil {
@@ -230,7 +231,7 @@ func (j *racer) begin(ctx context.Context) (*raceProcess, error) {
 	return p, nil
 }
 
-// finish lets the process run, kills it if planned, and waits for its end.
+// finish starts the work, kills the process if this is planned, and waits for its end.
 func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	p.start = clock.Add(1)
 	if _, err := p.in.Write([]byte{1}); err != nil {
@@ -240,7 +241,7 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	if p.killAfter > 0 {
 		t := time.AfterFunc(p.killAfter, func() {
 			doomed.Store(true)
-			_ = p.cmd.Process.Kill() // it may have ended already
+			_ = p.cmd.Process.Kill() // fails if the process has already ended
 		})
 		defer t.Stop()
 	}
@@ -250,7 +251,7 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: it hangs: %w", p.racer, ctx.Err())
 	}
-	if p.out.Len() > 0 { // it had ended before the signal
+	if p.out.Len() > 0 { // the process ended before the kill
 		return json.Unmarshal(p.out.Bytes(), &p.outcome)
 	}
 	if !doomed.Load() && p.KillAt == 0 || p.cmd.ProcessState.Exited() || p.errs.Len() > 0 {
@@ -260,9 +261,10 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	return nil
 }
 
-// TestRaces lets processes write one dataset concurrently and slowly, and may kill one. During and after the race, readers find
-// the commits that processes reported, in some order. A rejected process learns who holds the dataset, and no leftovers remain.
-// BLOBIO_RACES is the number of races of two and of three. On shared file systems the processes run on several machines.
+// TestRaces lets processes write one dataset concurrently, with random delays, and may kill one of them. During and after the
+// race, readers must find the commits that the processes reported, in some order. A process that cannot write must name the
+// holder of the lease, and no files may remain. BLOBIO_RACES is the number of races, of two processes and of three. On shared
+// file systems the processes run on several machines.
 func TestRaces(t *testing.T) {
 	if job := os.Getenv(envRace); job != "" {
 		raceMain(job)
@@ -270,7 +272,7 @@ func TestRaces(t *testing.T) {
 	if crashtest.Places() == nil && !vfs.OS.Local(filepath.Join(t.TempDir(), "d.nc")) {
 		t.Skip("the directory for temporary files is not known to be this machine's alone")
 	}
-	if err := exec.Command(os.Args[0], "-test.run=^$").Run(); err != nil { // a program of another machine under an emulator
+	if err := exec.Command(os.Args[0], "-test.run=^$").Run(); err != nil { // a binary for another architecture under an emulator cannot start itself
 		t.Skip("the test cannot start itself: ", err)
 	}
 	n := crashtest.Times(1, 10)
@@ -283,7 +285,7 @@ func TestRaces(t *testing.T) {
 			table := raceTable{}
 			turns := make(chan int)
 			var wg sync.WaitGroup
-			for range 4 { // they wait more than they work
+			for range 4 { // races wait more than they compute, so four run at once
 				wg.Go(func() {
 					for k := range turns {
 						t.Run(fmt.Sprintf("%04d", k), func(t *testing.T) {
@@ -306,7 +308,7 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// raceSources writes datasets to convert, one for each racer.
+// raceSources writes a dataset for each racer to convert.
 func raceSources(t *testing.T) (names []string) {
 	for k := range 5 {
 		j := racer{Name: filepath.Join(t.TempDir(), "source.nc"), Do: "replace", Seed: int64(10 + k), Records: int64(1 + k%2), Layout: dataset.Layout(k % 2), Subfiles: 1 + k%3}

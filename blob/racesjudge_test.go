@@ -24,13 +24,13 @@ import (
 	"blobio/internal/subfile"
 )
 
-// race is a group of racers for one dataset.
+// race is a group of racers that write the same dataset.
 type race struct {
 	seed  int
 	base  string
-	start *racer // made the initial dataset; nil: there is none
+	start *racer // has written the initial dataset; nil: no initial dataset
 	all   []*racer
-	late  *racer // starts when the first racer has ended; may be nil
+	late  *racer // starts when the first racer has ended; nil: no such racer
 	pids  []int
 	clock atomic.Int64
 }
@@ -51,7 +51,7 @@ func (r *race) first() *raceState {
 	return s
 }
 
-// newRace draws a race of n racers in a directory, which they access alternately by these names.
+// newRace draws a race of n racers. dirs are names of one directory on several clients, and racers use them in turn.
 func newRace(dirs []string, sources []string, n, seed int) *race {
 	rnd := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
 	r := &race{seed: seed, base: filepath.Join(dirs[len(dirs)-1], "d.nc")}
@@ -59,7 +59,7 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 		j := &racer{Name: filepath.Join(dirs[k%len(dirs)], "d.nc"), Client: k % len(dirs), Source: sources[k], Do: verbs[rnd.IntN(len(verbs))], Seed: int64(10 + k), Records: int64(1 + k%2),
 			Layout: dataset.Layout(rnd.IntN(2)), Subfiles: 1 + rnd.IntN(3), Mode: rnd.IntN(3) - 1, Packed: rnd.IntN(3) == 0, Apart: rnd.IntN(3) == 0,
 			Delays: 1 + rnd.Uint64()>>1, Pace: 1 + rnd.IntN(3)}
-		if j.Do == "to canonical" { // it needs few operations
+		if j.Do == "to canonical" { // a conversion to one file needs few operations
 			j.Pace *= 4
 		}
 		return j
@@ -68,7 +68,7 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 	switch rnd.IntN(8) {
 	case 0: // no initial dataset
 		verbs = []string{"replace", "to blobs", "to canonical"}
-	case 1: // an ordinary file
+	case 1: // the initial dataset is an ordinary file
 		verbs = []string{"to canonical", "to canonical", "to canonical", "replace"}
 		r.start = draw(3, "to canonical")
 	default:
@@ -93,10 +93,10 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 	return r
 }
 
-// raceLimit ends races that hang.
+// raceLimit is the time after which a race counts as hung.
 const raceLimit = 3 * time.Minute
 
-// run runs the racers and judges the result.
+// run runs the racers and checks the result.
 func (r *race) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, raceLimit)
 	defer cancel()
@@ -109,7 +109,7 @@ func (r *race) run(ctx context.Context) error {
 	for _, j := range r.all {
 		p, err := j.begin(ctx)
 		if err != nil {
-			cancel() // the others end with it
+			cancel() // ends the processes that have started
 			for _, p := range ready {
 				_ = errors.Join(<-p.read, p.cmd.Wait())
 			}
@@ -143,12 +143,12 @@ func (r *race) run(ctx context.Context) error {
 	return err
 }
 
-// watch reads the dataset repeatedly and keeps the contents.
+// watch reads the dataset again and again and collects the different contents.
 func (r *race) watch(ctx context.Context, saw *[][]byte) error {
 	for ctx.Err() == nil {
 		b, err := r.look()
 		switch {
-		case errors.Is(err, dataset.ErrBroken): // replaced since the open
+		case errors.Is(err, dataset.ErrBroken): // the dataset was replaced after the open
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, dataset.ErrNotCommitted):
 			if r.start != nil {
 				return fmt.Errorf("while they write: %w", err)
@@ -162,10 +162,10 @@ func (r *race) watch(ctx context.Context, saw *[][]byte) error {
 	return nil
 }
 
-// look reads the dataset if it exists.
+// look returns the bytes of the dataset's canonical file.
 func (r *race) look() ([]byte, error) { return canonicalOf(vfs.OS, r.base) }
 
-// judge checks the racers' reports and the files that they left.
+// judge checks the outcomes that the racers reported, and the files.
 func (r *race) judge(ctx context.Context, saw [][]byte) error {
 	ever, final := map[string]bool{}, map[string]bool{}
 	r.orders(func(s *raceState, all bool) {
@@ -187,7 +187,8 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 		return err
 	}
 	got, err := r.look()
-	for from := time.Now(); crashtest.Places() != nil && !final[string(got)] && time.Since(from) < time.Minute; { // a client may briefly know names that another one has replaced
+	// A client of a shared file system may see names for some time that another client has already replaced.
+	for from := time.Now(); crashtest.Places() != nil && !final[string(got)] && time.Since(from) < time.Minute; {
 		time.Sleep(read.LookAgain)
 		got, err = r.look()
 	}
@@ -211,7 +212,7 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 	return r.recovered(got)
 }
 
-// refused checks that racers without a commit report a correct reason.
+// refused checks that each racer without a commit has a valid reason.
 func (r *race) refused() error {
 	somebody, killed, legal := false, false, false
 	for _, j := range r.all {
@@ -231,8 +232,8 @@ func (r *race) refused() error {
 			if !others(func(o *racer) bool { return o.start < j.end && j.start < o.end }) {
 				return fmt.Errorf("%s: but nobody was there", j)
 			}
-			// A racer that has just taken over may not have written the file yet: then it names the previous holder. Another machine may
-			// still see the lease of this process, which wrote the initial dataset.
+			// A racer that has just taken over the lease may not have written its content yet. The content then names the previous
+			// holder. Another machine may still see the lease of the process that wrote the initial dataset.
 			pids := r.pids
 			if crashtest.Places() != nil {
 				pids = append(slices.Clip(pids), os.Getpid())
@@ -241,7 +242,7 @@ func (r *race) refused() error {
 				!strings.Contains(o.Err, "an unknown writer") {
 				return fmt.Errorf("%s: it does not say by whom", j)
 			}
-		case "exists": // one file and several cannot replace each other
+		case "exists": // an ordinary file and subfiles cannot replace each other
 			other := func(o *racer) bool {
 				_, perhaps := o.outcome.committed()
 				return perhaps && (o.Do == "to canonical") != (j.Do == "to canonical")
@@ -249,7 +250,7 @@ func (r *race) refused() error {
 			if !others(other) && (r.start == nil || (r.start.Do == "to canonical") == (j.Do == "to canonical")) {
 				return fmt.Errorf("%s: but there was nothing of another kind", j)
 			}
-		case "error", "not there", "unfinished", "in doubt": // nothing fails here, and nobody takes over from a live process
+		case "error", "not there", "unfinished", "in doubt": // no operation fails, and no racer takes over from a live one, so these outcomes are wrong
 			return fmt.Errorf("%s: want another error", j)
 		}
 	}
@@ -259,7 +260,7 @@ func (r *race) refused() error {
 	return nil
 }
 
-// recovered checks the files after Recover.
+// recovered checks that Recover has kept the dataset was and left no other files.
 func (r *race) recovered(was []byte) error {
 	var want []string
 	if was != nil {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// raceState is the content under a name; nil is none.
+// raceState is the content under a name; nil means that there is none.
 type raceState struct {
-	single  bool    // one ordinary file
+	single  bool    // the dataset is an ordinary file
 	creator int64   // seed of the fixed variables
 	seeds   []int64 // by record
 }
@@ -21,7 +21,7 @@ func (s *raceState) String() string {
 	return fmt.Sprintf("one file %v, seed %d, records of %v", s.single, s.creator, s.seeds)
 }
 
-// canonical returns the ordinary file of the state.
+// canonical returns the bytes of the canonical file.
 func (s *raceState) canonical() []byte {
 	if s == nil {
 		return nil
@@ -35,7 +35,7 @@ func (s *raceState) canonical() []byte {
 	})
 }
 
-// after returns the state after the racer's work. ok is false if the racer cannot have succeeded.
+// after returns the content after the racer's commit to content s. ok is false if this racer cannot have committed to s.
 func (j *racer) after(s *raceState) (_ *raceState, ok bool) {
 	if j.Do == "append" {
 		if s == nil || s.single || j.outcome.What == "committed" && j.outcome.Record != int64(len(s.seeds)) {
@@ -47,8 +47,8 @@ func (j *racer) after(s *raceState) (_ *raceState, ok bool) {
 	return now, s == nil || s.single == now.single
 }
 
-// orders calls f with every possible state, and whether all racers that report a commit have committed. A racer that began after
-// another's end comes after it.
+// orders calls f with the content after each possible sequence of commits. all is set if the sequence contains all racers that
+// report a commit. A racer that began after the end of another comes after it.
 func (r *race) orders(f func(s *raceState, all bool)) {
 	used := map[*racer]bool{}
 	var next func(s *raceState)
@@ -75,7 +75,7 @@ func (r *race) orders(f func(s *raceState, all bool)) {
 	next(r.first())
 }
 
-// raceTable counts outcomes by the racers' tasks.
+// raceTable counts the outcomes for each task.
 type raceTable struct {
 	mu    sync.Mutex
 	count map[[2]string]int

@@ -23,8 +23,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestTiles checks that an array of several tiles, to which ranks contribute strips of each row, reads correctly as a whole and
-// from any row.
+// TestTiles checks reads of an array that is larger than a tile of the reader. Each rank owns strips of every row. The test
+// reads the whole array, and parts that begin at any row.
 func TestTiles(t *testing.T) {
 	const ranks, rows, cols, strip = 5, 20, 1 << 16, 7
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -49,8 +49,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestUnevenRecords checks a killed run whose nodes have written different numbers of records: the records common to all nodes
-// can be read.
+// TestUnevenRecords checks the files of a killed run in which nodes have written different numbers of records. The records that
+// all nodes have written are readable.
 func TestUnevenRecords(t *testing.T) {
 	ctx := context.Background()
 	for _, short := range []string{".0000", ".0001"} {
@@ -95,8 +95,8 @@ func TestUnevenRecords(t *testing.T) {
 	}
 }
 
-// TestUnwrittenTail checks that a canonical file that ends within its last variable, as PnetCDF leaves it, can be read. One that
-// ends earlier is truncated.
+// TestUnwrittenTail checks a canonical file that ends within its last variable, as PnetCDF may write it. The file can be read.
+// A file that ends before its last variable is truncated.
 func TestUnwrittenTail(t *testing.T) {
 	ctx := context.Background()
 	out := canonicalToy(t, 2)
@@ -146,7 +146,7 @@ func TestUnwrittenTail(t *testing.T) {
 	}
 }
 
-// TestNumbersWithAMissingSubfile checks that the existing blobs keep their numbers.
+// TestNumbersWithAMissingSubfile checks that blobs keep their numbers if a subfile is missing.
 func TestNumbersWithAMissingSubfile(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -169,7 +169,8 @@ func TestNumbersWithAMissingSubfile(t *testing.T) {
 	}
 }
 
-// canonicalToy writes a toy with as many records as ranks, converts it, and returns the name of the canonical file.
+// canonicalToy writes a toy dataset with as many records as ranks, converts it to an ordinary file, and returns that file's
+// name.
 func canonicalToy(t *testing.T, ranks int) string {
 	t.Helper()
 	ctx := context.Background()
@@ -183,8 +184,8 @@ func canonicalToy(t *testing.T, ranks int) string {
 	return out
 }
 
-// TestMapsDropped checks that no more than OpenOptions.Maps maps are kept, except for the last one, and that all data read are
-// right.
+// TestMapsDropped checks that the reader keeps no more map bytes than OpenOptions.Maps allows, apart from the last map, and
+// that all values are right.
 func TestMapsDropped(t *testing.T) {
 	const maps, ranks, n = 6, 2, 40_000
 	ctx, fsys := t.Context(), vfs.NewMem()
@@ -196,7 +197,7 @@ func TestMapsDropped(t *testing.T) {
 			d := s.Decomp(x)
 			s.Var(fmt.Sprintf("v%d", k), cdf5.Int, []dataset.DimID{x}, dataset.Decomposed(d))
 			p := write.Part{Decomp: d}
-			for i := int64(0); i < n; i++ { // no repetition
+			for i := int64(0); i < n; i++ { // the owners are irregular
 				if (uint64(i+n*int64(k))*0x9e3779b97f4a7c15)>>40%ranks == uint64(c.Rank()) {
 					p.Runs = append(p.Runs, decomp.Req{Offset: i, Length: 1})
 				}

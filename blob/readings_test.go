@@ -18,16 +18,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// history is a way to write the toy dataset with 3 records.
+// history is a way to write the toy dataset with 3 records, in one or more sessions.
 type history struct {
 	name     string
 	o        dataset.Settings
-	first    int64 // records of Create; the others are appended one by one
-	separate bool  // ranks have separate heaps
+	first    int64 // number of records of the first session; each other session appends one
+	separate bool  // the ranks have separate heaps
 }
 
 func histories() (out []history) {
-	for _, piece := range []int64{0, 100} { // one piece, many pieces
+	for _, piece := range []int64{0, 100} { // extents have one piece, or many
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			for _, subfiles := range []int{1, 2} {
 				o := dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: subfiles}, Knobs: dataset.Knobs{Piece: piece}}
@@ -43,7 +43,7 @@ func histories() (out []history) {
 	return out
 }
 
-// write returns the files of the dataset.
+// write writes the dataset and returns its files.
 func (h history) write(t testing.TB) map[string][]byte {
 	t.Helper()
 	m := vfs.NewMem()
@@ -65,14 +65,14 @@ func (h history) write(t testing.TB) map[string][]byte {
 	return memFiles(t, m)
 }
 
-// cutout is the part of a variable's record to read: the whole record, and some elements.
+// cutout is a record of a variable to read.
 type cutout struct {
 	name string
 	rec  int64
 	v    dataset.VarID
 }
 
-// readings are ways to read one record of a variable. Each returns the bytes read, or an error.
+// readings are ways to read a record of a variable: whole, in part, or both. Each returns the values, or an error.
 var readings = []struct {
 	name string
 	o    read.OpenOptions
@@ -90,7 +90,7 @@ var readings = []struct {
 		for at := int64(0); at < n; at += 11 {
 			runs = append(runs, decomp.Req{Offset: at, Length: 1})
 		}
-		for range 2 { // verified data are not compared again, and stay right
+		for range 2 { // the second read does not verify checksums again
 			out = make([]float64, len(runs))
 			if err := r.ReadRuns(ctx, s.name, s.rec, runs, out); err != nil {
 				return nil, err
@@ -103,7 +103,8 @@ var readings = []struct {
 		out := make([]float64, n-1)
 		return out, r.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: 0, Length: n / 2}, {Offset: n/2 + 1, Length: n - n/2 - 1}}, out)
 	}},
-	{"5 processes", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads a whole extent
+	// After a restart on other ranks, each rank reads a part of several extents.
+	{"5 processes", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
 		n := r.Data.Schema.Elems(s.v)
 		out := make([]float64, n)
 		var errs []error
@@ -167,7 +168,7 @@ func readWhole(ctx context.Context, r *read.Reader, s cutout) ([]float64, error)
 	return out, r.Read(ctx, s.name, start, count, out)
 }
 
-// box returns the whole record.
+// box returns the start and count of the whole record.
 func (s cutout) box(r *read.Reader) (start, count []int64) {
 	shape := r.Data.Schema.Shape(s.v)
 	start, count = make([]int64, len(shape)), slices.Clone(shape)
@@ -177,7 +178,7 @@ func (s cutout) box(r *read.Reader) (start, count []int64) {
 	return start, count
 }
 
-// corner returns some separate elements of the record.
+// corner returns the start and count of the elements with the middle index of the last dimension.
 func (s cutout) corner(r *read.Reader) (start, count []int64) {
 	start, count = s.box(r)
 	last := len(count) - 1
@@ -204,7 +205,7 @@ func slabsOf(r *read.Reader) (out []cutout) {
 	return out
 }
 
-// readout returns the result of each reading of each slab, in order.
+// readout reads every cutout in every way, and returns the values and errors in order.
 func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []error) {
 	t.Helper()
 	fs := memOf(t, files)
@@ -227,7 +228,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 	return values, errs
 }
 
-// labels returns the names of the slabs in readout.
+// labels returns the names of the ways, and the cutouts, in the order of readout.
 func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout) {
 	r := opened(t, memOf(t, files), sampleBase, nil)
 	for _, way := range readings {
@@ -240,7 +241,7 @@ func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout)
 	return ways, out
 }
 
-// convertTo converts to canonical form, or to blobs and from there to canonical form, and returns the file.
+// convertTo converts a dataset to a canonical file, either directly or through blobs, and returns the file.
 func convertTo(t testing.TB, files map[string][]byte, blobs bool, o read.OpenOptions) ([]byte, error) {
 	t.Helper()
 	fs := memOf(t, files)

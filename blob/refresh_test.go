@@ -26,9 +26,9 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestFollow opens a reader at the first commit and refreshes it, in both layouts, while another goroutine reads through it. The
-// reader sees each record whole, and at the end knows that no more will come. A reader that repeatedly opens the dataset sees
-// only whole commits, and never fewer records than before.
+// TestFollow opens a reader at the first commit and refreshes it until the writer has finished, while another goroutine reads
+// through the same reader. The reader must see each record completely, and must learn that no more will come. A second reader
+// opens the dataset repeatedly. It must see only complete commits, and never fewer records than before.
 func TestFollow(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// follow opens a dataset repeatedly until stop.
+// follow opens and reads a dataset repeatedly until stop is closed.
 func follow(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx := context.Background()
 	for last := int64(-1); ; {
@@ -91,7 +91,7 @@ func follow(base string, m *model, stop chan struct{}, most *int64) error {
 	}
 }
 
-// followAll follows a dataset to its end.
+// followAll refreshes one reader of a dataset until the writer has finished.
 func followAll(base string, m *model) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -101,7 +101,7 @@ func followAll(base string, m *model) error {
 	}
 	defer r.Close()
 	stop, beside := make(chan struct{}), make(chan error, 1)
-	go func() { // each call sees a single state
+	go func() { // each read must see one state
 		for {
 			select {
 			case <-stop:
@@ -149,8 +149,8 @@ func followAll(base string, m *model) error {
 	return nil
 }
 
-// beating watches a writer of another machine by the clock of a bubble: the heartbeat shows that the writer is alive, and later
-// that it is dead.
+// beating watches a writer on another machine, with the clock of a bubble. The heartbeat first shows that the writer is alive,
+// and later that it is dead.
 func beating(t *testing.T) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -175,7 +175,7 @@ func beating(t *testing.T) {
 	until(farFS{syncedClone(mem)}, watch.Died)
 }
 
-// changeHolder changes the content of the lease of d.nc.
+// changeHolder changes the holder in the lease file of d.nc.
 func changeHolder(t *testing.T, fsys vfs.FS, f func(h *durable.Holder)) {
 	t.Helper()
 	name := durable.LockName("d.nc")
@@ -193,7 +193,7 @@ func changeHolder(t *testing.T, fsys vfs.FS, f func(h *durable.Holder)) {
 	noError(t, err)
 }
 
-// rewrite gives a file other content.
+// rewrite replaces the content of a file.
 func rewrite(fsys vfs.FS, name string, b []byte) error {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
@@ -203,7 +203,7 @@ func rewrite(fsys vfs.FS, name string, b []byte) error {
 	return errors.Join(err, f.Truncate(int64(len(b))), f.Close())
 }
 
-// TestRefreshReplaced checks that a reader of a replaced dataset reports the replacement, and can be closed.
+// TestRefreshReplaced checks that Refresh reports that the dataset was replaced, and that the reader can then be closed.
 func TestRefreshReplaced(t *testing.T) {
 	mem := vfs.NewMem()
 	sc := sessionCases()[0]
@@ -231,8 +231,8 @@ func TestRefreshReplaced(t *testing.T) {
 	}
 }
 
-// TestHopeless checks an unreadable lease on a shared file system: it is unknown whether the holder is alive, and after a while
-// the watch is hopeless.
+// TestHopeless checks a watch of a lease that cannot be read, on a shared file system. The watch cannot find whether the holder
+// is alive, and becomes hopeless after UnsurePatience.
 func TestHopeless(t *testing.T) {
 	mem := vfs.NewMem()
 	must(vfs.WriteFile(mem, "d.nc.0000.w0123abcd.partial", nil))
@@ -257,8 +257,9 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-// TestStatus checks the status at each moment of a writer's life, from its own machine and from another one, whose clock the test
-// controls. A dead writer's data stay readable. Its death is reported between one and two periods of its heartbeat.
+// TestStatus checks the status at each moment of a writer's life, from the writer's machine and from another machine whose
+// clock the test controls. A dead writer's data must stay readable. The watch must report the death after one to two heartbeat
+// periods.
 func TestStatus(t *testing.T) {
 	m := sessionCases()[0].model(3)
 	sc := sessionCases()[0]
@@ -305,7 +306,7 @@ func TestStatus(t *testing.T) {
 					follower, err = read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				}
 				noError(t, err)
-				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // at once, not only after Close
+				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // the record is visible right after its commit
 					t.Errorf("refreshed behind commit %d: %d records, %v", rec+1, n, err)
 				}
 			}); err != nil {
@@ -340,7 +341,7 @@ func TestStatus(t *testing.T) {
 			case silent >= 2*period && (s.State != watch.Died || s.Records != x.records):
 				t.Fatalf("%v silent: %+v", silent, s)
 			}
-			if step == 5 { // a beating writer is alive, whatever the clocks say
+			if step == 5 { // with a new beat the writer is alive, whatever the clocks show
 				changeHolder(t, x.fs, func(h *durable.Holder) { h.Beat++ })
 				if s, err = w.Look(); err != nil || s.State != watch.Writing {
 					t.Fatalf("a beat: %+v, %v", s, err)
@@ -372,7 +373,8 @@ func TestStatus(t *testing.T) {
 	}
 	r := opened(t, dead, "d.nc", nil)
 	here, _ := os.Hostname()
-	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose id another process now has
+	// The holder was a process of this machine, and another process now has its id.
+	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" })
 	var died *watch.WriterDiedError
 	if n, err := r.WaitRecords(context.Background(), 3); n != 2 || !errors.As(err, &died) || died.Status.Records != 2 {
 		t.Errorf("waiting for a dead writer: %d, %v", n, err)

@@ -18,7 +18,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestRefreshLooks checks that a refresh looks at none of the old files except the first.
+// TestRefreshLooks checks that Refresh examines only the new subfiles and the first old one.
 func TestRefreshLooks(t *testing.T) {
 	mem := vfs.NewMem()
 	o := dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric}}
@@ -41,7 +41,7 @@ func TestRefreshLooks(t *testing.T) {
 		if n, err := r.Refresh(t.Context()); n != 9+k || err != nil {
 			t.Fatalf("%d records, %v", n, err)
 		}
-		if n := looks.Load(); n > 20 { // the new four, and the header of the first
+		if n := looks.Load(); n > 20 { // the four new subfiles, and the header of the first one
 			t.Errorf("%d looks at subfiles", n)
 		}
 	}
@@ -51,8 +51,8 @@ func TestRefreshLooks(t *testing.T) {
 	}
 }
 
-// TestRefreshContinued checks that a reader that has read data and maps can switch to sets of other ranks and new attributes.
-// Data returned earlier do not change.
+// TestRefreshContinued checks a reader that has read data and maps, when an append by other ranks adds sets and attributes.
+// Refresh must bring the new state, and values returned earlier must not change.
 func TestRefreshContinued(t *testing.T) {
 	ctx := t.Context()
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {

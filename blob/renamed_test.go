@@ -17,13 +17,13 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestRenamedUnderWriter renames a dataset during writing. The writer commits nothing more and reports this. Its commits are
-// under the new name, which nobody else can write while the writer lives.
+// TestRenamedUnderWriter renames a dataset while a writer is at work. The writer must report this and commit nothing more. Its
+// commits so far are under the new name, which no other writer can write while this writer lives.
 func TestRenamedUnderWriter(t *testing.T) {
 	type moment struct {
 		name      string
-		before    int64 // records of an earlier, closed writer
-		committed int64 // records committed by this writer so far
+		before    int64 // number of records of an earlier writer
+		committed int64 // number of records that this writer has committed
 	}
 	for name, o := range crashtest.SomeOf(t, 2, map[string]dataset.Settings{
 		"variable":      {Options: dataset.Options{Subfiles: 2}},
@@ -92,7 +92,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 						}
 						return nil
 					}))
-					if told { // the files copied back are its own as well as the others
+					if told { // files copied back to the old name count as the writer's files too
 						if !back || at.committed > 0 {
 							t.Error("a commit to what was renamed")
 						}
@@ -121,7 +121,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 	}
 }
 
-// TestHalfRenamed checks that reader and check describe the files under the former name if only the manifest was renamed.
+// TestHalfRenamed renames only the manifest. Reads and Check must report that the files exist under the former name.
 func TestHalfRenamed(t *testing.T) {
 	mem := vfs.NewMem()
 	tinyModel(1, 1).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})

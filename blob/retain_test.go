@@ -15,7 +15,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// retainCase is a dataset of two ranks: a decomposed record variable, a decomposed fixed one, and one without a decomposition.
+// retainCase is a dataset of two ranks with three variables: a decomposed record variable, a decomposed fixed variable, and a
+// variable without a decomposition.
 type retainCase struct {
 	s           *dataset.Schema
 	d           dataset.DecompID
@@ -39,10 +40,10 @@ func (k *retainCase) parts(rank int) []write.Part {
 	return []write.Part{{Decomp: k.d, Runs: []decomp.Req{{Offset: int64(rank * retainPer), Length: retainPer}}}}
 }
 
-// retainValue is the value of an element of T and bounds.
+// retainValue is the value of an element of the variables T and bounds.
 func retainValue(rec int64, i int) float64 { return float64(100*rec) + float64(i) + 0.5 }
 
-// putChanged puts a record from a slice that changes after each Put: this rank's elements of T, and these parts of bounds.
+// putChanged puts this rank's elements of T and the given parts of bounds. It changes each slice right after its Put.
 func (k *retainCase) putChanged(w *write.Writer, rank int, rec int64, parts ...int) error {
 	var x [retainPer]float64
 	put := func(at int, f func() error) error {
@@ -98,7 +99,8 @@ func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int6
 	}
 }
 
-// TestPutCopies checks that, without an option, the file has the values at the time of Put, even if the slice changes.
+// TestPutCopies checks the default CopyOnPut: the file has the values from the time of the Put, although the slice changes
+// later.
 func TestPutCopies(t *testing.T) {
 	const records = 3
 	compress := dataset.Compress{Method: dataset.ShuffleZstd}
@@ -135,12 +137,13 @@ func TestPutCopies(t *testing.T) {
 	}
 }
 
-// TestCopiesInALongRun checks that written copies are freed, and that each value kept until Close counts once, so that any number
-// of flushes stays within the limit.
+// TestCopiesInALongRun checks that a writer frees its copies of written values, and that values kept until Close count only
+// once. Then any number of flushes stays within the memory limit.
 func TestCopiesInALongRun(t *testing.T) {
-	const puts = 8 * (retainPer + retainPer*retainRanks) // bytes of a record that rank 0 puts
+	const puts = 8 * (retainPer + retainPer*retainRanks) // bytes that rank 0 puts in a record
 	for name, o := range map[string]dataset.Settings{
-		"variable":         {Options: dataset.Options{Memory: 2*puts + 8*retainPer}}, // for ranks with a shared heap, variables without a decomposition count twice
+		// With a shared heap, variables without a decomposition count twice.
+		"variable":         {Options: dataset.Options{Memory: 2*puts + 8*retainPer}},
 		"process, records": {Options: dataset.Options{Memory: 2*puts + 8*retainPer, Layout: dataset.ProcessCentric, Records: 100}},
 		"process":          {Options: dataset.Options{Memory: 7 * puts, Layout: dataset.ProcessCentric}},
 	} {
@@ -151,14 +154,14 @@ func TestCopiesInALongRun(t *testing.T) {
 					cc := crashCase{o: o, apart: apart}
 					records, kept := int64(100), [retainRanks]int64{}
 					if o.Layout == dataset.ProcessCentric && o.Records == 0 {
-						records = 2 // put repeatedly
+						records = 2 // each record is put many times
 						kept = [...]int64{2*puts + 4*retainPer, 2*8*retainPer + 4*retainPer}
 					}
 					mem := vfs.NewMem()
 					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
 						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
 						for n := range int64(100) {
-							parts := []int{1, 0, 1} // more than the kept part
+							parts := []int{1, 0, 1} // more parts than the writer keeps
 							if n >= records && n%3 == 0 {
 								parts = parts[:1] // less
 							}
@@ -188,8 +191,8 @@ func TestCopiesInALongRun(t *testing.T) {
 	}
 }
 
-// TestCopiesOverTheCap checks that a copy over the limit is an error with advice, and that the same Put then succeeds. Lent data
-// never exceed the limit.
+// TestCopiesOverTheCap checks that a Put that exceeds the limit of copies fails, and that its error gives advice. If the advice
+// is to flush, the same Put must succeed after a Flush. Lent data do not count.
 func TestCopiesOverTheCap(t *testing.T) {
 	const one = 8 * retainPer
 	for name, tc := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// toy is a small dataset: every kind of variable, and maps with a hole.
+// toy is a small dataset with every kind of variable, and with maps that leave elements without an owner.
 type toy struct {
 	s            *dataset.Schema
 	d1, d2       dataset.DecompID
@@ -93,7 +93,7 @@ func (t *toy) parts(rank int) []write.Part {
 	return []write.Part{{Decomp: t.d1, Runs: t.maps[0].AppendReqs(nil, rank)}, {Decomp: t.d2, Runs: t.maps[1].AppendReqs(nil, rank)}}
 }
 
-// value is a different small number for every variable, record and element.
+// value returns a small number that differs for every variable, record and element.
 func value(v dataset.VarID, rec, at int64) float64 { return float64(int64(v)*1000000 + rec*10000 + at) }
 
 func elems(m *decomp.Map, rank int, f func(at int64) float64) (out []float64) {
@@ -106,7 +106,7 @@ func elems(m *decomp.Map, rank int, f func(at int64) float64) (out []float64) {
 	return out
 }
 
-// put writes one record of everything (fixed variables with record 0).
+// put puts one record of all record variables and, if fixed is set, the fixed variables.
 func (t *toy) put(w *write.Writer, rank int, rec int64, fixed bool) error {
 	if fixed {
 		must(write.Put(w, t.area, 0, elems(t.maps[0], rank, func(at int64) float64 { return value(t.area, 0, at) })))
@@ -141,7 +141,7 @@ func (t *toy) write(ctx context.Context, c comm.Comm, name string, records int64
 	return w.Close(ctx)
 }
 
-// check reads everything back and compares it.
+// check reads all variables of a dataset and compares them with the toy.
 func (t *toy) check(tb testing.TB, name string, records int64) {
 	tb.Helper()
 	ctx := context.Background()

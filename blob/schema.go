@@ -7,7 +7,7 @@ import (
 
 // A Schema describes the content of a dataset in canonical terms: dimensions, attributes, variables, and the decomposition of
 // each variable. Names are stored and looked up in Unicode normal form C, as in the netCDF libraries. Build a Schema once and
-// share it among all ranks of a process. It must not change after Create. Err and Create report mistakes made while building.
+// share it among all ranks of a process. It must not change after Create. Err and Create report mistakes in its definitions.
 type Schema struct{ s *dataset.Schema }
 
 func (s *Schema) inner() *dataset.Schema {
@@ -17,16 +17,16 @@ func (s *Schema) inner() *dataset.Schema {
 	return s.s
 }
 
-// Number is an element type in memory for Put and Read.
+// Number is the type of elements in memory, for Put and Read.
 type Number = dataset.Number
 
-// DimID is the index of a dimension in a Schema, in order of definition, from 0.
+// DimID is the index of a dimension in a Schema, from 0, in the order of definition.
 type DimID = dataset.DimID
 
-// VarID is the index of a variable in a Schema, in order of definition, from 0.
+// VarID is the index of a variable in a Schema, from 0, in the order of definition.
 type VarID = dataset.VarID
 
-// DecompID is the number of a decomposition in a Schema: D1 is 1. 0 means no decomposition.
+// DecompID is the number of a decomposition in a Schema: 1 for D1. 0 means no decomposition.
 type DecompID = dataset.DecompID
 
 // A Variable is a variable of a Schema.
@@ -43,13 +43,13 @@ const (
 // NewSchema returns an empty schema.
 func NewSchema() *Schema { return &Schema{dataset.NewSchema()} }
 
-// Decomposed makes the variable decomposed by d.
+// Decomposed gives the variable decomposition d.
 func Decomposed(d DecompID) VarOption { return dataset.Decomposed(d) }
 
 // Att gives the variable an attribute. value is a string, a number or a slice of numbers of a CDF-5 type.
 func Att(name string, value any) VarOption { return dataset.Att(name, value) }
 
-// Err returns the first mistake made while building the schema.
+// Err returns the first mistake in the definitions.
 func (s *Schema) Err() error { return s.s.Err }
 
 // Dim defines a dimension of n elements; Unlimited makes it the record dimension.
@@ -59,13 +59,13 @@ func (s *Schema) Dim(name string, n int64) DimID { return s.s.Dim(name, n) }
 // without the record dimension.
 func (s *Schema) Decomp(dims ...DimID) DecompID { return s.s.Decomp(dims...) }
 
-// Var defines a variable. The record dimension, if present, comes first. The other dimensions of a decomposed variable must match
-// the lengths and order of the decomposition's dimensions.
+// Var defines a variable. The record dimension, if the variable has it, comes first. The other dimensions of a decomposed
+// variable must equal the dimensions of its decomposition in number, length and order.
 func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) VarID {
 	return s.s.Var(name, t, dims, opts...)
 }
 
-// GlobalAtt adds a global attribute. value is as for Att.
+// GlobalAtt adds a global attribute. value has the types that Att accepts.
 func (s *Schema) GlobalAtt(name string, value any) { s.s.GlobalAtt(name, value) }
 
 // Dims returns the dimensions. The caller must not change the result.
@@ -90,12 +90,12 @@ func (s *Schema) DecompDims(d DecompID) []int64 { return s.s.DecompDims(d) }
 // first, without the record dimension.
 func (s *Schema) Shape(v VarID) []int64 { return s.s.Shape(v) }
 
-// Elems returns the number of elements of a fixed variable, or of one record.
+// Elems returns the number of elements of a fixed variable, or of one record of a record variable.
 func (s *Schema) Elems(v VarID) int64 { return s.s.Elems(v) }
 
 // DecompDimIDs returns the dimensions of decomposition d, slowest first. The caller must not change the result.
 func (s *Schema) DecompDimIDs(d DecompID) []DimID { return s.s.DecompDimIDs(d) }
 
-// SetAtt sets an attribute of a defined variable, or of the schema itself if v is -1. It replaces an attribute of the same name.
-// SetAtt must not be called after Create.
+// SetAtt sets an attribute of variable v, or a global attribute if v is -1. It replaces an attribute of the same name. Do not
+// call SetAtt after Create.
 func (s *Schema) SetAtt(v VarID, a cdf5.Att) { s.s.SetAtt(v, a) }

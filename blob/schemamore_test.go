@@ -24,7 +24,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// extend adds the definitions of a history's second leg to a schema of dealtModel.
+// extend adds dimensions and variables to a schema of dealtModel, for an append.
 func extend(s *dataset.Schema) {
 	k := s.Dim("bnds", 2)
 	s.Var("time_bnds", cdf5.Double, []dataset.DimID{0, k})
@@ -32,8 +32,9 @@ func extend(s *dataset.Schema) {
 	s.Var("count", cdf5.Int, []dataset.DimID{0, 2}, dataset.Decomposed(1))
 }
 
-// TestAppendSchema checks that variables and dimensions added by appends are visible to all readers and read methods. In earlier
-// records the variables are fill values. The result equals a dataset that had them from the beginning but never put them.
+// TestAppendSchema checks variables and dimensions that appends have added. All readers and read methods must see them. In
+// earlier records the variables read as fill values. The dataset must equal a dataset that had the variables from the beginning
+// and did not put them in those records.
 func TestAppendSchema(t *testing.T) {
 	ctx := t.Context()
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
@@ -45,7 +46,7 @@ func TestAppendSchema(t *testing.T) {
 				o := o
 				o.Fs, o.Records = mem, 0
 				follower := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
-				// The same ranks and maps as before: without the new variables the files would grow.
+				// The ranks and maps are as before, so without new variables the files would grow in place.
 				session := func(from int, commits bool, define func(s *dataset.Schema)) {
 					t.Helper()
 					m := dealtModel(int64(from)+2, 4, 0)
@@ -94,7 +95,7 @@ func TestAppendSchema(t *testing.T) {
 	}
 }
 
-// putMore puts the variables from extend.
+// putMore puts the variables that extend has added.
 func putMore(w *write.Writer, m *model, rec int64, rank int) error {
 	s := w.Job.Schema
 	for v := range s.Vars {
@@ -119,7 +120,7 @@ func putMore(w *write.Writer, m *model, rec int64, rank int) error {
 	return nil
 }
 
-// lookExtended checks a dataset with variables from extend after some records.
+// lookExtended checks a dataset that has the variables of extend from record since on.
 func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -167,7 +168,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 			if err != nil || n != 24 || (at == nil) != (rec < since) {
 				t.Errorf("%s: record %d: %d elements in blobs, at %v, %v", when, rec, n, at, err)
 			}
-			must(run(2, func(ctx context.Context, c comm.Comm) error { // the 24 elements, each read by one of them
+			must(run(2, func(ctx context.Context, c comm.Comm) error { // each rank reads half of the 24 elements
 				k := r.Collective(commtest.Isolate(c))
 				p := k.Plan([]decomp.Req{{Offset: 12 * int64(c.Rank()), Length: 12}})
 				x, kept := make([]float32, 12), slices.Repeat([]float32{5}, 12)
@@ -186,7 +187,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 
 const cdf5FillDouble = 9.9692099683868690e+36
 
-// crossSets converts to blobs and back: both results have the same bytes.
+// crossSets converts a dataset to blobs of both layouts and back. All results must have the same bytes.
 func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()
@@ -203,7 +204,8 @@ func crossSets(t *testing.T, mem vfs.FS) []byte {
 	return want
 }
 
-// TestAppendSchemaRefused checks that invalid additions are errors at their definition, on all ranks, and leave nothing.
+// TestAppendSchemaRefused checks invalid additions to a schema. Schema.Err must report them at their definition, and Append
+// must fail on all ranks without an operation on a file.
 func TestAppendSchemaRefused(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -236,7 +238,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 		} {
 			s := r.Now().Data.Extend()
 			define(s)
-			whole := strings.HasPrefix(what, "only") // what is wrong is what comes no more
+			whole := strings.HasPrefix(what, "only") // Append finds these, because a variable could still follow
 			if !whole && !errors.Is(s.Err, dataset.ErrUsage) {
 				t.Errorf("%v, %s: %v where it is defined", l, what, s.Err)
 			}
@@ -244,7 +246,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 			o := &dataset.Settings{Knobs: dataset.Knobs{Fs: count}}
 			errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
 				mine := s
-				if c.Rank() == 1 && !whole { // it has done nothing wrong
+				if c.Rank() == 1 && !whole { // rank 1 has no invalid definition
 					mine = r.Now().Data.Extend()
 				}
 				_, err := resume.AppendSettings(ctx, c, "d.nc", mine, m.parts(c.Rank()), o)
@@ -291,7 +293,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 	}
 }
 
-// TestAddedDamaged checks that a manifest that contradicts the headers about added variables is an error.
+// TestAddedDamaged checks that a manifest with added variables that contradict the headers is an error.
 func TestAddedDamaged(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 1, ranks: 2, subfiles: 1}.sail(mem, dataset.Settings{}, false, false))
@@ -311,7 +313,7 @@ func TestAddedDamaged(t *testing.T) {
 	}
 }
 
-// withExtended makes a dataset of two records, and adds what extend does with a third one.
+// withExtended makes a dataset of two records and appends a third one with the variables of extend.
 func withExtended(l dataset.Layout) *vfs.Mem {
 	mem := vfs.NewMem()
 	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, dataset.Settings{Options: dataset.Options{Layout: l}}, false, false))
@@ -321,7 +323,7 @@ func withExtended(l dataset.Layout) *vfs.Mem {
 	return mem
 }
 
-// extending appends on some ranks, with the additions of extend.
+// extending appends to d.nc on three ranks, with the additions of extend.
 func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *write.Writer, m *model, rank int) error) error {
 	r := need(read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 	defer r.Close()
@@ -335,7 +337,8 @@ func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *write
 	})
 }
 
-// TestAddedLost checks that without the files of the added variables the other data can be read if missing files are allowed.
+// TestAddedLost removes the files of the set with the added variables. With AllowMissing or MissingLater the other data must be
+// readable.
 func TestAddedLost(t *testing.T) {
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := withExtended(l)
@@ -366,7 +369,7 @@ func TestAddedLost(t *testing.T) {
 	}
 }
 
-// TestExtendedApart checks that ranks that extend different states all get an error.
+// TestExtendedApart checks that Append fails on all ranks if their schemas come from different states of the dataset.
 func TestExtendedApart(t *testing.T) {
 	mem := vfs.NewMem()
 	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, dataset.Settings{}, false, false))
@@ -392,8 +395,8 @@ func TestExtendedApart(t *testing.T) {
 	}
 }
 
-// TestLayoutAtts checks that attributes reserved by the layout are errors at their definition, since they would make the dataset
-// unreadable.
+// TestLayoutAtts checks that the schema rejects attributes that only the layout may write. With such attributes the dataset
+// would be unreadable.
 func TestLayoutAtts(t *testing.T) {
 	for _, name := range []string{dataset.AttDecompID, dataset.AttDimIDs} {
 		a, b := dataset.NewSchema(), dataset.NewSchema()

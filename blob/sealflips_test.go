@@ -26,7 +26,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// onceOnly is a manifest or a log as older versions wrote it: each content once.
+// onceOnly returns a manifest or log in the older form, which has each line once instead of twice.
 func onceOnly(t testing.TB, b []byte) (out []byte) {
 	t.Helper()
 	for k, line := range bytes.SplitAfter(b, []byte("\n")) {
@@ -40,7 +40,8 @@ func onceOnly(t testing.TB, b []byte) (out []byte) {
 	return out
 }
 
-// diedIn returns the files of a writer that was killed behind its third commit of one record, or has come to its end, and how many records they have.
+// diedIn returns the files of a writer that has closed the dataset (end) or was killed after its third commit of one record.
+// have is the number of records.
 func (sc sessionCase) diedIn(t *testing.T, m *model, end bool) (files map[string][]byte, have int64) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -67,9 +68,9 @@ func (sc sessionCase) diedIn(t *testing.T, m *model, end bool) (files map[string
 	return files, have
 }
 
-// TestSealFlips: no flipped bit of a manifest or a log shows an older state without an error, goes unseen by Check, or leaves a dataset that nobody can recover; and
-// as each content is there twice, no flip costs anything. Manifests and logs of older versions have each content once: a flip is an error, and Force recovers what
-// it can.
+// TestSealFlips flips bits of manifests and logs. The flip must not lead to an older state without an error, Check must find
+// it, and Recover must be able to repair the dataset. Manifest and log contain each line twice, so that no record is lost. In
+// the form of older versions, with each line once, a flip is an error, and Recover with Force restores what it can.
 func TestSealFlips(t *testing.T) {
 	ctx := context.Background()
 	for k, sc := range crashtest.Some(t, 2, sessionCases()) {
@@ -164,7 +165,9 @@ func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string
 	if _, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{Force: true}, dataset.Knobs{Fs: mem}); err != nil {
 		t.Fatalf("%s: forced: %v", what, err)
 	}
-	if got := recordsSeen(t, mem, what+", forced", m); got != have && !(log && (sc.o.Records > 0 || got == have-1)) { // only the log has the number where there is room for more records; a header was still to be set
+	// Only the log has the number of records if the file has room for more records. Otherwise one header may not have the last
+	// number yet.
+	if got := recordsSeen(t, mem, what+", forced", m); got != have && !(log && (sc.o.Records > 0 || got == have-1)) {
 		t.Fatalf("%s: forced: %d records, want %d", what, got, have)
 	}
 	if steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
@@ -172,8 +175,9 @@ func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string
 	}
 }
 
-// TestLostSeals: without its manifest a dataset of several sets, or with a log, is none of another program; and sets whose entries are gone from the log are
-// commits that are lost. Both are an error of readers, Check and Recover, which removes nothing unless it is forced, and then has all records.
+// TestLostSeals removes the manifest of a dataset with several sets or a log, or empties the log that lists sets. Open, Check
+// and Recover must return an error, and must not take the files for a dataset of another program. Recover removes nothing
+// without Force, and with Force restores all records.
 func TestLostSeals(t *testing.T) {
 	ctx, sets := context.Background(), 0
 	for _, sc := range sessionCases() {
@@ -186,7 +190,7 @@ func TestLostSeals(t *testing.T) {
 			want, what := dataset.ErrMissing, sc.name+", no manifest"
 			if emptied {
 				if files["d.nc+2.0000"] == nil {
-					continue // its commits are no sets, or do not begin with the second
+					continue // without a second set, the empty log is not noticed
 				}
 				sets++
 				want, what = dataset.ErrCorrupt, sc.name+", an empty log"
@@ -227,7 +231,8 @@ func TestLostSeals(t *testing.T) {
 	}
 }
 
-// TestLostCommits: a header is ahead of manifest and log only where a commit was lost, which is an error, or where its number is damaged, which costs nothing.
+// TestLostCommits checks headers that count more records than the manifest and the log. Either a commit was lost, and this is
+// an error; or the number in the header is damaged, and the readers use the number of the manifest.
 func TestLostCommits(t *testing.T) {
 	ctx := context.Background()
 	for _, sc := range sessionCases() {
@@ -241,14 +246,14 @@ func TestLostCommits(t *testing.T) {
 				if !strings.HasSuffix(name, ".log") || end {
 					continue
 				}
-				for what, rest := range map[string][]byte{"cut": nil, "zeros": make([]byte, 100)} { // as a crash leaves an entry whose commit has not returned
-					for first := range 2 { // subfiles before it keep the number from before the commit
+				for what, rest := range map[string][]byte{"cut": nil, "zeros": make([]byte, 100)} { // a crash leaves such an entry if its commit has not returned
+					for first := range 2 { // subfiles before first have the number from before the commit
 						files := maps.Clone(sound)
 						files[name] = append(log[:len(log)-100:len(log)-100], rest...)
 						if files[subfile.Name("d.nc", first)] == nil {
 							continue
 						}
-						for i := range 2 { // behind the commit
+						for i := range 2 { // the commit has changed these headers
 							if b := files[subfile.Name("d.nc", i)]; b != nil {
 								files[subfile.Name("d.nc", i)] = patched(b, layout.NumrecsAt+7, []byte{byte(have) - byte(max(first-i, 0))})
 							}
@@ -269,7 +274,8 @@ func TestLostCommits(t *testing.T) {
 	}
 }
 
-// TestRebuildSchema: a manifest that is made anew has the variables that an append has added, and the sets of other ranks.
+// TestRebuildSchema rebuilds a manifest with Force. It must have the variables that an append has added, and the sets of other
+// ranks.
 func TestRebuildSchema(t *testing.T) {
 	ctx := context.Background()
 	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
