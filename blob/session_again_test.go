@@ -14,7 +14,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lateSizes is a file system on which a process sees outdated sizes of subfiles extended by others.
+// lateSizes is a file system on which a process sees the size 0 for subfiles that other processes have extended.
 type lateSizes struct{ *vfs.Mem }
 
 type lateSize struct{ vfs.File }
@@ -29,7 +29,8 @@ func (l lateSizes) OpenRW(name string) (vfs.File, error) {
 	return f, err
 }
 
-// TestSessionLateSize checks that a commit does not truncate later records that other processes have written.
+// TestSessionLateSize checks that a commit keeps records that other processes have written, although the process sees an
+// outdated size of the file.
 func TestSessionLateSize(t *testing.T) {
 	m, mem := tinyModelOf(1, 3, 3), vfs.NewMem()
 	guard := dataset.VarID(len(m.s.Vars) - 1)

@@ -17,10 +17,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// drawnSession is a session with some commits that ends by Close or Abort.
+// drawnSession is a random session. It makes some commits and ends with Close or Abort.
 type drawnSession struct {
-	to    int64 // number of records at its end, if it is closed
-	steps []int // by record: what follows its puts
+	to    int64 // number of records after Close
+	steps []int // for each record: what the session does after its puts
 	close bool
 }
 
@@ -34,7 +34,7 @@ const (
 	numThen
 )
 
-// TestSessionAny checks, for any dataset and any sessions with commits, that at each commit a reader finds what the writer
+// TestSessionAny checks sessions with commits, for any dataset. After each commit a reader must find the state that the writer
 // reports.
 func TestSessionAny(t *testing.T) {
 	checks(t, 2500)
@@ -54,9 +54,9 @@ func TestSessionAny(t *testing.T) {
 			list = append(list, s)
 		}
 		mem := vfs.NewMem()
-		have := int64(-1) // committed records; negative: no dataset
+		have := int64(-1) // number of committed records; negative: no dataset
 		for k, s := range list {
-			if s.to == 0 { // whose fixed variables nobody would put
+			if s.to == 0 { // nobody would put the fixed variables
 				continue
 			}
 			o := p.o
@@ -70,7 +70,7 @@ func TestSessionAny(t *testing.T) {
 	})
 }
 
-// write is a session; it returns how many records are committed then.
+// write runs the session and returns the number of committed records.
 func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Settings, have int64) int64 {
 	var committed atomic.Int64
 	committed.Store(have)

@@ -11,13 +11,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// asked returns the numbers of operations and syncs of a file system, and of bytes written and read.
+// asked returns the numbers of operations, syncs, written bytes and read bytes of a file system.
 func asked(c *vfs.Counter) [4]int64 {
 	return [4]int64{c.Ops(), c.Kind(vfs.OpSync), c.Bytes(vfs.OpWrite), c.Bytes(vfs.OpRead)}
 }
 
-// TestSessionNotQuadratic checks that the last of 10,000 commits costs as much as the hundredth, except for digits of numbers:
-// the same operations, one sync of the data and one of the log.
+// TestSessionNotQuadratic checks that the last of 10,000 commits costs as much as the hundredth, apart from more digits in
+// numbers. It needs the same operations, with one sync of the data and one of the log.
 func TestSessionNotQuadratic(t *testing.T) {
 	grown := int64(times(600, 10_000))
 	for _, tc := range []struct {

@@ -24,7 +24,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// mpiSessions returns the sessionCases that four processes write.
+// mpiSessions returns the sessionCases of four processes.
 func mpiSessions() (l []sessionCase) {
 	for _, sc := range sessionCases() {
 		if sc.apart && sc.ranks != 1 && sc.ranks != 2 && sc.model(1).ranks >= 3 {
@@ -36,9 +36,9 @@ func mpiSessions() (l []sessionCase) {
 	return l
 }
 
-// TestSessionsUnderMPI kills a rank of a committing job in one of its operations. Meanwhile one reader repeatedly opens the
-// dataset, and another refreshes it until the writer has finished or died. Both see only whole commits, never fewer than before.
-// All successful commits are present afterwards, and the next writer continues.
+// TestSessionsUnderMPI kills a rank of a job with commits, at any operation. Meanwhile one reader opens the dataset repeatedly,
+// and another reader refreshes it until the writer has finished or died. Both must see only complete commits, and never fewer
+// records than before. Afterwards all successful commits must be present, and the next writer must be able to continue.
 func TestSessionsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for i, sc := range mpiSessions() {
@@ -79,7 +79,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 						t.Fatalf("%s: %d records, %d were committed and %d seen: %v", when, have, told, seen, names(left, "."))
 					}
 					next := sc
-					next.apart = false // one process, with the same number of subfiles
+					next.apart = false // a single process continues, with the same number of subfiles
 					next.o.Subfiles, next.o.Aggregators, next.o.OwnMin = max(sc.o.Subfiles, 1), 0, 0
 					next.goOnAfter(t, crash{fs: left, when: when}, m, have)
 				}
@@ -88,7 +88,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 	}
 }
 
-// followOn waits for one record after another through one reader, until the reader reports that no more will come.
+// followOn waits for new records with one reader, until the reader reports that no more will come.
 func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// third runs a session that commits two records and flushes a third one; then rank 0 calls look.
+// third runs a session that commits two records and flushes a third one. Rank 0 then calls look.
 func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Context)) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		w := need(write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
@@ -32,8 +32,8 @@ func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Contex
 	})
 }
 
-// TestSessionDied checks a writer that died after its second commit. Check and a dry run of Recover describe the remains; Recover
-// finishes the dataset.
+// TestSessionDied checks a dataset whose writer died after its second commit. Check and a dry run of Recover must describe the
+// remaining files, and Recover must finish the dataset.
 func TestSessionDied(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestSessionDied(t *testing.T) {
 	}
 }
 
-// TestSessionAlive checks that Check has only notes during writing, and that nobody else can write.
+// TestSessionAlive checks a dataset that is being written. Check must have only notes, and no other writer may write.
 func TestSessionAlive(t *testing.T) {
 	t.Parallel()
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
@@ -99,8 +99,8 @@ func TestSessionAlive(t *testing.T) {
 	}
 }
 
-// TestSessionPieces checks that the log also has checksums of pieces for large extents, and that damage to a piece is found. If
-// an old manifest has none, the log has none.
+// TestSessionPieces checks that the log has checksums of pieces for large extents, like the manifest, and that Check finds
+// damage to a piece. If an older manifest has no checksums of pieces, the log has none either.
 func TestSessionPieces(t *testing.T) {
 	for _, o := range []dataset.Options{{Subfiles: 2}, {Subfiles: 2, Layout: dataset.ProcessCentric, Records: 3}} {
 		for _, coarse := range []bool{false, true} {
@@ -135,7 +135,7 @@ func TestSessionPieces(t *testing.T) {
 			}
 			at := int64(len(need(slurp(mem, "d.nc.0000")))) - 1
 			if o.Layout == dataset.VariableCentric {
-				at -= 11 // of flag, behind which time lies
+				at -= 11 // a byte of the variable flag, which precedes time in the file
 			}
 			flipAt(mem, "d.nc.0000", at)
 			if bad := checkErrors(mem, "d.nc"); len(bad) != 1 || !errors.Is(bad[0].Err, dataset.ErrChecksum) {

@@ -23,14 +23,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sessionCase is a configuration for commits during writing.
+// sessionCase is a way to write a dataset with commits.
 type sessionCase struct {
 	crashCase
 	async bool
-	ranks int // number of writing ranks; 0: as in the model
+	ranks int // number of ranks that write; 0: the model's
 }
 
-// sessionCases returns both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a shared heap.
+// sessionCases returns cases of both layouts. Some datasets grow in place, and others by sets. The ranks share a heap, or they
+// are 1 to 4 ranks with separate heaps.
 func sessionCases() (l []sessionCase) {
 	add := func(name string, apart bool, ranks int, o dataset.Settings) {
 		o.Workers = 1
@@ -70,8 +71,8 @@ func (sc sessionCase) model(records int64) *model {
 	return tinyModelOf(1, records, sc.ranks)
 }
 
-// writeCommits runs one rank's session that commits each record. After each commit it passes the number of committed records to
-// its last argument.
+// writeCommits runs a session on one rank, with a commit after each record. After each commit it calls told with the number of
+// committed records.
 func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o *dataset.Settings, add bool, told func(int64)) error {
 	var w *write.Writer
 	var err error
@@ -105,7 +106,7 @@ func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o
 	return nil
 }
 
-// most keeps the highest number that tell was called with.
+// most keeps the highest number that was passed to tell.
 type most struct{ n atomic.Int64 }
 
 func (h *most) tell(n int64) {
@@ -117,7 +118,8 @@ func (h *most) tell(n int64) {
 	}
 }
 
-// recordsSeen checks that a dataset equals m after some commit, and returns the number of records; -1: no dataset.
+// recordsSeen checks that a dataset equals m after some commit, and returns the number of records. It returns -1 if there is no
+// dataset.
 func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	t.Helper()
 	ctx := context.Background()
@@ -143,7 +145,7 @@ func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	return r.Now().Data.Records
 }
 
-// goOnAfter lets the next writer add a record to the remains.
+// goOnAfter checks that the next writer can add a record after a crash.
 func (sc sessionCase) goOnAfter(t *testing.T, c crash, m *model, have int64) {
 	t.Helper()
 	o := sc.with(c.fs, false)
@@ -164,8 +166,8 @@ func (sc sessionCase) goOnAfter(t *testing.T, c crash, m *model, have int64) {
 	expect(t, c, "append after it", next)
 }
 
-// TestSessionCrash cuts the power between any two operations of a committing writer. A reader finds the last commit or the one in
-// progress, never a mixture, and the next writer continues.
+// TestSessionCrash cuts the power before each operation of a writer with commits. A reader must find the last commit or the one
+// in progress, never a mixture, and the next writer must be able to continue.
 func TestSessionCrash(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		for _, add := range []bool{false, true} {
@@ -212,7 +214,8 @@ func TestSessionCrash(t *testing.T) {
 	}
 }
 
-// TestSessionFault lets each operation fail once. All ranks get the error, earlier commits stay, and the next writer continues.
+// TestSessionFault lets each operation fail once. All ranks must get the error, earlier commits must stay, and the next writer
+// must be able to continue.
 func TestSessionFault(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		inParallel(t, sc.name, func(t *testing.T) {
@@ -257,7 +260,7 @@ func TestSessionFault(t *testing.T) {
 	}
 }
 
-// TestSessionHeaders checks that at each commit another program can read the subfiles alone, without manifest and log. Their
+// TestSessionHeaders checks that after each commit another program can read the subfiles without manifest and log. Their
 // headers count only committed records.
 func TestSessionHeaders(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
@@ -304,7 +307,7 @@ func TestSessionHeaders(t *testing.T) {
 	}
 }
 
-// TestAbortCloses checks that an aborted writer leaves no file open, before and after a commit.
+// TestAbortCloses checks that Abort closes all files, before and after a commit.
 func TestAbortCloses(t *testing.T) {
 	for _, commits := range []bool{false, true} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

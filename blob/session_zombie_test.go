@@ -17,9 +17,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSessionZombie stops a committing writer at any operation. Another writer, on a machine that its locks do not reach, takes
-// over and adds a record. Meanwhile or afterwards the first writer goes on. Only successful commits are present, in the order of
-// the two writers.
+// TestSessionZombie stops a writer with commits before any operation. A second writer, on a machine that the first writer's
+// locks do not reach, takes over and adds a record. The first writer goes on meanwhile or afterwards. The dataset must have the
+// successful commits of both writers, in their order, and no others.
 func TestSessionZombie(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		switch sc.name {
@@ -29,7 +29,7 @@ func TestSessionZombie(t *testing.T) {
 		}
 		for _, add := range []bool{false, true} {
 			if add && sc.o.Records > 0 {
-				continue // the space requested depends on the order of ranks
+				continue // the reserved space depends on the order of ranks
 			}
 			t.Run(fmt.Sprintf("%s-append=%v", sc.name, add), func(t *testing.T) {
 				t.Parallel()
@@ -67,7 +67,7 @@ func (z *sessionZombie) first(fsys vfs.FS, told func(int64)) error {
 	})
 }
 
-// second adds a record of other values, if there is a dataset, and calls its last argument after the commit.
+// second appends a record with other values, if there is a dataset. It calls told after the commit.
 func (z *sessionZombie) second(fsys vfs.FS, told func(int64)) error {
 	o := z.options(fsys, "two")
 	o.Records = 0
@@ -111,7 +111,7 @@ func (z *sessionZombie) run(t *testing.T) {
 	}
 }
 
-// once compares what awakened leaves with the commits that both writers know of.
+// once runs both writers, and compares the files with the commits that they reported.
 func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 	t.Helper()
 	mem := z.start.CrashClone(vfs.CrashOptions{})
@@ -131,15 +131,15 @@ func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 	if bad := checkErrors(mem, "d.nc"); err != nil || len(bad) > 0 {
 		t.Fatalf("%s: %v, Check finds %v (the first: %v)\nfiles: %v", when, err, bad, ferr, names(mem, "."))
 	}
-	both := added.n.Load() == 1 // else it is of no use to the second
-	least := records            // of the first
+	both := added.n.Load() == 1 // the second writer has committed
+	least := records            // number of records of the first writer
 	if both {
 		least--
 	}
 	if told.n.Load() > 0 && least < told.n.Load()-1 || ferr == nil && least < z.m.records-1 {
 		t.Fatalf("%s: %d records, the first has committed %d (%v), and the second one (%v)", when, records, told.n.Load(), ferr, serr)
 	}
-	for rec := int64(-1); rec < records; rec++ { // the record of the second writer; -1: none
+	for rec := int64(-1); rec < records; rec++ { // position of the second writer's record; -1: none
 		m := z.m.upTo(records)
 		if rec >= 0 {
 			m.seeds = map[int64]int64{rec: otherSeed}

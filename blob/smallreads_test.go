@@ -16,7 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ints writes a variable A of int32 with the given dimensions. Each rank writes the runs that runs returns for it; an element is the value of its rank and offset.
+// ints writes a variable A of int32 with the given dimensions. Each rank writes the runs that runs returns for the rank. The
+// function value gives the value of an element.
 func ints(t testing.TB, o dataset.Settings, dims []int64, ranks int, runs func(rank int64) []decomp.Req, value func(rank, at int64) int32) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
@@ -43,10 +44,10 @@ func ints(t testing.TB, o dataset.Settings, dims []int64, ranks int, runs func(r
 	return m
 }
 
-// itself returns the element's index as its value.
+// itself gives each element its own offset as value.
 func itself(_, at int64) int32 { return int32(at) }
 
-// flat is ints with one dimension; each of two ranks has one half of it.
+// flat writes a variable with one dimension by two ranks. Each rank has one half of the elements.
 func flat(t testing.TB, l dataset.Layout, elems int64) *vfs.Mem {
 	t.Helper()
 	return ints(t, dataset.Settings{Options: dataset.Options{Layout: l}}, []int64{elems}, 2, func(rank int64) []decomp.Req {
@@ -54,14 +55,14 @@ func flat(t testing.TB, l dataset.Layout, elems int64) *vfs.Mem {
 	}, itself)
 }
 
-// TestSmallReads checks that a small read transfers its own bytes and the rest of their pieces, each piece once while the dataset
-// is open.
+// TestSmallReads checks that a small read reads its own bytes and the rest of their pieces from the files, and reads each piece
+// only once while the dataset is open.
 func TestSmallReads(t *testing.T) {
 	const elems, piece = 1 << 20, checksum.DefaultPiece / 4 // 4 pieces
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		n := vfs.Count(flat(t, l, elems))
 		r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: n}))
-		noError(t, r.Read(t.Context(), "A", []int64{0}, []int64{1}, []int32{0})) // with headers and maps
+		noError(t, r.Read(t.Context(), "A", []int64{0}, []int64{1}, []int32{0})) // the first read also reads headers and maps
 		rng := rand.New(rand.NewPCG(1, 1))
 		seen := map[int64]bool{0: true}
 		for range 60 {
@@ -87,7 +88,7 @@ func TestSmallReads(t *testing.T) {
 	}
 }
 
-// TestProveReadsOnce checks that Prove on unread data, in a file larger than the cache, reads nothing twice.
+// TestProveReadsOnce checks that Prove of a file that is larger than the cache reads no byte twice.
 func TestProveReadsOnce(t *testing.T) {
 	const elems, step, window = 2 << 20, 16 << 10, 256 << 10
 	mem := flat(t, dataset.VariableCentric, elems)

@@ -19,7 +19,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// strays creates a user's files with names that subfiles could have.
+// strays creates files of a user, with names that subfiles could have.
 func strays(t *testing.T, fsys vfs.FS, m *model) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{"d.nc.2024": []byte("notes"), "d.nc.20240131": m.canonical(false), "d.nc.999999999": []byte("?"), "d.nc.0007": nil, "d.nc+1.1999": []byte("CDF")}
@@ -50,7 +50,7 @@ func untouched(t *testing.T, what string, fsys vfs.FS, files map[string][]byte) 
 	}
 }
 
-// TestStrays checks that other files are never taken for subfiles or removed, whatever their names.
+// TestStrays checks that no call takes a user's files for subfiles or removes them, whatever their names are.
 func TestStrays(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -78,7 +78,7 @@ func TestStrays(t *testing.T) {
 			force.Force = true
 			now.writeTo(t, mem, force)
 			holds("replace", now, 2)
-			// A subfile of the previous dataset is not in the manifest: check reports it, and recover removes it.
+			// A subfile of the previous dataset is not in the manifest. Check must report this file, and Recover must remove it.
 			must(vfs.WriteFile(mem, "d.nc.0003", left))
 			if !slices.ContainsFunc(slices.Collect(check.CheckWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})), func(f dataset.Finding) bool {
 				return f.Severity == dataset.Warning && f.File == "d.nc.0003"
@@ -96,7 +96,7 @@ func TestStrays(t *testing.T) {
 				t.Error(err)
 			}
 			holds("recover", now, 2)
-			// A file with a damaged record, which the record in force before the replacement lists.
+			// The manifest lists this file, so a replacement must remove it although its header is damaged.
 			f, err := mem.OpenRW("d.nc.0001")
 			must(err)
 			_, err = f.WriteAt(make([]byte, 64), 0)
@@ -108,7 +108,8 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestStraysForeign does the same beside a dataset of another program, which Force replaces with all its subfiles.
+// TestStraysForeign is TestStrays with a dataset of another program, without a manifest. With Force all its subfiles are
+// replaced.
 func TestStraysForeign(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -135,7 +136,7 @@ func TestStraysForeign(t *testing.T) {
 	}
 }
 
-// TestStraysUnfinished checks that exactly the files in a dead writer's announcement are removed, whatever their content.
+// TestStraysUnfinished checks that Recover removes exactly the files that a dead writer has announced.
 func TestStraysUnfinished(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		start := vfs.NewMem()
@@ -163,7 +164,8 @@ func TestStraysUnfinished(t *testing.T) {
 	}
 }
 
-// TestStraysTorn checks that an announcement torn by a power cut does not cover later files of another program.
+// TestStraysTorn checks that an announcement that a power cut has damaged does not lead to the removal of another program's
+// files.
 func TestStraysTorn(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -183,8 +185,8 @@ func TestStraysTorn(t *testing.T) {
 	}
 }
 
-// TestStraysInTheWay checks that a file with a name planned by an unfinished writer is not that writer's if its own files had
-// partial names. An append replaces no file.
+// TestStraysInTheWay checks that a user's file with the name of a planned subfile is not taken for a file of the dead writer,
+// if the writer's own files had partial names. An append must not replace the file either.
 func TestStraysInTheWay(t *testing.T) {
 	notes := []byte("notes")
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -212,7 +214,7 @@ func TestStraysInTheWay(t *testing.T) {
 				t.Fatalf("%v, %s: %v", layout, c.when, err)
 			}
 		}
-		if kept == 0 && !raceEnabled { // the sample is then small
+		if kept == 0 && !raceEnabled { // with the race detector the sample is small
 			t.Errorf("%v: no writer died before its commit", layout)
 		}
 	}
@@ -233,8 +235,8 @@ func TestStraysInTheWay(t *testing.T) {
 	}
 }
 
-// TestNameOfAppendedSet checks that no new dataset gets a name that an appended set of another could have. An existing dataset
-// with such a name is separate.
+// TestNameOfAppendedSet checks that no new dataset can get a name like d.nc+1, which an append gives to a set. If such a
+// dataset exists, it is separate.
 func TestNameOfAppendedSet(t *testing.T) {
 	mem := vfs.NewMem()
 	a, b := tinyModel(1, 1), tinyModel(2, 1)
@@ -247,7 +249,7 @@ func TestNameOfAppendedSet(t *testing.T) {
 	if err := convert.ConvertWith(context.Background(), comm.Self(), r, "d.nc+1", &convert.ConvertOptions{Blobs: true}, dataset.Knobs{Fs: mem}); !errors.Is(err, dataset.ErrUsage) {
 		t.Errorf("convert: %v", err)
 	}
-	// As older versions could make it.
+	// Older versions could make a dataset with such a name.
 	for i := range 2 {
 		content := need(slurp(mem, subfile.Name("d.nc", i)))
 		must(vfs.WriteFile(mem, subfile.Name("d.nc+1", i), content))
@@ -258,7 +260,7 @@ func TestNameOfAppendedSet(t *testing.T) {
 	m.Sets[0].Base = m.Base
 	content := need(m.Encode())
 	must(vfs.WriteFile(mem, subfile.ManifestName(m.Base), content))
-	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // a file of the next writer
+	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // a file of another writer
 	before := names(mem, ".")
 	if steps, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
 		t.Errorf("recover: %v, %v", steps, err)

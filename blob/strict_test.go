@@ -13,10 +13,11 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// lateFS delays the end of the first large read of a file until two more have begun or, in a bubble, all others wait.
+// lateFS delays the end of the first large read until two more large reads have begun. If no other reads come, it ends after a
+// millisecond.
 type lateFS struct {
 	vfs.FS
-	least int64 // minimum size of a large read
+	least int64 // minimum size of a large read in bytes
 
 	mu    sync.Mutex
 	begun int
@@ -45,18 +46,18 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 		if k == 1 {
 			select {
 			case <-f.fs.third:
-			case <-time.After(time.Millisecond): // a single reader: no others will come
+			case <-time.After(time.Millisecond): // with a single worker no other reads come
 			}
 		}
 	}
 	return f.File.ReadAt(b, off)
 }
 
-// TestOverlapOrder checks that the highest rank's value of an element with several owners is read, for any number of workers.
-// Here the blob of rank 0 arrives after rank 1's if they are read concurrently.
+// TestOverlapOrder checks reads of an element with several owners. The value of the highest rank must be read, for any number
+// of workers. With several workers, lateFS lets the blob of rank 0 arrive after the blob of rank 1.
 func TestOverlapOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const n = read.ReadBatch / 4 // elements: a read for each blob
+		const n = read.ReadBatch / 4 // number of elements of a blob that needs a read of its own
 		m := ints(t, dataset.Settings{}, []int64{2 * n}, 3, func(rank int64) []decomp.Req {
 			return []decomp.Req{{Offset: []int64{0, 0, n}[rank], Length: n}}
 		}, func(rank, _ int64) int32 { return int32(rank) })
@@ -71,7 +72,7 @@ func TestOverlapOrder(t *testing.T) {
 	})
 }
 
-// TestRunBounds checks that a run beyond the end of the array is an error for each read method.
+// TestRunBounds checks that each read method returns an error for a run beyond the end of the array.
 func TestRunBounds(t *testing.T) {
 	const elems = toyLev * toyCol
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -81,7 +82,7 @@ func TestRunBounds(t *testing.T) {
 			{{Offset: elems - 1, Length: 2}},
 			{{Offset: 0, Length: elems + 1}},
 			{{Offset: elems, Length: 1}},
-			{{Offset: 0, Length: 1}, {Offset: elems - 2, Length: 3}}, // far apart: each looked up
+			{{Offset: 0, Length: 1}, {Offset: elems - 2, Length: 3}}, // far apart, so each run is looked up on its own
 			{{Offset: 1, Length: 1<<63 - 1}},
 			{{Offset: -1, Length: 1}},
 			{{Offset: 1, Length: -1}},
@@ -114,15 +115,15 @@ func TestRunBounds(t *testing.T) {
 	}
 }
 
-// TestRunsByIndex checks distant runs, which are looked up individually. They may belong to several ranks, and a rank's piece may
-// be the only one in its file.
+// TestRunsByIndex checks distant runs, which the reader looks up one by one. They may belong to several ranks, and each subfile
+// may contain only one of them.
 func TestRunsByIndex(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, subfiles := range []int{1, 4} {
 			s := writeSample(t, newToy(4), layout, subfiles, true, 2)
 			r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, s.files)}))
 			for _, runs := range [][]decomp.Req{
-				{{Offset: 0, Length: 1}, {Offset: 4*toyCol + 1, Length: 1}}, // of the first two ranks
+				{{Offset: 0, Length: 1}, {Offset: 4*toyCol + 1, Length: 1}}, // elements of ranks 0 and 1
 				{{Offset: 1, Length: 5}, {Offset: 4*toyCol + 30, Length: 7}},
 				{{Offset: 4*toyCol + 7, Length: 4}, {Offset: 3, Length: 3}},
 			} {

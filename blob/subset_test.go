@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// drawSubset draws a selection along dimensions, and the same as lists of single indices.
+// drawSubset draws a Subset. It also returns the selected indices of each dimension as a list.
 func drawSubset(t *rapid.T, r *read.Reader) (read.Subset, map[string][]int64) {
 	sub, lists := read.Subset{}, map[string][]int64{}
 	for _, d := range r.Data.Schema.Dims {
@@ -44,7 +44,7 @@ func drawSubset(t *rapid.T, r *read.Reader) (read.Subset, map[string][]int64) {
 	return sub, lists
 }
 
-// pick takes the elements of a variable whose indices are in the lists, one by one.
+// pick returns the elements of a variable whose indices are in the lists.
 func pick(r *read.Reader, v dataset.VarID, all []byte, lists map[string][]int64) (out []byte) {
 	sv := &r.Data.Schema.Vars[v]
 	flat := []int64{0}
@@ -74,8 +74,8 @@ func pick(r *read.Reader, v dataset.VarID, all []byte, lists map[string][]int64)
 	return out
 }
 
-// TestSubset checks that each element of a part equals the selected element of the dataset: in the converted file, in the
-// canonical file, in a View, and in blobs for other ranks.
+// TestSubset checks that a part of a dataset has exactly the selected elements: in the converted file, in the canonical file,
+// in a View, and in blobs for other ranks.
 func TestSubset(t *testing.T) {
 	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +129,7 @@ func TestSubset(t *testing.T) {
 	})
 }
 
-// drawViewRuns reads runs of a record from a part, and from the file that it was converted to.
+// drawViewRuns reads random runs of a record from a View and from the converted file, and compares them.
 func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
 	v, _ := w.Schema.VarID(name)
 	n, rec := w.Schema.Elems(v), int64(0)
@@ -156,7 +156,7 @@ func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
 	}
 }
 
-// TestSubsetRefuses checks that invalid parts of a dataset are errors.
+// TestSubsetRefuses checks that invalid Subsets are errors.
 func TestSubsetRefuses(t *testing.T) {
 	h := histories()[0]
 	r := opened(t, memOf(t, h.write(t)), sampleBase, nil)

@@ -22,8 +22,8 @@ import (
 	"blobio/decomp"
 )
 
-// TestSums checks that the checksums of an extent and of its pieces are right for any order of the bytes, and absent before all
-// bytes are written.
+// TestSums checks the checksums of an extent and of its pieces. They must be right for any order of the bytes, and absent until
+// all bytes are there.
 func TestSums(t *testing.T) {
 	const ext, n = 3, 100
 	rnd := rand.New(rand.NewSource(1))
@@ -57,7 +57,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSumsOfHoles checks that data with a hole, or without their beginning, have no checksum.
+// TestSumsOfHoles checks that an extent has no checksum if bytes are missing, at its beginning or between others.
 func TestSumsOfHoles(t *testing.T) {
 	for _, at := range [][]int64{{0, 20}, {5}, {5, 30}, {0, 10, 40}} {
 		s := checksum.New(0)
@@ -70,7 +70,8 @@ func TestSumsOfHoles(t *testing.T) {
 	}
 }
 
-// TestSumsOfOverlaps checks that rewritten bytes cause a new checksum of the extent, or are ignored.
+// TestSumsOfOverlaps checks bytes that are summed twice. Without Keep, the extent must be marked for a new checksum. With Keep,
+// the first values count.
 func TestSumsOfOverlaps(t *testing.T) {
 	b := []byte("0123456789")
 	for _, keep := range []bool{false, true} {
@@ -92,8 +93,8 @@ func TestSumsOfOverlaps(t *testing.T) {
 	}
 }
 
-// TestRepeats checks that a rank with a repeated element can write only on request. Then the later value counts, and a check
-// gives only a warning. An element of two ranks remains an error of the check.
+// TestRepeats checks that a rank may own an element twice only with Options.Repeats. Then the later value counts, and Check
+// gives a warning. An element with two ranks as owners is still an error of Check.
 func TestRepeats(t *testing.T) {
 	ctx := t.Context()
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

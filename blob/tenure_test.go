@@ -22,15 +22,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// takenOver ends the lease of d.nc without its holder.
+// takenOver removes the lease of d.nc from its holder and takes it.
 func takenOver(t *testing.T, mem *vfs.Mem) *lease.Tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
 	return need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 }
 
-// TestHeldFiles checks that a writer that has lost its lease does not open files by final names again, since they may belong to
-// the new writer.
+// TestHeldFiles checks that a writer that has lost its lease cannot open files by their final names, because these may belong
+// to the new writer.
 func TestHeldFiles(t *testing.T) {
 	mem := vfs.NewMem()
 	ten := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
@@ -56,8 +56,8 @@ func TestHeldFiles(t *testing.T) {
 	must(errors.Join(ten.Release(), next.Check(), next.Release()))
 }
 
-// TestExplainEnded checks an error unrelated to the dataset: rank 0 returns the lease, perhaps before others look at it. That is
-// not a takeover.
+// TestExplainEnded checks how a rank explains an error if rank 0 has already released the lease. A released lease is not a
+// takeover, so the rank must return its own error unchanged.
 func TestExplainEnded(t *testing.T) {
 	mem := vfs.NewMem()
 	ten := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
@@ -75,14 +75,15 @@ func TestExplainEnded(t *testing.T) {
 	if err := other.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
 		t.Errorf("taken over: %v", err)
 	}
-	must(mem.Remove(durable.LockName("d.nc"))) // this rank knows that it has not returned the lease
+	must(mem.Remove(durable.LockName("d.nc"))) // next has not released its lease, so another writer must have taken over
 	if err := next.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "another writer has taken over") {
 		t.Errorf("taken over, by somebody who has ended: %v", err)
 	}
 	must(next.Release())
 }
 
-// TestJoinedProcess checks that the lease lasts while any process of the writer lives that has opened a file by its final name.
+// TestJoinedProcess checks the lease of a writer with several processes. It lasts as long as any process lives that has opened
+// a file by its final name.
 func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
@@ -123,7 +124,8 @@ func TestJoinedProcess(t *testing.T) {
 	}
 }
 
-// TestAnotherProgram checks that a writer does not replace files that a program without leases has put in place of the dataset.
+// TestAnotherProgram checks a dataset that another program, which ignores leases, has replaced. A writer must not replace these
+// files.
 func TestAnotherProgram(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -154,7 +156,7 @@ func TestAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestRecoverDurable checks that repairs by Recover survive a power cut.
+// TestRecoverDurable checks that the changes of Recover survive a power cut.
 func TestRecoverDurable(t *testing.T) {
 	ctx := context.Background()
 	was := tinyModel(1, 1)
@@ -179,8 +181,8 @@ func TestRecoverDurable(t *testing.T) {
 	}
 }
 
-// TestAppendBesideFormer checks that writes of a former holder on another machine to its open files are in no dataset appended to
-// later.
+// TestAppendBesideFormer checks a former writer on another machine that still has a file open. Its writes to this file must not
+// reach a dataset to which a later writer has appended.
 func TestAppendBesideFormer(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
@@ -204,7 +206,7 @@ func TestAppendBesideFormer(t *testing.T) {
 	expect(t, crash{fs: mem, when: "after a write of the former holder"}, "appended", grown)
 }
 
-// TestAbandonBesideHeir checks that a writer that has lost its lease and gives up removes no files under final names.
+// TestAbandonBesideHeir checks that a writer that has lost its lease and gives up does not remove files with final names.
 func TestAbandonBesideHeir(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
@@ -234,17 +236,17 @@ func TestAbandonBesideHeir(t *testing.T) {
 	}
 }
 
-// TestLostBesideCommit checks that a writer that finds its lease lost at its commit does not touch the new writer's commit, not
-// even temporarily. Without its name a reader would not see the commit, and the next writer would remove it.
+// TestLostBesideCommit checks a writer that notices the loss of its lease during its commit. It must never rename the new
+// writer's record, not even for a moment: readers would not find the new commit, and the next writer would remove it.
 func TestLostBesideCommit(t *testing.T) {
 	for i := range 4 {
-		old, late := i&1 != 0, i&2 != 0 // something is replaced; the lease is lost when the record is about to get its name
+		old, late := i&1 != 0, i&2 != 0 // old: a dataset is replaced; late: the lease is lost just before the record gets its name
 		mem := vfs.NewMem()
 		m := tinyModel(1, 1)
 		if old {
 			m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 		}
-		var take atomic.Pointer[func() error] // the other's; nil: not yet, or done
+		var take atomic.Pointer[func() error] // makes the new writer's commit; nil: not yet, or done
 		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 			if late && op.Kind == vfs.OpCreate && strings.HasPrefix(op.Name, subfile.NextName("d.nc")) {
 				if f := take.Swap(nil); f != nil {
@@ -281,8 +283,8 @@ func TestLostBesideCommit(t *testing.T) {
 	}
 }
 
-// TestRecoverBesideSeal checks that Recover removes the remains of a store's former writer, but leaves it to the next writer to
-// determine whether the former is alive. Recover does not report that none of its files is open.
+// TestRecoverBesideSeal checks Recover of a store whose former writer may be alive. Recover removes the former writer's hidden
+// file. It must not decide that the former writer has closed its files: the next writer must find this out.
 func TestRecoverBesideSeal(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

@@ -23,7 +23,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestSaving checks that damaged data can be salvaged, and are not called good.
+// TestSaving checks that VerifyNever reads damaged data, and that Convert marks its output as unverified.
 func TestSaving(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		files := h.write(t)
@@ -59,7 +59,7 @@ func TestSaving(t *testing.T) {
 				t.Errorf("%s: %s: Check does not warn: %v", h.name, base, said)
 			}
 		}
-		var runs [2][]write.Part // of the last one, by rank
+		var runs [2][]write.Part // runs of the last dataset, for each rank
 		for d := range r.Now().Data.Schema.Decomps {
 			m := need(r.Now().Maps.Map(t.Context(), dataset.DecompID(d+1)))
 			for rank := range runs {
@@ -85,7 +85,7 @@ func TestSaving(t *testing.T) {
 	}
 }
 
-// TestAppendToDamaged checks that an append gives no committed data a new checksum.
+// TestAppendToDamaged damages a dataset and appends to it. The append must not compute new checksums for damaged data.
 func TestAppendToDamaged(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.first == 3 {
@@ -121,8 +121,8 @@ func TestAppendToDamaged(t *testing.T) {
 	}
 }
 
-// TestOldManifest checks that whole extents are compared if a manifest lacks checksums of pieces, and that an append keeps that
-// form.
+// TestOldManifest checks datasets whose manifest has no checksums of pieces. Reads verify whole extents, and an append adds no
+// checksums of pieces.
 func TestOldManifest(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		if h.o.Piece == 0 || h.first == 3 {
@@ -175,7 +175,8 @@ func TestOldManifest(t *testing.T) {
 	}
 }
 
-// TestTable checks that the table of blob offsets is verified before its use, even if its numbers are consistent.
+// TestTable moves an element from one blob to the next in the table of blobs. The table is consistent, but a reader must find
+// the wrong checksum before it uses the table.
 func TestTable(t *testing.T) {
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	name := s.subfile(0)
@@ -185,7 +186,7 @@ func TestTable(t *testing.T) {
 		off, n := pl.MapPiece(0, m, tab, j)
 		dataset.PutInt(file[off:], s.order(), n, v)
 	}
-	put(layout.MapCount, 0, tab.Count[0]-1) // an element goes to the next
+	put(layout.MapCount, 0, tab.Count[0]-1) // moves an element to the next blob
 	put(layout.MapStart, 1, tab.Start[pl.Header.Maps]-1)
 	put(layout.MapCount, 1, tab.Count[pl.Header.Maps]+1)
 	r := opened(t, memOf(t, s.with(name, file)), sampleBase, nil)
@@ -194,7 +195,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestReplacedBeforeDamaged checks that bytes of another dataset that has taken the name are not called damage.
+// TestReplacedBeforeDamaged replaces an open dataset. A reader must report the replacement, and not call the other dataset's
+// bytes damaged.
 func TestReplacedBeforeDamaged(t *testing.T) {
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
@@ -202,7 +204,7 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	r := opened(t, m, sampleBase, nil)
 	scale := make([]float32, toyLev)
 	noError(t, r.Read(t.Context(), "scale", nil, nil, scale))
-	late := &staleFS{FS: m, old: memOf(t, s.files), name: manifest, looks: 8} // one more than others need
+	late := &staleFS{FS: m, old: memOf(t, s.files), name: manifest, looks: 8} // one more than other calls need
 	l := opened(t, late, sampleBase, nil)
 	damage := func(file string, b []byte, off int64) {
 		f := need(m.OpenRW(file))
@@ -229,8 +231,8 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	}
 }
 
-// TestOpenSeenLate checks that a dataset whose record becomes visible after its files opens in its present state; missing files
-// stay missing.
+// TestOpenSeenLate checks a network file system on which the new manifest becomes visible after the new files. Open must return
+// the new state. Files that are really missing must remain an error.
 func TestOpenSeenLate(t *testing.T) {
 	t.Parallel()
 	then, now := newSample(t, dataset.VariableCentric, 1, true), newSample(t, dataset.ProcessCentric, 1, true)
@@ -248,7 +250,8 @@ func TestOpenSeenLate(t *testing.T) {
 	}
 }
 
-// TestOpenBetween checks an ordinary file replaced by another machine: a client may briefly find neither version.
+// TestOpenBetween checks an ordinary file that another machine replaces. A client may see neither version for a short time, so
+// Open must try again.
 func TestOpenBetween(t *testing.T) {
 	s := newSample(t, dataset.VariableCentric, 1, true)
 	m := memOf(t, s.files)
@@ -268,7 +271,7 @@ func TestOpenBetween(t *testing.T) {
 	}
 }
 
-// goneFS hides a file from the first looks calls of Stat, though its directory lists the file.
+// goneFS returns an error for the first looks calls of Stat of a file, although the directory lists the file.
 type goneFS struct {
 	vfs.FS
 	name  string
@@ -286,7 +289,7 @@ func (f *goneFS) Stat(name string) (fs.FileInfo, error) {
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: f.cause}
 }
 
-// staleFS is a client of a network file system that opens the former file of a name in the first looks calls of Open.
+// staleFS is a client of a network file system. Its first looks calls of Open for a name open the former file of this name.
 type staleFS struct {
 	vfs.FS
 	old   vfs.FS

@@ -20,7 +20,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// kept is a dataset in the history.
+// kept is a dataset with its expected content.
 type kept struct {
 	base    string
 	seed    int64
@@ -34,7 +34,7 @@ func (k *kept) model(ranks, way int) *model {
 	return m
 }
 
-// expect checks a dataset in all ways.
+// expect checks the content and the files of a dataset.
 func (k *kept) expect(t *testing.T, after []string) {
 	t.Helper()
 	story := strings.Join(after, "\n")
@@ -49,7 +49,7 @@ func (k *kept) expect(t *testing.T, after []string) {
 	}
 }
 
-// wander is a history of datasets that are written, copied, renamed, continued, recovered and destroyed.
+// wander is a random history of datasets. Its steps write, copy, rename, continue, recover and destroy datasets.
 type wander struct {
 	rnd   *rand.Rand
 	ways  []carrier
@@ -59,7 +59,7 @@ type wander struct {
 	n     int
 }
 
-// fresh returns an unused name.
+// fresh returns an unused dataset name.
 func (h *wander) fresh() string {
 	h.n++
 	forms := []string{"F_h0.nc", "case.eam.h0.2010-%02d.nc", "with space %d", "d.%04d", "x.manifest%d", "w%08x.h5", "a+%d.nc", "ü.%d.partial"}
@@ -76,7 +76,7 @@ func (h *wander) say(format string, args ...any) {
 	h.story = append(h.story, fmt.Sprintf(format, args...))
 }
 
-// carry copies or moves a dataset to a new name.
+// carry copies or moves a dataset to a new name, with its lease if lock is set.
 func (h *wander) carry(k *kept, lock bool) error {
 	way := h.ways[h.rnd.Intn(len(h.ways))]
 	return h.carryBy(way, k, lock)
@@ -99,8 +99,8 @@ func (h *wander) carryBy(way carrier, k *kept, lock bool) error {
 	return nil
 }
 
-// write makes or extends a dataset with any number of ranks. live means that the dataset is copied between commits, also with
-// uncommitted data.
+// write creates or extends a dataset with a random number of ranks. If live is set, it copies the dataset between commits, when
+// there are also uncommitted data.
 func (h *wander) write(k *kept, add, live bool) error {
 	ranks, way := 1+h.rnd.Intn(3), h.rnd.Intn(3)
 	k.o.Subfiles = 1 + h.rnd.Intn(ranks)
@@ -138,7 +138,7 @@ func (h *wander) write(k *kept, add, live bool) error {
 				err = w.Flush(ctx)
 			}
 			if err == nil {
-				err = look(rec) // what is not committed does not count
+				err = look(rec) // the copy must have the committed records only
 			}
 			if err == nil {
 				err = w.Commit(ctx)
@@ -152,7 +152,7 @@ func (h *wander) write(k *kept, add, live bool) error {
 	})
 }
 
-// spoil overwrites or removes all files of a dataset, which must not affect other datasets.
+// spoil overwrites or removes all files of a dataset. Other datasets must not change.
 func (h *wander) spoil(k *kept) {
 	noise := h.rnd.Intn(2) == 0
 	h.say("spoil %s: noise %v", k.base, noise)
@@ -207,8 +207,8 @@ func (h *wander) step() error {
 	return nil
 }
 
-// TestCopiesAndRenames checks that each dataset is complete and independent, after any copies and renames, whatever has become of
-// its original.
+// TestCopiesAndRenames checks that every dataset is complete and independent after any copies and renames, whatever happens to
+// the dataset that it was copied from.
 func TestCopiesAndRenames(t *testing.T) { wanderAll(t, carriers, times(2, 100)) }
 
 // TestCopiesByPrograms is TestCopiesAndRenames with mv, cp, rsync and tar.

@@ -18,12 +18,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplacedWhileOpen checks that a reader returns data of the dataset that it opened, or an error. It never returns data of a
-// dataset that has taken its names, even with the same headers. Appends in the meantime do not disturb the reader.
+// TestReplacedWhileOpen checks a reader whose dataset is replaced. It must return data of the dataset that it opened, or an
+// error, even if the new dataset has the same headers. Appends must not disturb the reader.
 func TestReplacedWhileOpen(t *testing.T) {
 	ctx := context.Background()
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
-		for _, open := range []int{0, 1} { // with 1 the files are reopened repeatedly
+		for _, open := range []int{0, 1} { // with 1 the reader closes and reopens files all the time
 			for _, add := range []bool{false, true} {
 				what := fmt.Sprintf("%v %v, %d open, append %v", o.Layout, o.Compress, open, add)
 				mem := vfs.NewMem()
@@ -54,8 +54,8 @@ func TestReplacedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestCanonicalReplaced checks that after a replacement ranges of the canonical file come from the opened dataset or are an
-// error. Ranges decoded earlier stay readable.
+// TestCanonicalReplaced checks the canonical file of a dataset that is replaced. A read must return bytes of the opened
+// dataset, or an error. Bytes decoded earlier stay readable.
 func TestCanonicalReplaced(t *testing.T) {
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, open := range []int{0, 1} {
@@ -102,8 +102,8 @@ func TestCanonicalReplaced(t *testing.T) {
 	}
 }
 
-// TestStaleWhileOpen checks a reader with an open subfile that the server reports as stale. The error is ErrBroken if the dataset
-// was replaced, else ErrStale.
+// TestStaleWhileOpen checks a reader with an open subfile that a file server reports as stale. The error is ErrBroken if the
+// dataset was replaced, and ErrStale otherwise.
 func TestStaleWhileOpen(t *testing.T) {
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, replaced := range []bool{true, false} {
@@ -134,8 +134,8 @@ func TestStaleWhileOpen(t *testing.T) {
 	}
 }
 
-// TestOpenTells checks that, where other machines write, Open looks again at apparently unfinished or stale datasets, and returns
-// any other error of the file system.
+// TestOpenTells checks Open on a file system that other machines write to. If a dataset seems to be stale or unfinished, Open
+// tries again. Any other error of the file system is returned.
 func TestOpenTells(t *testing.T) {
 	mem := vfs.NewMem()
 	m := tinyModel(1, 2)
@@ -158,10 +158,10 @@ func TestOpenTells(t *testing.T) {
 	}
 }
 
-// grownFS is a client that temporarily sees old sizes of subfiles.
+// grownFS is a client that sees outdated sizes of subfiles for some calls.
 type grownFS struct {
 	farFS
-	looks map[string]int // number of such looks, by name
+	looks map[string]int // remaining calls with an outdated size, by name
 	mu    *sync.Mutex
 }
 
@@ -189,8 +189,8 @@ func (f grownFile) Size() (int64, error) {
 	return n, err
 }
 
-// TestGrown checks that, where other machines write, a subfile shorter than in the manifest is examined again. If the subfile
-// stays short, Open, reads and Check still end.
+// TestGrown checks a subfile that seems to be shorter than the manifest says, on a file system that other machines write to.
+// Readers examine the subfile again. If it stays short, Open, reads and Check must still end.
 func TestGrown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// element reads the element of a Spot without the Reader, big-endian.
+// element reads the element at a Spot from the file's bytes, big-endian.
 func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 	b := slices.Clone(file[x.Offset : x.Offset+x.Bytes])
 	if x.Codec != "" {
@@ -42,7 +42,7 @@ func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 			if err := codec.NewZstd(codec.Options{Window: 1 << 20, Concurrency: 1, MaxContent: len(content)}).Decode(content, b); err != nil {
 				return nil, err
 			}
-		case x.Codec == "none" || x.Codec == "shuffle": // what came behind it made it no smaller
+		case x.Codec == "none" || x.Codec == "shuffle": // the later codec did not reduce the size, so it was not applied
 			copy(content, b)
 		default:
 			return nil, fmt.Errorf("codec %q", x.Codec)
@@ -58,7 +58,8 @@ func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 	return b, nil
 }
 
-// TestWhere checks that the bytes of an element are where Where reports, in any layout, and that the request agrees.
+// TestWhere checks in any layout that the bytes of an element are at the position that Where returns, and that the returned
+// request contains the element.
 func TestWhere(t *testing.T) {
 	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,7 +117,7 @@ func TestWhere(t *testing.T) {
 	})
 }
 
-// TestWhereRefuses: an index or a variable that does not exist, or a file, is an error.
+// TestWhereRefuses checks that Where returns an error for an index, a variable or a file that does not exist.
 func TestWhereRefuses(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		r := opened(t, memOf(t, h.write(t)), sampleBase, nil)
@@ -142,7 +143,8 @@ func TestWhereRefuses(t *testing.T) {
 	}
 }
 
-// TestWhereInNetCDF4 checks that each element of a netCDF-4 file is where Where reports, in one of its Extents.
+// TestWhereInNetCDF4 checks that each element of a netCDF-4 file is at the position that Where returns, in one of the file's
+// Extents.
 func TestWhereInNetCDF4(t *testing.T) {
 	m := tinyModel(1, 3)
 	for _, n := range []convert.NetCDF4Options{{}, {ChunkBytes: 24}, {Deflate: 1, ChunkBytes: 24}, {Deflate: 6}, {Zstd: 3, NoShuffle: true}} {

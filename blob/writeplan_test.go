@@ -15,24 +15,24 @@ import (
 	"blobio/internal/subfile"
 )
 
-// step is a step of a session: a put of a variable's record by all ranks that have it, or a flush.
+// step is one step of a session: all ranks put a record of a variable, or flush.
 type step struct {
 	flush bool
-	async bool // it is a FlushAsync
-	wait  bool // a Wait instead
-	wrong bool // with values that a later put replaces
+	async bool // FlushAsync instead of Flush
+	wait  bool // Wait instead of Flush
+	wrong bool // puts wrong values, which a later put replaces
 	v     dataset.VarID
 	rec   int64
 	pick  uint64
 }
 
-// drawFlush draws a flush of either kind, or a wait.
+// drawFlush draws a Flush, a FlushAsync or a Wait.
 func drawFlush(t *rapid.T) step {
 	k := rapid.IntRange(0, 4).Draw(t, "kindOfFlush")
 	return step{flush: true, async: k < 2, wait: k == 2}
 }
 
-// drawSteps plans a session that puts records [from, to) in any order.
+// drawSteps draws a session that puts records [from, to) in random order.
 func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) {
 	var puts []step
 	for v := range m.s.Vars {
@@ -70,7 +70,7 @@ func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) 
 func (m *model) session(ctx context.Context, w *write.Writer, rank int, steps []step, retain dataset.Retain) error {
 	wrong := *m
 	wrong.seed += 500
-	var spoil, away []func() // away: lent to the flush in progress
+	var spoil, away []func() // away overwrites slices that the flush in progress may still read
 	lent := func(f func()) { spoil = append(spoil, f) }
 	for _, s := range steps {
 		if s.flush {
@@ -88,7 +88,7 @@ func (m *model) session(ctx context.Context, w *write.Writer, rank int, steps []
 			}
 			must(src.put(w, s.v, s.rec, rank, s.pick, lent))
 		}
-		if s.flush && retain == dataset.LendUntilFlush { // the caller may use its memory again
+		if s.flush && retain == dataset.LendUntilFlush { // from here on the caller may reuse the slices
 			for _, f := range away {
 				f()
 			}
@@ -106,21 +106,21 @@ func (m *model) session(ctx context.Context, w *write.Writer, rank int, steps []
 	return w.Close(ctx)
 }
 
-// writePlan is how a dataset is written, in one or several sessions.
+// writePlan is a random way to write a dataset in one or several sessions.
 type writePlan struct {
 	m       *model
-	o       dataset.Settings // except for the file system
+	o       dataset.Settings // Fs is set later
 	co      comm.Options
-	isolate bool // the options for ranks with separate heaps
+	isolate bool // the ranks have separate heaps
 	cuts    []int64
-	fixed   []bool // the number of records is given in advance, by session
+	fixed   []bool // for each session: the number of records is given in advance
 	steps   [][]step
 }
 
-// most returns a bound on the copies of all puts, each put twice, in bytes of the widest type.
+// most returns an upper bound of the memory for copies of all puts, in bytes, if each value is put twice in the widest type.
 func (m *model) most() (n int64) {
 	for v := range m.s.Vars {
-		elems := m.s.Elems(dataset.VarID(v)) * int64(m.ranks) // each rank puts all elements
+		elems := m.s.Elems(dataset.VarID(v)) * int64(m.ranks) // every rank puts all elements
 		if d := m.s.Vars[v].Decomp; d != 0 {
 			elems = 0
 			for rank := range m.ranks {
@@ -137,7 +137,7 @@ func (m *model) most() (n int64) {
 	return n
 }
 
-// drawPlan draws a plan. apart: the ranks have separate heaps.
+// drawPlan draws a plan. If apart is set, the ranks have separate heaps.
 func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	p := &writePlan{m: m, isolate: apart}
 	p.o = dataset.Settings{Knobs: dataset.Knobs{SyncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: dataset.Options{
@@ -166,7 +166,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	}
 	if p.isolate {
 		if m.ranks > 4 {
-			o.Compress.Level = min(o.Compress.Level, 3) // at 4 an encoder takes 37 MB, and each rank has as many as workers
+			o.Compress.Level = min(o.Compress.Level, 3) // at level 4 an encoder takes 37 MB, and each rank has an encoder for each worker
 		}
 		o.Aggregators = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "aggregators")
 		o.OwnMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
@@ -188,7 +188,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	}
 	from := int64(0)
 	for k, to := range p.cuts {
-		if to > from { // a session has exactly the records put, so the last must be put
+		if to > from { // the session's last record must be put, because it determines the number of records
 			for v := range m.s.Vars {
 				if m.s.Vars[v].Record {
 					delete(m.absent, rankRec{dataset.VarID(v), to - 1, -1})
@@ -206,7 +206,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	return p
 }
 
-// plain returns the options for ranks that share a heap.
+// plain returns equivalent options for ranks that share a heap.
 func (p *writePlan) plain() dataset.Settings {
 	o := p.o
 	o.Aggregators, o.OwnMin, o.Messages, o.Stripe = 0, 0, false, dataset.Stripe{}
@@ -214,7 +214,7 @@ func (p *writePlan) plain() dataset.Settings {
 	return o
 }
 
-// session runs session k on one rank.
+// session runs session k of the plan on one rank.
 func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o dataset.Settings) error {
 	from := int64(0)
 	if k > 0 {
@@ -234,7 +234,7 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)
 }
 
-// write runs all sessions with ranks of this process.
+// write runs all sessions of the plan on ranks of this process.
 func (p *writePlan) write(base string, o dataset.Settings, isolate bool) error {
 	for k, to := range p.cuts {
 		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
@@ -248,18 +248,18 @@ func (p *writePlan) write(base string, o dataset.Settings, isolate bool) error {
 	return nil
 }
 
-// drawWrite writes the dataset in one or several sessions, and returns a description.
+// drawWrite draws a plan, writes the dataset, and returns a description of the options.
 func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 	p := drawPlan(t, m, false)
 	p.o.Fs = fsys
 	noError(t, p.write(base, p.o, p.isolate))
 	if p.isolate {
-		twin := p.plain() // the same with ranks that share a heap
+		twin := p.plain() // ranks that share a heap must write the same files
 		twin.Fs = vfs.NewMem()
 		noError(t, p.write(base, twin, false))
 		noError(t, sameFiles(fsys, twin.Fs, base))
 	}
-	if p.o.Compress.On() { // and without compression
+	if p.o.Compress.On() { // compression must not change the content
 		twin := p.plain()
 		twin.Fs, twin.Compress = vfs.NewMem(), dataset.Compress{}
 		noError(t, p.write(base, twin, false))
@@ -268,7 +268,7 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 	return fmt.Sprintf("%+v", p.o)
 }
 
-// drawCompress draws a compression, mostly in small chunks.
+// drawCompress draws a compression, in most cases with small chunks.
 func drawCompress(t *rapid.T, c *dataset.Compress, chunk *int64) {
 	c.Method = dataset.Method(rapid.IntRange(1, 3).Draw(t, "method"))
 	c.Level = rapid.IntRange(0, 4).Draw(t, "level")

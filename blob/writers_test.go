@@ -27,7 +27,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// TestSecondWriter checks that a second writer of a dataset gets an error that names the first, and changes nothing.
+// TestSecondWriter checks that a second writer of a dataset gets an error that names the first writer, and that it changes no
+// file.
 func TestSecondWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -112,8 +113,8 @@ func TestSecondWriter(t *testing.T) {
 	}
 }
 
-// TestOpenWhileReplaced checks that an open of a constantly replaced dataset gets one whole dataset, old or new, in memory
-// and in a directory.
+// TestOpenWhileReplaced checks Open while a writer replaces the dataset again and again. Open must return one complete dataset,
+// the old one or the new one, in memory and on the operating system's files.
 func TestOpenWhileReplaced(t *testing.T) {
 	for _, missing := range []bool{false, true} {
 		t.Run(fmt.Sprintf("AllowMissing=%v", missing), func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestOpenWhileReplaced(t *testing.T) {
 	}
 }
 
-// replacedTest repeatedly opens a dataset during its replacements.
+// replacedTest opens a dataset repeatedly while it is replaced.
 type replacedTest struct {
 	fs           vfs.FS
 	base         string
@@ -145,7 +146,7 @@ func (x *replacedTest) run(t *testing.T) {
 		m := models[k%len(models)]
 		o := &dataset.Settings{Options: dataset.Options{Force: true, Subfiles: 1 + k%3, Layout: dataset.Layout(k / 3 % 2)}, Knobs: dataset.Knobs{Fs: x.fs}}
 		if x.fs == vfs.OS {
-			o.Durability = dataset.DurableNone // durability does not affect the visible states
+			o.Durability = dataset.DurableNone // durability does not change what readers see
 		}
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, x.base, o) })
 	}
@@ -167,7 +168,7 @@ func (x *replacedTest) run(t *testing.T) {
 				r.Close()
 				switch {
 				case errors.Is(err, dataset.ErrBroken):
-					stale.Add(1) // replaced between Open and the first read
+					stale.Add(1) // the dataset was replaced between Open and the first read
 					continue
 				case err != nil:
 					t.Errorf("read %d: %v", opens.Load(), err)
@@ -190,7 +191,8 @@ func (x *replacedTest) run(t *testing.T) {
 	t.Logf("%d opens during %d replacements, %d of them replaced before the first read", opens.Load(), k, stale.Load())
 }
 
-// TestRecover checks that the remains of a writer that died at any operation are listed, finished and removed.
+// TestRecover lets a writer die at any operation. Recover must list the remaining files, finish the dataset, and remove files
+// of no committed state.
 func TestRecover(t *testing.T) {
 	ctx := context.Background()
 	for _, cc := range crashtest.Some(t, 2, zombieCases()) {
@@ -227,13 +229,14 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverConversion checks that the hidden file of a killed conversion is found and removed, but not the file of an active one.
+// TestRecoverConversion checks that Recover finds and removes the hidden file of a killed conversion, and keeps the file of a
+// running one.
 func TestRecoverConversion(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
 	f := need(mem.Create(".out.nc.0123abcd.partial"))
 	must(f.Close())
-	must(mem.MkdirAll(".out.nc.4567cdef.partial/mesh")) // of an output that is a directory
+	must(mem.MkdirAll(".out.nc.4567cdef.partial/mesh")) // an unfinished output that is a directory
 	must(vfs.WriteFile(mem, ".out.nc.4567cdef.partial/mesh/data", []byte("x")))
 	if l, err := resume.UnfinishedIn(mem, "."); err != nil || fmt.Sprint(l) != "[out.nc]" {
 		t.Fatalf("%v %v", l, err)
@@ -249,8 +252,8 @@ func TestRecoverConversion(t *testing.T) {
 	}
 }
 
-// TestRecoverNamed checks that Recover recovers the dataset with the given name, even if a subfile of another dataset could have
-// that name.
+// TestRecoverNamed checks that Recover takes the dataset with exactly the given name, even if the name could be that of a
+// subfile of another dataset.
 func TestRecoverNamed(t *testing.T) {
 	ctx := context.Background()
 	tag := durable.TagOf(durable.NewID())
@@ -260,7 +263,7 @@ func TestRecoverNamed(t *testing.T) {
 	of := func(name string, files ...string) {
 		t.Helper()
 		mem := start.CrashClone(vfs.CrashOptions{})
-		for _, n := range append(files, "d.nc.0000."+tag+".partial") { // something to do for d.nc
+		for _, n := range append(files, "d.nc.0000."+tag+".partial") { // Recover would remove this file of d.nc
 			must(vfs.WriteFile(mem, n, []byte("x")))
 		}
 		steps := need(resume.RecoverWith(ctx, name, &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem}))
@@ -292,14 +295,15 @@ func TestRecoverNamed(t *testing.T) {
 	of("d.nc")
 	of("d.nc.0000")
 	of("d.nc.0000." + tag + ".partial")
-	of("d.nc.0007", "d.nc.0007") // a file but not a subfile: nothing to do
+	of("d.nc.0007", "d.nc.0007") // the file is not a subfile, so nothing is done
 	of("d.nc.0001", "other", ".d.nc.0001.0123abcd.partial")
 	of("d.nc.0007", "d.nc.0007", ".d.nc.0007.0123abcd.partial")
 	of("d.nc.0009", "d.nc.0009.0000", "d.nc.0009.manifest.next", "d.nc.0009.0000.partial")
 	of("d.nc", "other", ".d.nc.lock."+tag)
 }
 
-// TestErrorsBehindTheCommit: what fails when the new dataset is in force already says so.
+// TestErrorsBehindTheCommit checks an error after the commit. It must be an UnfinishedError, because the new dataset is already
+// in force.
 func TestErrorsBehindTheCommit(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		was, now := tinyModel(1, 1), tinyModel(2, 2)
@@ -319,7 +323,8 @@ func TestErrorsBehindTheCommit(t *testing.T) {
 	}
 }
 
-// TestPlantedLinks: links in the place of what a writer makes are not written through.
+// TestPlantedLinks puts symbolic links at the names of a writer's files. The writer must not write to the files that the links
+// point to.
 func TestPlantedLinks(t *testing.T) {
 	m := tinyModel(1, 1)
 	for _, planted := range []string{".manifest.next.partial", ".manifest.next", ".0000.partial", ".0000", ".manifest"} {
@@ -345,8 +350,8 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// TestForeignBesideAnnouncement: a writer died before it committed, and another program has written a dataset of that name
-// since. It is not taken for the dead writer's, whoever comes next.
+// TestForeignBesideAnnouncement checks a dataset that another program wrote after a writer had announced its files and died.
+// Recover and a new writer must not take it for the dead writer's files.
 func TestForeignBesideAnnouncement(t *testing.T) {
 	ctx := context.Background()
 	foreign, next := tinyModel(1, 2), tinyModel(2, 1)

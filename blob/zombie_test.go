@@ -18,10 +18,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// contender is one of several writers of d.nc.
+// contender is one of two writers of d.nc.
 type contender struct {
 	name  string
-	after func(m *model) *model // what it makes of a dataset; nil: not known
+	after func(m *model) *model // returns the content after the writer's commit to content m; nil: unknown
 	do    func(fsys vfs.FS, boot string) error
 }
 
@@ -60,9 +60,9 @@ func zombieCases() (l []crashCase) {
 	return l
 }
 
-// TestZombie: a writer stops at any operation, another on a machine that its locks do not reach takes over and
-// commits, and meanwhile or afterwards the first goes on. Its bytes are in no committed state, unless it had committed
-// before, and it does not say that they are.
+// TestZombie stops a writer before any operation. A second writer, on a machine that the first writer's locks do not reach,
+// takes over and commits. The first writer goes on meanwhile or afterwards. Unless the first writer had committed before, no
+// committed state may contain its bytes, and it must not report a commit.
 func TestZombie(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, zombieCases()) {
 		was := tinyModel(1, 1)
@@ -97,7 +97,7 @@ func (z *zombieTest) run(t *testing.T) {
 	n, k := count(z.first), count(z.second)
 	lost := 0
 	for at := int64(1); at <= n; at += int64(times(31, 2)) {
-		// The first goes on when the second is done, or at one of its operations.
+		// The first writer goes on after the end of the second, or before one of its operations.
 		for _, wake := range []int64{k + 1000, 1 + (at*7919)%k, 1 + (at*104729)%k} {
 			if z.once(t, at, wake) {
 				lost++
@@ -109,7 +109,8 @@ func (z *zombieTest) run(t *testing.T) {
 	}
 }
 
-// awakened stops the first writer before operation at and lets it go on before operation wake of the second. It returns what both say.
+// awakened stops the first writer before its operation at. It lets the writer go on before operation wake of the second writer,
+// or at that writer's end. It returns the errors of both.
 func awakened(mem *vfs.Mem, at, wake int64, first, second func(fsys vfs.FS) error) (ferr, serr error) {
 	all := crashtest.NewMachines(mem)
 	one, two := all.Machine(true), all.Machine(true)
@@ -140,7 +141,7 @@ func awakened(mem *vfs.Mem, at, wake int64, first, second func(fsys vfs.FS) erro
 	return ferr, serr
 }
 
-// once compares the files that awakened leaves with the possible results.
+// once runs both writers, and compares the files with the possible results.
 func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 	t.Helper()
 	mem := z.start.CrashClone(vfs.CrashOptions{})
@@ -156,7 +157,7 @@ func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 	return z.judge(t, when, got, ferr, serr)
 }
 
-// judge compares the files with the possible orders of the reported commits.
+// judge compares the content with the results of all possible orders of the reported commits.
 func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr error) (lost bool) {
 	t.Helper()
 	committed := func(err error) bool {
@@ -192,7 +193,7 @@ func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr err
 		}
 	}
 	if unknown {
-		return !a // records of both writers: Check has found all of them whole
+		return !a // records of both writers, and Check has found no fault
 	}
 	for what, m := range may {
 		t.Errorf("%s: not as %s would leave it: %s", when, what, firstDiff(got, m.canonical(false)))
@@ -201,8 +202,8 @@ func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr err
 	return false
 }
 
-// TestZombieBetween: who takes a dataset over from a writer that may be alive, and gives it back without having written it anew, leaves
-// that known: the next one must not append to files that the first may still write to.
+// TestZombieBetween checks a writer that takes a dataset over from a writer that may be alive, and ends without writing the
+// dataset anew. The next writer must know this: it must not append to files that the first writer may still write to.
 func TestZombieBetween(t *testing.T) {
 	cc := zombieCases()[0]
 	was := tinyModel(1, 1)
@@ -241,7 +242,7 @@ func TestZombieBetween(t *testing.T) {
 	}
 	for name, do := range between {
 		t.Run(name, func(t *testing.T) {
-			other := was.upTo(2) // of other values
+			other := was.upTo(2) // the same records with other values
 			other.seed = 77
 			z := zombieTest{cc: cc, start: start, first: cc.contenders(was, other)[1], was: was}
 			z.second = contender{add.name, add.after, func(fsys vfs.FS, boot string) error {
