@@ -53,7 +53,7 @@ func TestRoomIsReserved(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, apart := range []bool{false, true} {
 			var mu sync.Mutex
-			reserved, written := map[string]int64{}, map[string]int64{} // end offsets, by file
+			reserved, written := map[string]int64{}, map[string]int64{} // highest end offset in each file
 			fsys := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
 				mu.Lock()
 				defer mu.Unlock()

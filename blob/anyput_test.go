@@ -58,7 +58,7 @@ type anyElem struct {
 	at  int // element or rank
 }
 
-const anyLone = 3 // elements of a variable without a decomposition
+const anyLone = 3 // number of elements of a variable without a decomposition
 
 func drawAnyPuts(seed int64) *anyPuts {
 	rng := rand.New(rand.NewSource(seed))
@@ -376,8 +376,8 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	return comm.Agree(ctx, c, err)
 }
 
-// TestAnyPuts checks any puts with any kill: every commit that the writer reported is readable, and the writer reported all
-// missing data.
+// TestAnyPuts checks random puts with random kills. Every commit that the writer reported must be readable, and the writer must
+// have reported all missing data.
 func TestAnyPuts(t *testing.T) {
 	for seed := range int64(times(40, 300)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lies is the place of one element. Bytes [from, to) of the canonical file are bytes [off, off+n) of the subfile, or come from
-// a compressed chunk there. at is the element's offset in its extent.
+// lies is the place of one element. Bytes [from, to) of the canonical file are bytes [off, off+n) of the subfile. In a
+// compressed subfile the latter are the chunk that contains the element. at is the element's offset in its extent.
 type lies struct {
 	v        dataset.VarID
 	from, to int64
@@ -114,8 +114,8 @@ type demand int
 
 const (
 	mustFail  demand = iota
-	mayDiffer        // or are right, if a read covers only a part of the checksummed data
-	mayFail          // or are right
+	mayDiffer        // a read of only a part of the checksummed data may return wrong values
+	mayFail          // reads fail or return right values
 )
 
 // readsExactly reads random ranges. Reads that touch a bad byte must meet the demand; all other reads, and the bytes before the

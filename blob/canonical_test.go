@@ -51,7 +51,7 @@ func TestCanonicalBytes(t *testing.T) {
 	})
 }
 
-// readForward reads the whole file sequentially, n bytes at a time.
+// readForward reads the whole file sequentially, n bytes at a time, and compares the bytes.
 func readForward(t failer, f *read.CanonicalFile, want []byte, n int) {
 	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 	if err != nil || !bytes.Equal(got, want) {

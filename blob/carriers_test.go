@@ -92,7 +92,7 @@ var carriers = []carrier{
 	}},
 }
 
-// programs are carriers that run the real programs.
+// programs returns carriers that run the programs mv, cp, rsync and tar.
 func programs(t *testing.T) []carrier {
 	each := func(command ...string) func(files []string, base, to string) error {
 		return func(files []string, base, to string) (err error) {

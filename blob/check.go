@@ -27,7 +27,7 @@ type DiffOptions struct {
 	Progress  func(done, total int64) // in bytes of the first dataset's elements
 }
 
-// RecoverOptions are the options of Recover. The zero value, or nil, means the defaults.
+// RecoverOptions are the options of Recover. With the zero value, or nil, both options are off.
 type RecoverOptions struct {
 	DryRun bool // list the steps and change nothing
 	// Force rebuilds the manifest if damage has made commits unreadable, from the headers and data of all sets. Such damage

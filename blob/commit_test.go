@@ -73,7 +73,7 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 }
 
 // TestDeafRank lets one rank lose the result of one reduction during a commit. The other ranks, including rank 0, have all
-// results, and complete the commit. The rank must not remove its files, nor report that the commit failed.
+// results, and complete the commit. The deaf rank must not remove its files, nor report that the commit failed.
 func TestDeafRank(t *testing.T) {
 	for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

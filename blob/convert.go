@@ -7,7 +7,7 @@ import (
 	"context"
 )
 
-// ConvertOptions are the options of Convert. The zero value, or nil, writes everything to an ordinary CDF-5 file.
+// ConvertOptions are the options of Convert. With the zero value, or nil, Convert writes everything to an ordinary CDF-5 file.
 type ConvertOptions struct {
 	Layout  Layout       // layout of the output blobs
 	Blobs   bool         // write blobs in Layout instead of one canonical file
@@ -31,7 +31,7 @@ type ConvertOptions struct {
 	Compress Compress              // like Options.Compress; in Collective.Convert one rank then does all the work
 
 	DropUncovered bool                    // drop elements that the output's maps do not own; without it such a map is an error
-	FillMissing   bool                    // with a Reader that has AllowMissing: replace elements of missing subfiles by fill values or zeros; otherwise they are an error
+	FillMissing   bool                    // write fill values or zeros for elements of missing subfiles, if the Reader has AllowMissing; otherwise they are an error
 	ZeroFill      bool                    // write zeros instead of fill values for elements that no blob covers
 	Force         bool                    // replace an existing output
 	Memory        int64                   // limit of buffers in bytes, at least 8 MiB; default 256 MiB

@@ -41,7 +41,8 @@ func unlessHung(what string) func() {
 	return func() { t.Stop() }
 }
 
-// looks lets look measure allocations alone, since the runtime counts allocations of the whole process.
+// The lock looks is held exclusively to measure the allocations of one look alone, because the runtime counts allocations of
+// the whole process.
 var looks sync.RWMutex
 
 // look opens, reads and checks a dataset. If the allocations exceed allocCap, look repeats the work while no other look runs.

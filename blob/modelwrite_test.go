@@ -164,7 +164,7 @@ func flushOf(w *write.Writer, o *dataset.Settings) func(context.Context) error {
 	return w.Flush
 }
 
-// append opens a dataset to add records, with the variables that the model has in addition.
+// append opens a dataset to add records, and to add variables if the model has more than the dataset.
 func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) (*write.Writer, error) {
 	var s *dataset.Schema
 	if m.more != nil {

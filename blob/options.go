@@ -96,7 +96,7 @@ type Options struct {
 	// per 4 processes, at least 1 and at most 4. Most kernels let only one process at a time write to a file, so a few suffice; a
 	// parallel file system may need more.
 	Aggregators int
-	Stripe      Stripe // of the file system; default none
+	Stripe      Stripe // lock units of the file system; default none
 
 	// Heartbeat is the period of the writer's heartbeat, 30 ms to 10 minutes. Readers on other machines notice the writer's death
 	// within twice this time, see Watch. The writer writes a small file three times per period. 0 (default) means 15 s on file

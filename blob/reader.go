@@ -127,7 +127,7 @@ func (r *Reader) Unwritten() int64 { return r.r.Now().Data.Unwritten() }
 // Close releases the files.
 func (r *Reader) Close() error { return r.r.Close() }
 
-// Verify returns which checksums reads compare.
+// Verify returns the checksums that reads compare.
 func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 
 // Schema returns the canonical schema. For blob layouts it includes the decompositions, but not the attributes that the layout

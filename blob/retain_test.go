@@ -161,7 +161,7 @@ func TestCopiesInALongRun(t *testing.T) {
 					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
 						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
 						for n := range int64(100) {
-							parts := []int{1, 0, 1} // more parts than the writer keeps
+							parts := []int{1, 0, 1} // all parts of bounds, one of them twice
 							if n >= records && n%3 == 0 {
 								parts = parts[:1] // less
 							}

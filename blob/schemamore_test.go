@@ -46,7 +46,7 @@ func TestAppendSchema(t *testing.T) {
 				o := o
 				o.Fs, o.Records = mem, 0
 				follower := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
-				// The ranks and maps are as before, so without new variables the files would grow in place.
+				// The ranks and maps are as before: only the new variables prevent the files from growing in place.
 				session := func(from int, commits bool, define func(s *dataset.Schema)) {
 					t.Helper()
 					m := dealtModel(int64(from)+2, 4, 0)

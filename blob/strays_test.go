@@ -235,8 +235,8 @@ func TestStraysInTheWay(t *testing.T) {
 	}
 }
 
-// TestNameOfAppendedSet checks that no new dataset can get a name like d.nc+1, which an append gives to a set. If such a
-// dataset exists, it is separate.
+// TestNameOfAppendedSet checks that no new dataset can get a name like d.nc+1, which an append gives to a set. An existing
+// dataset with such a name is separate from d.nc.
 func TestNameOfAppendedSet(t *testing.T) {
 	mem := vfs.NewMem()
 	a, b := tinyModel(1, 1), tinyModel(2, 1)

@@ -82,8 +82,8 @@ func TestExplainEnded(t *testing.T) {
 	must(next.Release())
 }
 
-// TestJoinedProcess checks the lease of a writer with several processes. It lasts as long as any process lives that has opened
-// a file by its final name.
+// TestJoinedProcess checks the lease of a writer with several processes. The lease lasts as long as any process lives that has
+// opened a file by its final name.
 func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {

@@ -11,8 +11,8 @@ import (
 // its Reader is open.
 type View struct{ v *read.View }
 
-// Schema returns the schema of the part. The length of a dimension is the number of selected indices. The schema has the
-// decompositions only if the part has all indices of their dimensions.
+// Schema returns the schema of the part. The length of a dimension is the number of selected indices. If the Subset has a
+// dimension other than the record dimension, the schema has no decompositions, because their maps are for whole arrays.
 func (w *View) Schema() *Schema { return &Schema{w.v.Schema} }
 
 // Records returns the number of records of the part.
