@@ -12,10 +12,8 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/scr/redset"
 )
 
 // key identifies a checkpoint. The id alone does not: a program may use an id again, also after a restart.
@@ -200,7 +198,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 			continue
 		}
 		if !c.whole {
-			if err := s.rebuild(ctx, c.key); err != nil {
+			if err := s.redundancy.rebuild(ctx, c.key); err != nil {
 				if errors.Is(err, fault.ErrBroken) {
 					return err
 				}
@@ -230,7 +228,13 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 			why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
 			continue
 		}
-		s.adopt(c.key, f)
+		s.last.adopt(c.key, f)
+		if f.posix != nil {
+			for _, v := range f.posix.Vars {
+				s.names.add(v.Name, v.ID)
+			}
+		}
+		s.timer.id = c.ID
 		return nil
 	}
 	all := comm.Agree(ctx, s.c, why) // rank 0 prints the reasons of all ranks
@@ -243,45 +247,6 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 	return fmt.Errorf("run %s: %w in %s, %s", s.cfg.ExecID, ErrNothing, s.p.local, s.p.global)
 }
 
-// adopt makes an open file the source of Recover.
-func (s *Session) adopt(k key, f *stored) {
-	s.closeStored()
-	s.last, s.half, s.stored, s.sizes = k, false, f, map[int32]int64{}
-	for _, v := range f.r.File().Vars() {
-		s.sizes[v.ID] = v.Size
-	}
-	if f.posix != nil {
-		for _, v := range f.posix.Vars {
-			if _, ok := s.names.ids[v.Name]; !ok && v.Name != "" {
-				s.names.ids[v.Name] = v.ID
-			}
-		}
-	}
-	s.timer.id = k.ID
-}
-
-// rebuild rebuilds lost and damaged files of a checkpoint; it is a collective. A lost file gets its fresh name.
-func (s *Session) rebuild(ctx context.Context, k key) error {
-	err := durable.MkdirAll(s.fs, s.p.level(k.Level), true)
-	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return err
-	}
-	now := s.p.fresh(k)
-	if f, err := s.open(ctx, s.p.final(k.Level, k.ID)); err == nil {
-		if stampOf(f.r.File()) == k.Stamp {
-			now = s.p.final(k.Level, k.ID)
-		}
-		f.close()
-	}
-	_, err = redset.Recover(ctx, s.c, s.fs, s.p.set(k), &redset.RecoverOptions{Map: func(rank int, name string) string {
-		if rank == s.p.rank {
-			return now
-		}
-		return filepath.Join(s.p.level(k.Level), filepath.Base(name))
-	}})
-	return err
-}
-
 // stored is an open file of a checkpoint.
 type stored struct {
 	f     vfs.File
@@ -290,13 +255,6 @@ type stored struct {
 }
 
 func (f *stored) close() { _ = f.f.Close() } // the file was only read
-
-func (s *Session) closeStored() {
-	if s.stored != nil {
-		s.stored.close()
-		s.stored = nil
-	}
-}
 
 // open opens an FTI-FF file, or a file of FTI's POSIX mode with its separate metadata.
 func (s *files) open(ctx context.Context, name string) (*stored, error) {

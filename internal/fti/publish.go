@@ -157,9 +157,9 @@ func (s *Session) flush(ctx context.Context) error {
 	if err := s.prepare(ctx, levels); err != nil {
 		return err
 	}
-	k := s.last
+	k := s.last.key
 	k.Level = levels
-	err := s.saveNames()
+	err := s.names.save()
 	if err == nil {
 		err = s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)
 	}
@@ -169,7 +169,7 @@ func (s *Session) flush(ctx context.Context) error {
 	if err := s.commit(ctx, k, false); err != nil {
 		return err
 	}
-	s.last = k
+	s.last.key = k
 	return nil
 }
 

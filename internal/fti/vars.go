@@ -65,4 +65,4 @@ func (s *Session) Protect(id int64, data []byte, size int64) error {
 
 // StoredSize returns the number of bytes of a variable in the newest checkpoint, or in the restart's. It returns 0 if the
 // checkpoint does not have the variable.
-func (s *Session) StoredSize(id int32) int64 { return s.sizes[id] }
+func (s *Session) StoredSize(id int32) int64 { return s.last.sizes[id] }

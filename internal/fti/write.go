@@ -3,14 +3,12 @@ package fti
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/scr/redset"
 )
 
 // differential is the state of the differential checkpoints of a level, which alternate between two files.
@@ -121,18 +119,7 @@ func (s *Session) prepare(ctx context.Context, level int) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	if level == 1 || level == levels || s.sets[level] != nil {
-		return nil
-	}
-	o := redset.Options{Scheme: redset.Partner, Group: s.nodes[s.c.Rank()], SetSize: s.cfg.GroupSize}
-	if level == 3 { // like FTI's parity, survives the loss of half of a group
-		o.Scheme, o.K = redset.RS, max(1, s.cfg.GroupSize/2)
-	}
-	s.sets[level], err = redset.New(ctx, s.c, o)
-	if err != nil {
-		return fmt.Errorf("level %d: %w", level, err)
-	}
-	return nil
+	return s.redundancy.prepare(ctx, level)
 }
 
 // start opens the file of a checkpoint.
@@ -229,10 +216,10 @@ func (s *Session) Finish(ctx context.Context) error {
 	s.writes = nil
 	err := w.err
 	if w.Level == 3 {
-		err = s.largest(ctx, w)
+		err = w.largest(ctx, s.c, s.vars)
 	}
 	if err == nil {
-		err = s.saveNames()
+		err = s.names.save()
 	}
 	if err == nil {
 		err = w.complete(ctx, s.vars, s.lease)
@@ -240,35 +227,32 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return errors.Join(err, w.giveUp())
 	}
-	if set := s.sets[w.Level]; set != nil {
-		if err := set.Encode(ctx, s.fs, []string{s.p.fresh(w.key)}, s.p.set(w.key)); err != nil {
-			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), w.giveUp())
-		}
+	if err := s.redundancy.encode(ctx, w.key); err != nil {
+		return errors.Join(err, w.giveUp())
 	}
 	// From here on a restart finds the checkpoint.
 	if w.diff != nil {
 		w.diff.spare, w.diff.now = w.diff.now, w.res.Digests
 	}
-	s.closeStored()
-	s.last, s.sizes, s.half = w.key, w.added, true
+	s.last.replace(w.key, w.added)
 	return s.conclude(ctx, w.diff != nil)
 }
 
 // conclude is a collective: it commits the last checkpoint, if that was not done yet, and notes in the configuration file that the
 // run can restart. Until it has succeeded no other checkpoint may begin: a restart would prefer this one, under its fresh name.
 func (s *Session) conclude(ctx context.Context, spare bool) error {
-	if s.half {
-		if err := s.commit(ctx, s.last, spare); err != nil {
+	if s.last.half {
+		if err := s.commit(ctx, s.last.key, spare); err != nil {
 			return err
 		}
-		s.half = false
+		s.last.half = false
 	}
 	if s.noted || s.last.Level == 0 {
 		return nil
 	}
 	var err error
 	if s.c.Rank() == 0 {
-		err = s.note(1)
+		err = s.config.note(1, s.cfg.ExecID)
 	}
 	err = comm.Agree(ctx, s.c, err)
 	s.noted = err == nil
@@ -276,16 +260,16 @@ func (s *Session) conclude(ctx context.Context, spare bool) error {
 }
 
 // largest finds the size of the largest file of all ranks, which FTI needs for a restart from level 3.
-func (s *Session) largest(ctx context.Context, w *pending) error {
-	var vars []ffformat.VarSize
-	for _, x := range s.vars {
-		vars = append(vars, ffformat.VarSize{ID: x.id, Size: w.added[x.id]})
+func (w *pending) largest(ctx context.Context, c comm.Comm, vars variables) error {
+	var sizes []ffformat.VarSize
+	for _, x := range vars {
+		sizes = append(sizes, ffformat.VarSize{ID: x.id, Size: w.added[x.id]})
 	}
-	size, err := w.w.FileSize(vars)
+	size, err := w.w.FileSize(sizes)
 	if w.err != nil {
 		err = w.err
 	}
-	size, rerr := comm.AllreduceOne(ctx, s.c, size, comm.Max)
+	size, rerr := comm.AllreduceOne(ctx, c, size, comm.Max)
 	if err == nil {
 		err = rerr
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -67,18 +66,6 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 	from := r.planner.time(Moment{p.Coarse, p.From})
 	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // of steps that are repeated
 	return nil
-}
-
-// versions lists the versions to which the levels of a plan return, or false if one is unknown.
-func (r *Run) versions(p Plan) (out []int64, ok bool) {
-	for l := p.From.Level; l < r.planner.Levels; l++ {
-		v, ok := r.begin[stamp{p.Coarse, versioned.Step{Level: l, Index: p.From.Index * r.planner.Steps(l-p.From.Level)}}]
-		if !ok || !slices.ContainsFunc(r.h.Array(l).Versions(), func(x versioned.VersionInfo) bool { return x.Number == v && !x.Tainted }) {
-			return nil, false
-		}
-		out = append(out, v)
-	}
-	return out, true
 }
 
 // unreadable reports whether a version is damaged or lost.
@@ -170,7 +157,7 @@ func (r *Run) set(ctx context.Context, l int, version int64) error {
 			return err
 		}
 	}
-	return r.replicate(l, boxes)
+	return r.boxes.set(l, boxes)
 }
 
 // snapshot goes back to the newest whole snapshot up to a coarse step. why is the error that prevented a return to the versions
@@ -223,7 +210,7 @@ func (r *Run) resume(ctx context.Context) error {
 // results.
 func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	l := p.From.Level
-	boxes := r.tables[l]
+	boxes := r.boxes.tables[l]
 	version, ok := r.begin[stamp{p.Coarse, p.From}]
 	var err error
 	if !ok || e.Box < 0 || e.Box >= len(boxes) {
@@ -238,55 +225,6 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 		}
 	}
 	return comm.Agree(ctx, r.c, err)
-}
-
-// taint taints the versions made after the plan's versions, for a late error. It taints snapshots first, so that a kill in
-// between leaves no untainted snapshot with the error.
-func (r *Run) taint(ctx context.Context, p Plan) error {
-	var snaps []int64
-	for _, s := range r.h.Snapshots() {
-		if s.Tainted {
-			continue
-		}
-		if time, ok := r.h.SnapshotTime(s.Number); ok && math.Round(time/r.opt.Dt) > float64(p.Coarse) {
-			snaps = append(snaps, s.Number)
-		}
-	}
-	if err := r.h.Taint(ctx, -1, snaps...); err != nil {
-		return err
-	}
-	first := p.From.Level
-	versions, ok := r.versions(p)
-	if !ok { // all levels return to a snapshot
-		first, versions = 0, r.newestSnapshot()
-	}
-	for i, newest := range versions {
-		var later []int64
-		for _, v := range r.h.Array(first + i).Versions() {
-			if v.Number > newest && !v.Tainted {
-				later = append(later, v.Number)
-			}
-		}
-		if err := r.h.Taint(ctx, first+i, later...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// newestSnapshot lists the versions of all levels in the newest untainted snapshot, or none.
-func (r *Run) newestSnapshot() (versions []int64) {
-	for _, s := range slices.Backward(r.h.Snapshots()) {
-		parts, err := r.h.Parts(s.Number)
-		if s.Tainted || err != nil { // all ranks take this branch
-			continue
-		}
-		for _, p := range parts[:r.planner.Levels] {
-			versions = append(versions, p.Version)
-		}
-		break
-	}
-	return versions
 }
 
 func needs(s Scope) error { return fmt.Errorf("needs scope %v", s) }
