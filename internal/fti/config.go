@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Levels of a checkpoint, as in FTI_Checkpoint.
+// FTI_Checkpoint takes levels 1 to 4, and 5 to 8 for differential checkpoints of level 1 to 4.
 const (
 	levels    = 4
 	diffShift = 4 // FTI_L1_DCP - FTI_L1
@@ -52,7 +52,7 @@ const maxVarID = 100 * 1024
 // maxNames is the maximum size of a file of names in bytes.
 const maxNames = 64 << 20
 
-// ParseConfig reads a configuration file for a run with ranks ranks. Errors are of type *fault.FormatError and contain name.
+// ParseConfig reads a configuration file for a run of this number of ranks. Errors are of type *fault.FormatError and contain name.
 // Their class is ErrUnsupported for settings that only FTI supports, else ErrUsage.
 func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	f := &fields{name: name, values: map[string]string{}}
@@ -82,7 +82,7 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 		f.warn("basic:max_var_id", "%d, want at most %d: %d is used", c.MaxVarID, math.MaxInt32, maxVarID)
 		c.MaxVarID = maxVarID
 	}
-	f.between("basic:verbosity", 1, 1, 3) // an error with FTI, too
+	f.between("basic:verbosity", 1, 1, 3) // FTI refuses other values, too
 	f.between("advanced:block_size", 1024, 1, 2048)
 	if c.Diff {
 		const low, high = 512, 1<<16 - 1
@@ -143,7 +143,7 @@ func SetRestart(text []byte, failure int, execID string) []byte {
 		if last = s.to; last < len(text) && (text[last] == '#' || text[last] == ';') {
 			out = append(out, ' ')
 		}
-		found[s.key] = true // of several lines the last one counts
+		found[s.key] = true
 	})
 	out = append(out, text[last:]...)
 	if len(found) == len(want) {
@@ -167,7 +167,7 @@ type configFile struct {
 	path string
 }
 
-// read returns the text. If the path is a symbolic link, note replaces the file later, not the link.
+// read returns the text. It resolves a symbolic link, so that note replaces the file and not the link.
 func (c *configFile) read() ([]byte, error) {
 	if c.fs == vfs.OS {
 		if at, err := filepath.EvalSymlinks(c.path); err == nil {

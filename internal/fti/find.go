@@ -16,16 +16,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// key identifies a checkpoint. The id alone does not: a program may use an id again, also after a restart.
+// key identifies a checkpoint. The id is not unique: a program may use an id again, also after a restart.
 type key struct {
 	Level int
 	ID    int32
-	Stamp uint32 // low bits of the time; 0 in files of FTI, where each rank has its own time
+	Stamp uint32 // low bits of the time; 0 in files of FTI, whose times differ between ranks
 }
 
 func (k key) String() string { return fmt.Sprintf("checkpoint %d of level %d", k.ID, k.Level) }
 
-// copyOf is a file of a rank.
+// copyOf describes one checkpoint file of a rank.
 type copyOf struct {
 	Key   key
 	Fresh bool // the file does not have its committed name yet
@@ -39,7 +39,7 @@ type holding struct {
 	Sets  []key // checkpoints with redundancy files on this rank
 }
 
-// candidate is a checkpoint with a part on at least one rank.
+// candidate is a checkpoint with files on at least one rank.
 type candidate struct {
 	key
 	diff  bool
@@ -50,9 +50,9 @@ type candidate struct {
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
-// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. A
-// returning node may have an older checkpoint of a level. Programs reuse numbers of checkpoints, so checkpoints of one level are
-// ordered by time. FTI's differential checkpoints come last; see place.
+// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer.
+// Checkpoints of one level are ordered by time, because programs reuse ids, and a node that returns may have an older checkpoint.
+// FTI's differential checkpoints come last; place then moves them.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.diff != b.diff && b.diff:
@@ -67,8 +67,8 @@ func (a candidate) before(b candidate) int {
 	return cmp.Or(a.Level-b.Level, cmp.Compare(b.time, a.time), cmp.Compare(b.ID, a.ID))
 }
 
-// place moves each of FTI's differential checkpoints before the first checkpoint with a lower number. They remove no other
-// checkpoint, and their time is unknown.
+// place moves each of FTI's differential checkpoints before the first checkpoint with a lower number. Only the
+// numbers give their order, because they remove no other checkpoint and their time is unknown.
 func place(list []candidate) {
 	n := slices.IndexFunc(list, func(c candidate) bool { return c.diff })
 	for ; n >= 0 && n < len(list); n++ {
@@ -178,7 +178,8 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	return list
 }
 
-// in reports whether a rank has a file of the checkpoint. A file of FTI may by chance have a timestamp like a file of blobio.
+// in reports whether a rank has a file of the checkpoint. By chance a file of FTI may have a timestamp that looks
+// like a stamp, so files of FTI are recognized by level and id.
 func (c *candidate) in(h holding) bool {
 	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
 		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
@@ -237,7 +238,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 		s.timer.id = c.ID
 		return nil
 	}
-	all := comm.Agree(ctx, s.c, why) // rank 0 prints the reasons of all ranks
+	all := comm.Agree(ctx, s.c, why) // a rank without a reason gets the reason of another rank
 	if errors.Is(all, fault.ErrBroken) {
 		return all
 	}

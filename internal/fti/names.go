@@ -14,15 +14,15 @@ import (
 )
 
 // names holds the numbers of named variables. FTI-FF files do not store names, so each rank has a file of names, with a line
-// "number name" for each. Names keep their numbers until the run ends.
+// "number name" for each name. Names keep their numbers until the run ends.
 type names struct {
 	*files
 	ids    map[string]int32
 	stored int // number of names in the file
 }
 
-// SetID returns the number of the variable with a name. If there is none, SetID assigns the next free number. The variable has no
-// bytes until Protect.
+// SetID returns the number of the variable with a name. A new name gets the next free number. The variable has no bytes until
+// Protect.
 func (s *Session) SetID(name string) int32 {
 	id, ok := s.names.ids[name]
 	if !ok {

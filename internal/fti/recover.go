@@ -34,7 +34,7 @@ func (s *Session) Recover(ctx context.Context) error {
 		if errors.Is(err, fault.ErrBroken) {
 			return err
 		}
-		k := s.last.key // on all ranks, whatever the error: an unreadable file counts as lost
+		k := s.last.key // all ranks go on after any error, because an unreadable file counts as lost
 		tried = errors.Join(tried, fmt.Errorf("%v: %w", k, err))
 		s.last.close()
 		if (k.Level == 2 || k.Level == 3) && k.Stamp != 0 && !mended[k] {

@@ -63,7 +63,7 @@ func (s *files) checkTopology(ranks int) error {
 }
 
 // cleanLocal removes the node's directory of the run. If files of the run are kept, it removes only the directories of levels,
-// because the global directory may lie in it.
+// because the global directory may lie in the node's directory.
 func (s *files) cleanLocal(keeps bool) error {
 	if !keeps {
 		return vfs.RemoveAll(s.fs, s.p.local)
@@ -84,8 +84,8 @@ func (s *files) removeEmpty(dir string) error {
 	return nil
 }
 
-// clean removes the directories of the run that are not kept. One rank of each node removes the local directories, and one rank
-// of all removes the shared ones.
+// clean removes the directories of the run that are not kept. One rank of each node removes the local directories, and rank 0
+// removes the shared ones.
 func (s *Session) clean(keep bool) error {
 	var errs []error
 	if keep {

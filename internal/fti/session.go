@@ -193,8 +193,8 @@ func (s *Session) release() error {
 	return l.Release()
 }
 
-// Abandon is a collective: it ends the Session as the death of the program would. The run can restart if it has a checkpoint;
-// otherwise its directories are removed.
+// Abandon is a collective: it ends the Session but not the run. The run can restart if it has a checkpoint; otherwise its
+// directories are removed.
 func (s *Session) Abandon(ctx context.Context) error {
 	s.last.close()
 	var err error
@@ -212,7 +212,7 @@ func (s *Session) Abandon(ctx context.Context) error {
 func (s *Session) Close(ctx context.Context) error {
 	var err error
 	if s.writes != nil {
-		err = fault.Usage("the end of the run during an incremental checkpoint")
+		err = fault.Usage("the run ends during an incremental checkpoint")
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (f *fields) whole(key string, none int64) int64 {
 	return n
 }
 
-// between returns an integer from low to high, or none if the key is absent. If none is no such integer, the key is required.
+// between returns an integer from low to high, or none if the key is absent. If none is outside this range, the key is required.
 func (f *fields) between(key string, none, low, high int64) int64 {
 	n := f.whole(key, none)
 	switch {
@@ -115,7 +115,7 @@ func (f *fields) dir(key string) string {
 	return f.values[key]
 }
 
-// without refuses a setting that uses what only FTI supports.
+// without refuses a setting, if it is used, because only FTI supports it.
 func (f *fields) without(key string, used bool, want string) {
 	if used {
 		f.fail(key, fault.ErrUnsupported, "%.80s: %s", f.values[key], want)

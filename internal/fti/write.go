@@ -27,7 +27,7 @@ type pending struct {
 	f     vfs.File // nil: closed
 	u     *ffformat.Update
 	res   *ffformat.Result
-	added map[int32]int64 // added variables with their bytes
+	added map[int32]int64 // number of bytes of each added variable
 	err   error           // first error of this rank; Finish then fails on all ranks
 }
 
@@ -55,7 +55,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	err := func() error {
 		switch {
 		case s.writes != nil:
-			return fault.Usage("checkpoint %d during an incremental one", id)
+			return fault.Usage("checkpoint %d begins during an incremental checkpoint", id)
 		case level == 2*levels+1:
 			return fault.Class(fault.ErrUnsupported, "level %d: HDF5 files are not supported, want 1 to %d", level, 2*levels)
 		case level < 1 || level > 2*levels:
@@ -74,7 +74,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	level = (level-1)%levels + 1
 	time := int64(0)
 	if s.c.Rank() == 0 {
-		if len(s.stamps) > 1000 { // of 65,536 stamps; the files of older checkpoints are gone
+		if len(s.stamps) > 1000 { // out of 65,536; the files of older checkpoints are gone
 			s.stamps = map[uint32]bool{s.last.Stamp: true}
 		}
 		time = ffformat.OwnTime(s.clock().UnixNano())
@@ -181,7 +181,7 @@ func (w *pending) reuse(o *ffformat.UpdateOptions, name string, blockSize int) (
 func (s *Session) Add(ctx context.Context, id int32) error {
 	w := s.writes
 	if w == nil {
-		return fault.Usage("variable %d without an incremental checkpoint", id)
+		return fault.Usage("variable %d is added, but no incremental checkpoint has begun", id)
 	}
 	if w.err != nil {
 		return w.err
@@ -211,7 +211,7 @@ func (s *Session) Writing() bool { return s.writes != nil }
 func (s *Session) Finish(ctx context.Context) error {
 	w := s.writes
 	if w == nil {
-		return fault.Usage("the end of an incremental checkpoint without a beginning")
+		return fault.Usage("an incremental checkpoint ends, but none has begun")
 	}
 	s.writes = nil
 	err := w.err
@@ -238,8 +238,8 @@ func (s *Session) Finish(ctx context.Context) error {
 	return s.conclude(ctx, w.diff != nil)
 }
 
-// conclude is a collective: it commits the last checkpoint, if that was not done yet, and notes in the configuration file that the
-// run can restart. Until it has succeeded no other checkpoint may begin: a restart would prefer this one, under its fresh name.
+// conclude is a collective: it commits the last checkpoint, unless this is done, and notes in the configuration file that the run
+// can restart. Until conclude has succeeded no other checkpoint may begin, because a restart prefers files with fresh names.
 func (s *Session) conclude(ctx context.Context, spare bool) error {
 	if s.last.half {
 		if err := s.commit(ctx, s.last.key, spare); err != nil {
@@ -259,7 +259,7 @@ func (s *Session) conclude(ctx context.Context, spare bool) error {
 	return err
 }
 
-// largest finds the size of the largest file of all ranks, which FTI needs for a restart from level 3.
+// largest stores the size of the largest file of all ranks. FTI needs this size for a restart from level 3.
 func (w *pending) largest(ctx context.Context, c comm.Comm, vars variables) error {
 	var sizes []ffformat.VarSize
 	for _, x := range vars {

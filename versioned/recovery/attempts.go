@@ -8,7 +8,7 @@ type attempts map[string]int
 // of returns the number of recoveries from an event at a moment.
 func (a attempts) of(e *Event, at Moment) int { return a[key(e, at)] }
 
-// add counts a recovery from an event at a moment. It returns ErrAborted after most recoveries.
+// add counts a recovery from an event at a moment. It returns ErrAborted if there were most recoveries before.
 func (a attempts) add(e *Event, at Moment, most int) error {
 	k := key(e, at)
 	if a[k]++; e.Scope == Abort || a[k] > most {

@@ -66,7 +66,7 @@ func (r *Run) handlers() {
 		return p, err
 	})
 	r.Registry.On(Pred{"kind": "late"}, ofPackage, func(ctx context.Context, e Event) error {
-		if e.Scope != Global { // marks are made only once
+		if e.Scope != Global { // so that versions are tainted only once
 			return needs(Global)
 		}
 		if err := r.tries.add(&e, r.raised, 3); err != nil {
@@ -104,7 +104,7 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	}
 	switch {
 	case e.Scope == p.Scope:
-	case e.Scope == Levels: // the level of the box, which a wider scope would include
+	case e.Scope == Levels: // the box alone did not help, or could not return
 		p = Plan{Scope: Levels, Coarse: p.Coarse, From: p.From, Redo: p.Redo}
 	default:
 		p = Plan{Scope: Global, Coarse: p.Coarse}
@@ -124,7 +124,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 			return err
 		})
 	}
-	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // non-negative floats have the order of their bits
+	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // the bits of non-negative floats are in the order of the floats
 	if err != nil {
 		return err
 	}

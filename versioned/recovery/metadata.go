@@ -8,10 +8,9 @@ import (
 	"blobio/versioned"
 )
 
-// metadata gives all ranks the box tables of the majority, or the tables of the arrays. A rank whose own boxes were wrong cannot
-// know which values are its own. Its levels go back as after a loss of the rank.
+// metadata gives all ranks the box tables of the majority, or the saved tables. A rank whose own boxes were wrong cannot
+// know which values are its own. Its levels return to versions, as if the rank were lost.
 func (r *Run) metadata(ctx context.Context, e Event) error {
-	// The solver's current boxes count. A rank is bad if they differ from the replica made from them.
 	var now, saved [][]versioned.BoxInfo
 	for l := range r.planner.Levels {
 		now, saved = append(now, slices.Clone(r.solver.Boxes(l))), append(saved, r.h.Info(l).Boxes)
@@ -19,7 +18,7 @@ func (r *Run) metadata(ctx context.Context, e Event) error {
 	if err := r.boxes.repair(ctx, r.c, now, saved); err != nil {
 		return err
 	}
-	owners := make([][]int, r.planner.Levels) // by level; 0 marks ranks that have lost their boxes
+	owners := make([][]int, r.planner.Levels) // by level; rank 0 stands for all ranks that have lost boxes
 	first := int64(r.boxes.differ(now, r.c.Rank()))
 	if r.torn {
 		first = 0

@@ -19,7 +19,7 @@ import (
 func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 	was := r.raised
 	if g := r.gone; g != nil && g.From.Level <= p.From.Level && r.planner.time(Moment{g.Coarse, g.From}) <= r.planner.time(Moment{p.Coarse, p.From}) {
-		return nil // another event of the same step has already reverted that much
+		return nil // another event of the same step has already reverted this part
 	}
 	if p.Scope == Abort {
 		return fmt.Errorf("the plan is to abort: %w", ErrNoRecovery)
@@ -64,7 +64,7 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 		r.until = &was
 	}
 	from := r.planner.time(Moment{p.Coarse, p.From})
-	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // of steps that are repeated
+	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // these steps are repeated
 	return nil
 }
 
@@ -78,8 +78,8 @@ func unreadable(err error) bool {
 	return false
 }
 
-// damaged reports whether an error that all ranks have means that a version is damaged on one of them. It then raises an event
-// and taints the version. It is collective.
+// damaged is collective: it reports whether the error of at least one rank means that the version is damaged. It then raises an
+// event and taints the version. Either all ranks have an error or none.
 func (r *Run) damaged(ctx context.Context, err error, level int, version int64) (bool, error) {
 	if err == nil { // all ranks take this branch
 		return false, nil
@@ -99,7 +99,7 @@ func (r *Run) damaged(ctx context.Context, err error, level int, version int64) 
 	return true, r.h.Taint(ctx, level, version)
 }
 
-// raise raises one event of all ranks for an error that each rank has in other words.
+// raise raises one event on all ranks for an error whose text differs between the ranks.
 func (r *Run) raise(ctx context.Context, e Event, err error) error {
 	text, cerr := r.c.Bcast(ctx, 0, []byte(err.Error()))
 	if cerr != nil {

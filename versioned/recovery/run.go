@@ -187,7 +187,7 @@ func without(ranks int, lost []int) []int {
 // Close ends the run. It keeps levels without a snapshot as versions.
 func (r *Run) Close(ctx context.Context) error { return r.h.Close(ctx) }
 
-// lay gives the arrays of levels the solver's current boxes.
+// lay regrids the arrays of levels to the solver's current boxes.
 func (r *Run) lay(ctx context.Context, levels []int) error {
 	for _, l := range levels {
 		if _, err := r.h.Regrid(ctx, l, r.solver.Boxes(l)); err != nil {
@@ -205,7 +205,8 @@ func (r *Run) lay(ctx context.Context, levels []int) error {
 func (r *Run) Go(ctx context.Context, steps int64) error {
 	for r.coarse < steps {
 		err := r.next(ctx)
-		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) { // the other ranks can no longer be asked; if one is gone, the context of the rest may end first
+		// No collective is possible after ErrBroken. If a rank is gone, the context may end before the Comm breaks.
+		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) {
 			herr := r.Registry.Raise(ctx, Event{Kind: "comm", Scope: Abort, Attr: map[string]any{"error": err.Error()}})
 			if errors.Is(herr, ErrUnhandled) {
 				herr = nil
@@ -221,7 +222,7 @@ func (r *Run) Go(ctx context.Context, steps int64) error {
 
 // next does one op.
 func (r *Run) next(ctx context.Context) error {
-	if r.pc == 0 && r.coarse > r.begun { // not when the coarse step begins again
+	if r.pc == 0 && r.coarse > r.begun { // a repeated coarse step is not regridded again
 		changed, err := r.solver.Regrid(ctx, r.coarse)
 		if err := comm.Agree(ctx, r.c, err); err != nil {
 			return err
