@@ -21,8 +21,8 @@ type attOfVar struct {
 	att  cdf5.Att
 }
 
-// addition plans an append to the base. It returns nil if an append cannot make the changes since: new records, new record
-// variables and attributes are possible. open means that the writer will get more data than the log has now. Collective.
+// addition plans an append to the base. It returns nil if an append cannot make the changes. An append can add records,
+// record variables and attributes. open means that the writer will get more data than the log has now. Collective.
 func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
 	if f.base == nil || f.base.layout == blob.Canonical || !f.base.extends(&f.definitions, &f.log) {
 		return nil, nil

@@ -89,10 +89,10 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 // dimension counts them. data holds this rank's elements, of the decomposition's type. It may be
 // longer than Decomp.Len. WriteDarray copies it.
 //
-// Elements that no rank has become fill, a slice of one element of the same type. Nil means the variable's fill value. The
-// default fill value of the decomposition's type also means the variable's fill value if it does not fit the variable's type. Any
-// other value that does not fit is ERANGE on all ranks, and nothing is written. If the ranks have all elements, fill is ignored.
-// Collective.
+// fill is the value of elements that no rank has, as a slice of one element of the same type. Nil means the variable's fill
+// value. The default fill value of the decomposition's type also means the variable's fill value if it does not fit the
+// variable's type. Any other value that does not fit is ERANGE on all ranks, and nothing is written. If the ranks have all
+// elements, fill is ignored. Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
 	if err := f.ready(); err != nil {
@@ -115,7 +115,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		return f.miss(err)
 	}
 	stop := f.stats.spend(copying)
-	var own, gap []byte // elements, and the fill value of those that no rank has
+	var own, gap []byte // this rank's elements; the fill value of elements that no rank has
 	var misfit error
 	err = func() error {
 		m, err := d.memory(data, d.Len())
@@ -151,7 +151,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	if err != nil {
 		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
-	if d.t != x.t { // any rank's values may not fit
+	if d.t != x.t { // values of some rank may not fit
 		if misfit, err = f.agreeBut(ctx, err, misfit); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 		more += w.size
 	}
 	elems, most := product(f.shape(v)), more
-	if w := writes[0]; !w.whole() || w.n != elems { // needs the rest of the record to assemble
+	if w := writes[0]; !w.whole() || w.n != elems { // assembling then needs the rest of the record
 		most = max(more, elems/int64(f.s.c.Size())*int64(v.t.Size()))
 	}
 	if most > f.opt.Memory {

@@ -22,7 +22,7 @@ type Decomp struct {
 	compdof  []int64
 	readonly bool // WriteDarray rejects it
 
-	runs  []decomp.Req // of the array: sorted, without repetition, none beyond the end of a row
+	runs  []decomp.Req // of the array: sorted, without repetition; no run crosses the end of a row
 	kept  int64        // number of elements in runs
 	spans []span       // spans of memory that are in the file; nil if place is set
 	place []int64      // if unsorted or repeated: the index in runs of each element of memory, -1 for a hole
@@ -184,7 +184,7 @@ func (d *Decomp) add(at int64) {
 	d.runs = append(d.runs, decomp.Req{Offset: at, Length: 1})
 }
 
-// records splits a decomposition that begins with n records into one for each.
+// records splits a decomposition that begins with n records into one decomposition for each record.
 func (d *Decomp) records(n int64) []*Decomp {
 	if n == 1 {
 		return []*Decomp{d}
@@ -197,7 +197,7 @@ func (d *Decomp) records(n int64) []*Decomp {
 	for k := range d.parts {
 		p := &Decomp{s: d.s, t: d.t, dims: append([]int64{1}, stripped(d.dims)[1:]...), elems: each, most: min(d.most, each)}
 		p.key = [2]uint64{mix(d.key[0] + uint64(k)), mix(d.key[1] ^ uint64(k))}
-		if d.total == d.elems { // otherwise a lower bound
+		if d.total == d.elems { // otherwise total stays 0, a lower bound
 			p.total = each
 		}
 		d.parts[k] = p

@@ -128,8 +128,8 @@ func blocksOf(ctx context.Context, s *System, row, n int64) (*Decomp, error) {
 	return s.InitDecompBlock(ctx, cdf5.Int64, []int64{p, row}, []int64{r, 0}, []int64{1, n})
 }
 
-// ReadDecomp makes a decomposition of elements of type t from a file. WriteDecomp or PIO has written the file for the same number
-// of ranks. All ranks use the path of rank SystemOptions.Base. Collective.
+// ReadDecomp makes a decomposition of elements of type t from a file that WriteDecomp or PIO wrote for the same number of
+// ranks. All ranks use the path of rank SystemOptions.Base. Collective.
 func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *Decomp, info DecompInfo, err error) {
 	ctx = comm.In(ctx, "System.ReadDecomp")
 	if err := s.usable(); err != nil {
@@ -188,8 +188,8 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 // mapPiece is how many elements of a map are read and checked at once: the file may declare far more elements than it has.
 const mapPiece = 1 << 20
 
-// placesOf reads the first n elements of this rank's row of a decomposition file, at most most on any rank, and returns them
-// counted from 1. Collective.
+// placesOf reads the first n elements of this rank's row of a decomposition file, where most is the maximum of n on all ranks,
+// and returns them counted from 1. Collective.
 func (f *File) placesOf(ctx context.Context, v int, n, most, elems int64) (list []int64, err error) {
 	r := int64(f.s.c.Rank())
 	for at := int64(0); at < most; at += mapPiece {

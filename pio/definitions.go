@@ -167,7 +167,7 @@ func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
 	return nil
 }
 
-// renamable returns an error unless a new name may replace name. In data mode it may not be longer, as in netCDF.
+// renamable returns an error unless a new name may replace name. In data mode the new name may not be longer, as in netCDF.
 func (f *definitions) renamable(name, to string) error {
 	mode := f.definable
 	if len(to) <= len(name) {

@@ -34,9 +34,9 @@ package pio
 //	          the former elements, and passes the share to the writer.
 //	whole     The same for small variables, which have no decomposition: the root assembles them and sends them to all ranks.
 //
-// The first commit makes the dataset. Later commits append to it if they add only records, record variables and attributes. Other changes are overwritten
-// committed records, new dimensions or fixed variables, renames and deletions. They rewrite the dataset from the base, the committed state. The new dataset
-// replaces the base when it is complete. So a program should rarely change committed data.
+// The first commit makes the dataset. Later commits append to it if they add only records, record variables and attributes. All other changes
+// (overwriting committed records, adding dimensions or fixed variables, renaming, deleting) rewrite the dataset from the base, the committed state. The new
+// dataset replaces the base when it is complete. So a program should rarely change committed data.
 //
 // Over FileOptions.Buffer, the log goes to a writer that stays open (stream.go). First each large variable must have been written once, so that its routing
 // is known; the log waits for this up to four times the buffer. A write that the open writer cannot take commits that writer. Over FileOptions.Memory

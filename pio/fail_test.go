@@ -214,8 +214,8 @@ func TestOneRankWrong(t *testing.T) {
 }
 
 // TestOneRankMisses checks that a write that only one rank could not make is its error on all ranks, in whatever call they meet
-// next, also if the others convert. From then on calls return at once, and what was committed stays. A write that no rank could
-// make changes nothing.
+// next, also if the others convert. From then on calls return at once, and what was committed stays. A write that fails on
+// all ranks changes nothing.
 func TestOneRankMisses(t *testing.T) {
 	for _, buffer := range []int64{0, -1} {
 		for _, kind := range []cdf5.Type{cdf5.Int, cdf5.Double} {

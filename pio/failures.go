@@ -27,8 +27,8 @@ func (f *File) miss(err error) error {
 	return err
 }
 
-// agree is agreeMin as the first communication of a call. All these have messages of one form, since a rank that has missed a
-// write may meet others in a different call. Then the ranks' logs differ, and the file is broken. Collective.
+// agree is agreeMin for the first communication of a call. All calls begin with messages of one form, because a rank that has
+// missed a write may be in a different call than the others. Then the ranks' logs differ, and the file is broken. Collective.
 func (f *File) agree(ctx context.Context, err error, v ...int64) ([]int64, error) {
 	var all [8]int64
 	n := copy(all[2:], v)

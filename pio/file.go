@@ -25,7 +25,7 @@ type File struct {
 	opened *base   // the ordinary file that was opened and that Close replaces; nil: none
 	log    log     // writes since the base
 	w      *stream // an open writer, not committed; nil: none
-	broken error   // the error that lost data, on all ranks: all calls return it
+	broken error   // the error that lost data, on all ranks; all calls return it
 	missed missed
 	limits limits
 	stats  stats

@@ -33,8 +33,8 @@ type write struct {
 // whole reports whether the write replaces all elements [off, off+n).
 func (w *write) whole() bool { return w.d != nil || w.part.Whole() }
 
-// add adds a write and drops the writes that it replaces. A write that failed on this rank may have succeeded on others. It drops
-// no writes here, but their bytes no longer count, as on the other ranks.
+// add adds a write and drops the writes that it replaces. A write that failed on this rank may have succeeded on others. Then add
+// keeps the replaced writes, but no longer counts their bytes, so that all ranks count the same bytes.
 func (l *log) add(v *variable, rec int64, w *write) {
 	if l.of == nil {
 		l.of = map[*variable]map[int64][]*write{}

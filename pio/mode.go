@@ -45,7 +45,7 @@ func (m *mode) EndDef() error {
 	if err := m.usable(); err != nil {
 		return err
 	}
-	if !m.define && !m.began { // also of a file for reading, as in netCDF
+	if !m.define && !m.began { // checked before writable, as in netCDF
 		return failed(ENOTINDEFINE, "%s: enddef", m.path)
 	}
 	if err := m.writable(); err != nil {
@@ -74,7 +74,7 @@ func (m *mode) writable() error {
 	return nil
 }
 
-// definable returns an error unless definitions may change. They begin define mode, if it is not needed before.
+// definable returns an error unless definitions may change. With auto a definition begins define mode.
 func (m *mode) definable() error {
 	if err := m.writable(); err != nil {
 		return err

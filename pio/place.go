@@ -94,7 +94,7 @@ func (p *place) clear() error {
 	return err
 }
 
-// restore removes the ordinary file that clear renamed if blobs have taken its name. Otherwise it restores the name.
+// restore removes the ordinary file that clear renamed, if blobs have taken the name. Otherwise it gives the file its name again.
 func (p *place) restore(taken bool) (err error) {
 	if !p.aside {
 		return nil

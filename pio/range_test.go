@@ -12,7 +12,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestMisfits: of values that do not fit, the fill value is written, with ERANGE on all ranks; the others are written, as netCDF documents.
+// TestMisfits: a value that does not fit is written as the fill value, with ERANGE on all ranks. The other values are written, as
+// netCDF documents.
 func TestMisfits(t *testing.T) {
 	const usual = -2147483647
 	path := filepath.Join(t.TempDir(), "a.nc")

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestRenameInDataMode: names may become shorter in data mode, as in netCDF, not longer; data that were written before and after it are there.
+// TestRenameInDataMode: in data mode names may become shorter, but not longer, as in netCDF. Data written before and after a
+// renaming stay.
 func TestRenameInDataMode(t *testing.T) {
 	dir := t.TempDir()
 	together(t, 2, func(ctx context.Context, s *System) error {

@@ -70,8 +70,8 @@ func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blo
 	return id
 }
 
-// route finds the routes of all variables to a new dataset. An unwritten variable gets the route of others with its shape, since
-// it is probably written in the same way.
+// route finds the routes of all variables to a new dataset. An unwritten variable gets the route of other variables with its
+// shape, because it will probably be written in the same way.
 func (b *schemaOf) route(ctx context.Context) (err error) {
 	f, by := b.f, map[string]*Decomp{}
 	of := func(r *route) string { return fmt.Sprint(stripped(f.shape(r.v))) }

@@ -91,7 +91,7 @@ func (f *File) begin(ctx context.Context, open bool) error {
 		if err := f.clear(ctx); err != nil {
 			return err
 		}
-		o.Records = f.records // no more follow: process-centric files then need no copies
+		o.Records = f.records // no more records follow, so process-centric files need no copies
 		o.Force, o.WideMaps = f.base != nil || !f.opt.NoClobber || path != f.path, b.wide
 		st.w, err = blob.Create(ctx, f.s.c, path, b.s, b.parts, o)
 	}
@@ -155,7 +155,7 @@ func (st *stream) accepts(l *log) bool {
 	return true
 }
 
-// putAll puts the log and flushes it. For a new dataset it also puts the base. Collective.
+// putAll passes the log to the writer and flushes it. For a new dataset it also copies the data of the base. Collective.
 func (f *File) putAll(ctx context.Context) error {
 	st := f.w
 	var jobs []*job

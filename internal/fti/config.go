@@ -1,16 +1,18 @@
 package fti
 
 import (
-	"bytes"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
-// Levels of a checkpoint, as in FTI_Checkpoint.
+// FTI_Checkpoint takes levels 1 to 4, and 5 to 8 for differential checkpoints of level 1 to 4.
 const (
 	levels    = 4
 	diffShift = 4 // FTI_L1_DCP - FTI_L1
@@ -50,121 +52,7 @@ const maxVarID = 100 * 1024
 // maxNames is the maximum size of a file of names in bytes.
 const maxNames = 64 << 20
 
-// setting is a line "key = value" of an ini file.
-type setting struct {
-	section, key, value string
-	from, to            int // range of the value in the text, with its blanks
-}
-
-// settings calls f for each "key = value" line of an ini file. Sections and keys are in lower case. A # or ; outside quotes
-// begins a comment.
-func settings(text []byte, f func(s setting)) {
-	off, section := 0, ""
-	for line := range bytes.Lines(text) {
-		at := off
-		off += len(line)
-		s := string(bytes.TrimRight(line, "\r\n"))
-		t := strings.TrimSpace(s)
-		if t == "" || t[0] == '#' || t[0] == ';' {
-			continue
-		}
-		if t[0] == '[' {
-			name, _, _ := strings.Cut(t[1:], "]")
-			section = strings.ToLower(strings.TrimSpace(name))
-			continue
-		}
-		key, value, ok := strings.Cut(s, "=")
-		if !ok {
-			continue
-		}
-		from := at + len(key) + 1
-		end := len(value)
-		if v := strings.TrimSpace(value); len(v) > 1 && (v[0] == '"' || v[0] == '\'') && strings.IndexByte(v[1:], v[0]) >= 0 {
-			start := strings.IndexByte(value, v[0])
-			end = start + 2 + strings.IndexByte(value[start+1:], v[0])
-			value = value[start+1 : end-1]
-		} else {
-			if i := strings.IndexAny(value, "#;"); i >= 0 {
-				end = i
-			}
-			value = strings.TrimSpace(value[:end])
-		}
-		f(setting{section, strings.ToLower(strings.TrimSpace(key)), value, from, from + end})
-	}
-}
-
-// fields reads typed values and keeps the first error.
-type fields struct {
-	name     string
-	values   map[string]string // by section and key
-	err      error
-	warnings []error
-}
-
-func (f *fields) fail(key string, class error, format string, args ...any) {
-	if f.err == nil {
-		f.err = fault.At(f.name, -1, key, class, format, args...)
-	}
-}
-
-func (f *fields) warn(key string, format string, args ...any) {
-	f.warnings = append(f.warnings, fault.At(f.name, -1, key, fault.ErrUsage, format, args...))
-}
-
-// whole returns an integer, or none if the key is absent.
-func (f *fields) whole(key string, none int64) int64 {
-	text, ok := f.values[key]
-	if !ok || text == "" {
-		return none
-	}
-	n, err := strconv.ParseInt(text, 0, 64)
-	if err != nil {
-		f.fail(key, fault.ErrUsage, "%.80q, want a whole number", text)
-	}
-	return n
-}
-
-// between returns an integer from low to high, or none if the key is absent. If none is no such integer, the key is required.
-func (f *fields) between(key string, none, low, high int64) int64 {
-	n := f.whole(key, none)
-	switch {
-	case f.values[key] == "" && (n < low || n > high):
-		f.fail(key, fault.ErrUsage, "absent, want %d to %d", low, high)
-	case n < low || n > high:
-		f.fail(key, fault.ErrUsage, "%d, want %d to %d", n, low, high)
-	}
-	return n
-}
-
-// yes returns a switch, which is off by default.
-func (f *fields) yes(key string) bool {
-	text := f.values[key]
-	switch {
-	case text == "" || strings.ContainsAny(text[:1], "0nNfF"):
-	case strings.ContainsAny(text[:1], "1yYtT"):
-		return true
-	default:
-		f.fail(key, fault.ErrUsage, "%.80q, want 0 or 1", text)
-	}
-	return false
-}
-
-// dir returns the name of a directory.
-func (f *fields) dir(key string) string {
-	if f.values[key] == "" {
-		f.fail(key, fault.ErrUsage, "absent, want a directory")
-	}
-	return f.values[key]
-}
-
-// without refuses a setting that uses what only FTI supports.
-func (f *fields) without(key string, used bool, want string) {
-	if used {
-		f.fail(key, fault.ErrUnsupported, "%.80s: %s", f.values[key], want)
-	}
-}
-
-// ParseConfig reads a configuration file for a run with ranks ranks. Errors are of type *fault.FormatError and contain name.
+// ParseConfig reads a configuration file for a run of this number of ranks. Errors are of type *fault.FormatError and contain name.
 // Their class is ErrUnsupported for settings that only FTI supports, else ErrUsage.
 func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	f := &fields{name: name, values: map[string]string{}}
@@ -194,7 +82,7 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 		f.warn("basic:max_var_id", "%d, want at most %d: %d is used", c.MaxVarID, math.MaxInt32, maxVarID)
 		c.MaxVarID = maxVarID
 	}
-	f.between("basic:verbosity", 1, 1, 3) // an error with FTI, too
+	f.between("basic:verbosity", 1, 1, 3) // FTI refuses other values, too
 	f.between("advanced:block_size", 1024, 1, 2048)
 	if c.Diff {
 		const low, high = 512, 1<<16 - 1
@@ -255,7 +143,7 @@ func SetRestart(text []byte, failure int, execID string) []byte {
 		if last = s.to; last < len(text) && (text[last] == '#' || text[last] == ';') {
 			out = append(out, ' ')
 		}
-		found[s.key] = true // of several lines the last one counts
+		found[s.key] = true
 	})
 	out = append(out, text[last:]...)
 	if len(found) == len(want) {
@@ -271,4 +159,29 @@ func SetRestart(text []byte, failure int, execID string) []byte {
 		}
 	}
 	return out
+}
+
+// configFile is the configuration file of a run.
+type configFile struct {
+	fs   vfs.FS
+	path string
+}
+
+// read returns the text. It resolves a symbolic link, so that note replaces the file and not the link.
+func (c *configFile) read() ([]byte, error) {
+	if c.fs == vfs.OS {
+		if at, err := filepath.EvalSymlinks(c.path); err == nil {
+			c.path = at
+		}
+	}
+	return vfs.ReadFile(c.fs, c.path, maxConfig)
+}
+
+// note writes the state and the name of the run to the file.
+func (c *configFile) note(failure int, execID string) error {
+	text, err := vfs.ReadFile(c.fs, c.path, maxConfig)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(c.fs, c.path, SetRestart(text, failure, execID), durable.ReplaceOptions{Sync: true, SyncDir: true})
 }

@@ -71,7 +71,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestAbsentKey: the error about a required key that is absent is not about its default.
+// TestAbsentKey: the error about a missing required key says that the key is absent.
 func TestAbsentKey(t *testing.T) {
 	text := strings.Replace(fmt.Sprintf(template, ""), "Node_size = 1\n", "", 1)
 	if _, err := ParseConfig([]byte(text), "config", 8); err == nil || !strings.Contains(err.Error(), "absent") {

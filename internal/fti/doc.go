@@ -10,12 +10,13 @@
 //
 // # Commits
 //
-// A rank writes its file beside the committed one, under the name .Ckpt<id>-Rank<rank>.fti.<time>.new, and syncs it. When all ranks
-// have done so, each rank gives its file FTI's name and removes older checkpoints of this level and of lower levels. A restart
-// takes the newest checkpoint for which all ranks have a file under either name, or can rebuild it. All files of a checkpoint have
-// the same timestamp, and no two checkpoints of a run share one. So a restart never mixes two checkpoints, even if their ids are equal.
+// A rank writes its file beside the committed one, under the name .Ckpt<id>-Rank<rank>.fti.<time>.new, and syncs it. When the
+// files of all ranks are complete, each rank renames its file to FTI's name and removes older checkpoints of this level and of
+// lower levels. A restart takes the newest checkpoint for which all ranks have a file under either name, or can rebuild it. All
+// files of a checkpoint have the same timestamp, and no two checkpoints of a run share one. So a restart never mixes two
+// checkpoints, even if their ids are equal.
 //
-// Levels 2 and 3 are PARTNER and RS of package redset over the ranks of different nodes.
+// Level 2 uses scheme PARTNER of package redset and level 3 scheme RS, each over ranks of different nodes.
 //
 // Read first: session.go, write.go, publish.go, find.go.
 package fti

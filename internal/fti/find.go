@@ -12,22 +12,20 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/scr/redset"
 )
 
-// key identifies a checkpoint. The id alone does not: a program may use an id again, also after a restart.
+// key identifies a checkpoint. The id is not unique: a program may use an id again, also after a restart.
 type key struct {
 	Level int
 	ID    int32
-	Stamp uint32 // low bits of the time; 0 in files of FTI, where each rank has its own time
+	Stamp uint32 // low bits of the time; 0 in files of FTI, whose times differ between ranks
 }
 
 func (k key) String() string { return fmt.Sprintf("checkpoint %d of level %d", k.ID, k.Level) }
 
-// copyOf is a file of a rank.
+// copyOf describes one checkpoint file of a rank.
 type copyOf struct {
 	Key   key
 	Fresh bool // the file does not have its committed name yet
@@ -41,7 +39,7 @@ type holding struct {
 	Sets  []key // checkpoints with redundancy files on this rank
 }
 
-// candidate is a checkpoint with a part on at least one rank.
+// candidate is a checkpoint with files on at least one rank.
 type candidate struct {
 	key
 	diff  bool
@@ -52,9 +50,9 @@ type candidate struct {
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
-// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer. A
-// returning node may have an older checkpoint of a level. Programs reuse numbers of checkpoints, so checkpoints of one level are
-// ordered by time. FTI's differential checkpoints come last; see place.
+// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer.
+// Checkpoints of one level are ordered by time, because programs reuse ids, and a node that returns may have an older checkpoint.
+// FTI's differential checkpoints come last; place then moves them.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.diff != b.diff && b.diff:
@@ -69,8 +67,8 @@ func (a candidate) before(b candidate) int {
 	return cmp.Or(a.Level-b.Level, cmp.Compare(b.time, a.time), cmp.Compare(b.ID, a.ID))
 }
 
-// place moves each of FTI's differential checkpoints before the first checkpoint with a lower number. They remove no other
-// checkpoint, and their time is unknown.
+// place moves each of FTI's differential checkpoints before the first checkpoint with a lower number. Only the
+// numbers give their order, because they remove no other checkpoint and their time is unknown.
 func place(list []candidate) {
 	n := slices.IndexFunc(list, func(c candidate) bool { return c.diff })
 	for ; n >= 0 && n < len(list); n++ {
@@ -180,7 +178,8 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	return list
 }
 
-// in reports whether a rank has a file of the checkpoint. A file of FTI may by chance have a timestamp like a file of blobio.
+// in reports whether a rank has a file of the checkpoint. By chance a file of FTI may have a timestamp that looks
+// like a stamp, so files of FTI are recognized by level and id.
 func (c *candidate) in(h holding) bool {
 	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
 		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
@@ -200,7 +199,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 			continue
 		}
 		if !c.whole {
-			if err := s.rebuild(ctx, c.key); err != nil {
+			if err := s.redundancy.rebuild(ctx, c.key); err != nil {
 				if errors.Is(err, fault.ErrBroken) {
 					return err
 				}
@@ -230,10 +229,16 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 			why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
 			continue
 		}
-		s.adopt(c.key, f)
+		s.last.adopt(c.key, f)
+		if f.posix != nil {
+			for _, v := range f.posix.Vars {
+				s.names.add(v.Name, v.ID)
+			}
+		}
+		s.timer.id = c.ID
 		return nil
 	}
-	all := comm.Agree(ctx, s.c, why) // rank 0 prints the reasons of all ranks
+	all := comm.Agree(ctx, s.c, why) // a rank without a reason gets the reason of another rank
 	if errors.Is(all, fault.ErrBroken) {
 		return all
 	}
@@ -241,45 +246,6 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 		return fmt.Errorf("%w: %w", ErrNothing, all)
 	}
 	return fmt.Errorf("run %s: %w in %s, %s", s.cfg.ExecID, ErrNothing, s.p.local, s.p.global)
-}
-
-// adopt makes an open file the source of Recover.
-func (s *Session) adopt(k key, f *stored) {
-	s.closeStored()
-	s.last, s.half, s.stored, s.sizes = k, false, f, map[int32]int64{}
-	for _, v := range f.r.File().Vars() {
-		s.sizes[v.ID] = v.Size
-	}
-	if f.posix != nil {
-		for _, v := range f.posix.Vars {
-			if _, ok := s.names.ids[v.Name]; !ok && v.Name != "" {
-				s.names.ids[v.Name] = v.ID
-			}
-		}
-	}
-	s.timer.id = k.ID
-}
-
-// rebuild rebuilds lost and damaged files of a checkpoint; it is a collective. A lost file gets its fresh name.
-func (s *Session) rebuild(ctx context.Context, k key) error {
-	err := durable.MkdirAll(s.fs, s.p.level(k.Level), true)
-	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return err
-	}
-	now := s.p.fresh(k)
-	if f, err := s.open(ctx, s.p.final(k.Level, k.ID)); err == nil {
-		if stampOf(f.r.File()) == k.Stamp {
-			now = s.p.final(k.Level, k.ID)
-		}
-		f.close()
-	}
-	_, err = redset.Recover(ctx, s.c, s.fs, s.p.set(k), &redset.RecoverOptions{Map: func(rank int, name string) string {
-		if rank == s.p.rank {
-			return now
-		}
-		return filepath.Join(s.p.level(k.Level), filepath.Base(name))
-	}})
-	return err
 }
 
 // stored is an open file of a checkpoint.
@@ -290,13 +256,6 @@ type stored struct {
 }
 
 func (f *stored) close() { _ = f.f.Close() } // the file was only read
-
-func (s *Session) closeStored() {
-	if s.stored != nil {
-		s.stored.close()
-		s.stored = nil
-	}
-}
 
 // open opens an FTI-FF file, or a file of FTI's POSIX mode with its separate metadata.
 func (s *files) open(ctx context.Context, name string) (*stored, error) {

@@ -78,7 +78,7 @@ func job(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Session) error
 		if err == nil {
 			err = f(ctx, c, s)
 		}
-		s.closeStored()
+		s.last.close()
 		return errors.Join(err, s.release())
 	})
 }

@@ -14,14 +14,15 @@ import (
 )
 
 // names holds the numbers of named variables. FTI-FF files do not store names, so each rank has a file of names, with a line
-// "number name" for each. Names keep their numbers until the run ends.
+// "number name" for each name. Names keep their numbers until the run ends.
 type names struct {
+	*files
 	ids    map[string]int32
 	stored int // number of names in the file
 }
 
-// SetID returns the number of the variable with a name. If there is none, SetID assigns the next free number. The variable has no
-// bytes until Protect.
+// SetID returns the number of the variable with a name. A new name gets the next free number. The variable has no bytes until
+// Protect.
 func (s *Session) SetID(name string) int32 {
 	id, ok := s.names.ids[name]
 	if !ok {
@@ -46,9 +47,15 @@ func (s *Session) ID(name string) int32 {
 	return -1
 }
 
-// saveNames writes the names of this rank to its file before a checkpoint needs them.
-func (s *Session) saveNames() error {
-	n := &s.names
+// add gives a variable of the restart's checkpoint its name, unless the name has a number.
+func (n *names) add(name string, id int32) {
+	if _, ok := n.ids[name]; !ok && name != "" {
+		n.ids[name] = id
+	}
+}
+
+// save writes the names of this rank to its file before a checkpoint needs them.
+func (n *names) save() error {
 	if len(n.ids) == n.stored {
 		return nil
 	}
@@ -56,20 +63,20 @@ func (s *Session) saveNames() error {
 	for _, name := range slices.Sorted(maps.Keys(n.ids)) {
 		text = fmt.Appendf(text, "%d %q\n", n.ids[name], name)
 	}
-	if err := durable.MkdirAll(s.fs, s.p.meta, true); err != nil {
+	if err := durable.MkdirAll(n.fs, n.p.meta, true); err != nil {
 		return err
 	}
-	if err := durable.Replace(s.fs, s.p.names(s.p.rank), text, durable.ReplaceOptions{Sync: true, SyncDir: true}); err != nil {
+	if err := durable.Replace(n.fs, n.p.names(n.p.rank), text, durable.ReplaceOptions{Sync: true, SyncDir: true}); err != nil {
 		return err
 	}
 	n.stored = len(n.ids)
 	return nil
 }
 
-// loadNames reads the names of this rank for a restart.
-func (s *Session) loadNames() error {
-	file := s.p.names(s.p.rank)
-	text, err := vfs.ReadFile(s.fs, file, maxNames)
+// load reads the names of this rank for a restart.
+func (n *names) load() error {
+	file := n.p.names(n.p.rank)
+	text, err := vfs.ReadFile(n.fs, file, maxNames)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -83,18 +90,18 @@ func (s *Session) loadNames() error {
 		if _, err := fmt.Sscanf(line, "%d %q\n", &id, &name); err != nil || id < 0 {
 			return fault.At(file, at, "", fault.ErrCorrupt, "%.80q, want a number and a quoted name", line)
 		}
-		s.names.ids[name] = id
+		n.ids[name] = id
 		at += int64(len(line))
 	}
-	s.names.stored = len(s.names.ids)
+	n.stored = len(n.ids)
 	return nil
 }
 
-// removeNames removes the files of names of all ranks.
-func (s *Session) removeNames() error {
+// remove removes the files of names of all ranks.
+func (n *names) remove(ranks int) error {
 	var errs []error
-	for rank := range s.c.Size() {
-		errs = append(errs, durable.Remove(s.fs, s.p.names(rank)))
+	for rank := range ranks {
+		errs = append(errs, durable.Remove(n.fs, n.p.names(rank)))
 	}
 	return errors.Join(errs...)
 }

@@ -45,7 +45,7 @@ func (p *places) names(rank int) string {
 // diffDir returns FTI's directory of differential checkpoints of level 4.
 func (p *places) diffDir() string { return filepath.Join(p.global, "dCP") }
 
-// diffFile returns the path of this rank's differential checkpoint in FTI.
+// diffFile returns the path of the differential checkpoint that FTI writes on this rank.
 func (p *places) diffFile() string {
 	return filepath.Join(p.diffDir(), fmt.Sprintf("dCPFile-Rank%d.fti", p.rank))
 }
@@ -56,7 +56,7 @@ func (p *places) base(id int32) string { return fmt.Sprintf("Ckpt%d-Rank%d.fti",
 // the prefix.
 func (p *places) final(level int, id int32) string { return filepath.Join(p.level(level), p.base(id)) }
 
-// fresh returns the name of a complete file before all ranks have theirs.
+// fresh returns the name of a complete file while other ranks may still lack a complete file.
 func (p *places) fresh(k key) string {
 	return filepath.Join(p.level(k.Level), fmt.Sprintf(".%s.%08x.new", p.base(k.ID), k.Stamp))
 }

@@ -13,12 +13,12 @@ import (
 	"blobio/scr/redset"
 )
 
-// files are the files of one rank.
+// files finds and names the checkpoint files of one rank.
 type files struct {
 	fs     vfs.FS
 	p      *places
 	keepL4 bool
-	top    []string // base names of this rank's files at level 4, whose directory has the files of all ranks
+	top    []string // base names of this rank's files at level 4, so that the directory of all ranks' files is not listed again
 }
 
 // publish gives this rank's file of a checkpoint its committed name after all ranks have complete files. It removes the
@@ -61,8 +61,8 @@ func (s *files) publish(k key, spare bool) error {
 	return s.removeLevel(k.Level, k)
 }
 
-// commit is a collective: it publishes a checkpoint after all ranks have complete files. While any rank has files of lower
-// levels, all files keep their fresh names. A restart prefers fresh names, and then lower levels.
+// commit is a collective: it publishes a checkpoint after all ranks have complete files. It removes the files of lower
+// levels first, while all ranks' files have their fresh names, because a restart prefers fresh names, and then lower levels.
 func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 	var err error
 	for level := k.Level - 1; level > 0 && err == nil; level-- {
@@ -98,7 +98,7 @@ func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error 
 	return nil
 }
 
-// removeLevel removes this rank's files of all checkpoints of a level except but.
+// removeLevel removes this rank's files of all checkpoints of a level, except the checkpoint but.
 func (s *files) removeLevel(level int, but key) error {
 	list, err := s.fs.ReadDir(s.p.level(level))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,10 +127,10 @@ func (s *files) removeLevel(level int, but key) error {
 	if err := s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) }); err != nil {
 		return err
 	}
-	return s.fs.SyncDir(s.p.level(level)) // else an older checkpoint could reappear, and a restart prefers lower levels
+	return s.fs.SyncDir(s.p.level(level)) // otherwise an older checkpoint could reappear after a crash, and a restart prefers lower levels
 }
 
-// toArchive archives a file of level 4 that another file replaces.
+// toArchive moves a file of level 4 to the archive.
 func (s *files) toArchive(name string) error {
 	dir := s.p.archive()
 	if err := durable.MkdirAll(s.fs, dir, true); err != nil {
@@ -157,9 +157,9 @@ func (s *Session) flush(ctx context.Context) error {
 	if err := s.prepare(ctx, levels); err != nil {
 		return err
 	}
-	k := s.last
+	k := s.last.key
 	k.Level = levels
-	err := s.saveNames()
+	err := s.names.save()
 	if err == nil {
 		err = s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)
 	}
@@ -169,12 +169,12 @@ func (s *Session) flush(ctx context.Context) error {
 	if err := s.commit(ctx, k, false); err != nil {
 		return err
 	}
-	s.last = k
+	s.last.key = k
 	return nil
 }
 
 // copyFile copies the variables of a checkpoint file to the fresh name of another level and verifies them. The copy is an FTI-FF
-// file; files of FTI's POSIX mode become unreadable without their metadata.
+// file even if the checkpoint is in FTI's POSIX mode, whose files are unreadable without separate metadata.
 func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	f, err := s.open(ctx, from)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
@@ -20,12 +19,12 @@ func (s *Session) Recover(ctx context.Context) error {
 		if err := s.load(ctx, excluded); err != nil {
 			return errors.Join(err, tried)
 		}
-		if err := comm.Agree(ctx, s.c, s.vars.fit(s.last, s.sizes)); err != nil {
+		if err := comm.Agree(ctx, s.c, s.vars.fit(s.last.key, s.last.sizes)); err != nil {
 			return errors.Join(err, tried)
 		}
 		bufs, err := s.vars.bufs()
 		if err == nil {
-			err = s.stored.r.ReadVars(ctx, bufs, nil)
+			err = s.last.stored.r.ReadVars(ctx, bufs, nil)
 		}
 		err = comm.Agree(ctx, s.c, err)
 		if err == nil {
@@ -35,12 +34,12 @@ func (s *Session) Recover(ctx context.Context) error {
 		if errors.Is(err, fault.ErrBroken) {
 			return err
 		}
-		k := s.last // on all ranks, whatever the error: an unreadable file counts as lost
+		k := s.last.key // all ranks go on after any error, because an unreadable file counts as lost
 		tried = errors.Join(tried, fmt.Errorf("%v: %w", k, err))
-		s.closeStored()
+		s.last.close()
 		if (k.Level == 2 || k.Level == 3) && k.Stamp != 0 && !mended[k] {
 			mended[k] = true
-			if s.rebuild(ctx, k) == nil {
+			if s.redundancy.rebuild(ctx, k) == nil {
 				continue
 			}
 		}
@@ -51,7 +50,7 @@ func (s *Session) Recover(ctx context.Context) error {
 // load is a collective: it opens the file of the newest checkpoint that is not excluded.
 func (s *Session) load(ctx context.Context, excluded map[key]bool) error {
 	open := int64(0)
-	if s.stored != nil {
+	if s.last.stored != nil {
 		open = 1
 	}
 	n, err := comm.AllreduceOne(ctx, s.c, open, comm.Min)
@@ -95,26 +94,12 @@ func (s *Session) ReadVar(ctx context.Context, id int32) error {
 	if err := x.check(); err != nil {
 		return err
 	}
-	if s.stored == nil {
-		if s.last.Level == 0 {
-			return fmt.Errorf("variable %d: %w", id, ErrNothing)
-		}
-		f, err := s.openLast(ctx)
-		if err != nil {
-			return err
-		}
-		s.stored = f
+	if s.last.Level == 0 {
+		return fmt.Errorf("variable %d: %w", id, ErrNothing)
 	}
-	return s.stored.r.ReadVar(ctx, id, x.data)
-}
-
-// openLast opens this rank's file of the last checkpoint. If its commit has failed, the file may have its fresh name, and an older
-// file the committed one.
-func (s *Session) openLast(ctx context.Context) (*stored, error) {
-	if s.half {
-		if f, err := s.open(ctx, s.p.fresh(s.last)); !errors.Is(err, fs.ErrNotExist) {
-			return f, err
-		}
+	r, err := s.last.reader(ctx)
+	if err != nil {
+		return err
 	}
-	return s.open(ctx, s.p.final(s.last.Level, s.last.ID))
+	return r.ReadVar(ctx, id, x.data)
 }

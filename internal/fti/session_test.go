@@ -147,8 +147,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestAbandon: a program begins again without an end. A run without checkpoint leaves nothing; a run with one restarts, although an
-// incremental checkpoint has begun.
+// TestAbandon: a program abandons its run and begins again. A run without checkpoint leaves nothing; a run with one restarts,
+// although an incremental checkpoint has begun.
 func TestAbandon(t *testing.T) {
 	m := disk(t, "")
 	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return s.Abandon(ctx) }))

@@ -11,7 +11,7 @@ import (
 type variable struct {
 	id   int32
 	data []byte
-	size int64 // in bytes; data is shorter if its address is NULL
+	size int64 // in bytes; data is empty if its address is NULL
 }
 
 // variables are the protected variables of a rank, in the order of their first protection.
@@ -63,6 +63,6 @@ func (s *Session) Protect(id int64, data []byte, size int64) error {
 	return nil
 }
 
-// StoredSize returns the number of bytes of a variable in the newest checkpoint, or in the restart's. It returns 0 if the
-// checkpoint does not have the variable.
-func (s *Session) StoredSize(id int32) int64 { return s.sizes[id] }
+// StoredSize returns the number of bytes of a variable in the last checkpoint, or in the checkpoint of the restart. It returns
+// 0 if that checkpoint does not have the variable.
+func (s *Session) StoredSize(id int32) int64 { return s.last.sizes[id] }

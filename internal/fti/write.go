@@ -3,14 +3,12 @@ package fti
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/scr/redset"
 )
 
 // differential is the state of the differential checkpoints of a level, which alternate between two files.
@@ -29,7 +27,7 @@ type pending struct {
 	f     vfs.File // nil: closed
 	u     *ffformat.Update
 	res   *ffformat.Result
-	added map[int32]int64 // added variables with their bytes
+	added map[int32]int64 // number of bytes of each added variable
 	err   error           // first error of this rank; Finish then fails on all ranks
 }
 
@@ -57,7 +55,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	err := func() error {
 		switch {
 		case s.writes != nil:
-			return fault.Usage("checkpoint %d during an incremental one", id)
+			return fault.Usage("checkpoint %d begins during an incremental checkpoint", id)
 		case level == 2*levels+1:
 			return fault.Class(fault.ErrUnsupported, "level %d: HDF5 files are not supported, want 1 to %d", level, 2*levels)
 		case level < 1 || level > 2*levels:
@@ -76,7 +74,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	level = (level-1)%levels + 1
 	time := int64(0)
 	if s.c.Rank() == 0 {
-		if len(s.stamps) > 1000 { // of 65,536 stamps; the files of older checkpoints are gone
+		if len(s.stamps) > 1000 { // out of 65,536; the files of older checkpoints are gone
 			s.stamps = map[uint32]bool{s.last.Stamp: true}
 		}
 		time = ffformat.OwnTime(s.clock().UnixNano())
@@ -121,18 +119,7 @@ func (s *Session) prepare(ctx context.Context, level int) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	if level == 1 || level == levels || s.sets[level] != nil {
-		return nil
-	}
-	o := redset.Options{Scheme: redset.Partner, Group: s.nodes[s.c.Rank()], SetSize: s.cfg.GroupSize}
-	if level == 3 { // like FTI's parity, survives the loss of half of a group
-		o.Scheme, o.K = redset.RS, max(1, s.cfg.GroupSize/2)
-	}
-	s.sets[level], err = redset.New(ctx, s.c, o)
-	if err != nil {
-		return fmt.Errorf("level %d: %w", level, err)
-	}
-	return nil
+	return s.redundancy.prepare(ctx, level)
 }
 
 // start opens the file of a checkpoint.
@@ -194,7 +181,7 @@ func (w *pending) reuse(o *ffformat.UpdateOptions, name string, blockSize int) (
 func (s *Session) Add(ctx context.Context, id int32) error {
 	w := s.writes
 	if w == nil {
-		return fault.Usage("variable %d without an incremental checkpoint", id)
+		return fault.Usage("variable %d is added, but no incremental checkpoint has begun", id)
 	}
 	if w.err != nil {
 		return w.err
@@ -224,15 +211,15 @@ func (s *Session) Writing() bool { return s.writes != nil }
 func (s *Session) Finish(ctx context.Context) error {
 	w := s.writes
 	if w == nil {
-		return fault.Usage("the end of an incremental checkpoint without a beginning")
+		return fault.Usage("an incremental checkpoint ends, but none has begun")
 	}
 	s.writes = nil
 	err := w.err
 	if w.Level == 3 {
-		err = s.largest(ctx, w)
+		err = w.largest(ctx, s.c, s.vars)
 	}
 	if err == nil {
-		err = s.saveNames()
+		err = s.names.save()
 	}
 	if err == nil {
 		err = w.complete(ctx, s.vars, s.lease)
@@ -240,52 +227,49 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return errors.Join(err, w.giveUp())
 	}
-	if set := s.sets[w.Level]; set != nil {
-		if err := set.Encode(ctx, s.fs, []string{s.p.fresh(w.key)}, s.p.set(w.key)); err != nil {
-			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), w.giveUp())
-		}
+	if err := s.redundancy.encode(ctx, w.key); err != nil {
+		return errors.Join(err, w.giveUp())
 	}
 	// From here on a restart finds the checkpoint.
 	if w.diff != nil {
 		w.diff.spare, w.diff.now = w.diff.now, w.res.Digests
 	}
-	s.closeStored()
-	s.last, s.sizes, s.half = w.key, w.added, true
+	s.last.replace(w.key, w.added)
 	return s.conclude(ctx, w.diff != nil)
 }
 
-// conclude is a collective: it commits the last checkpoint, if that was not done yet, and notes in the configuration file that the
-// run can restart. Until it has succeeded no other checkpoint may begin: a restart would prefer this one, under its fresh name.
+// conclude is a collective: it commits the last checkpoint, unless this is done, and notes in the configuration file that the run
+// can restart. Until conclude has succeeded no other checkpoint may begin, because a restart prefers files with fresh names.
 func (s *Session) conclude(ctx context.Context, spare bool) error {
-	if s.half {
-		if err := s.commit(ctx, s.last, spare); err != nil {
+	if s.last.half {
+		if err := s.commit(ctx, s.last.key, spare); err != nil {
 			return err
 		}
-		s.half = false
+		s.last.half = false
 	}
 	if s.noted || s.last.Level == 0 {
 		return nil
 	}
 	var err error
 	if s.c.Rank() == 0 {
-		err = s.note(1)
+		err = s.config.note(1, s.cfg.ExecID)
 	}
 	err = comm.Agree(ctx, s.c, err)
 	s.noted = err == nil
 	return err
 }
 
-// largest finds the size of the largest file of all ranks, which FTI needs for a restart from level 3.
-func (s *Session) largest(ctx context.Context, w *pending) error {
-	var vars []ffformat.VarSize
-	for _, x := range s.vars {
-		vars = append(vars, ffformat.VarSize{ID: x.id, Size: w.added[x.id]})
+// largest stores the size of the largest file of all ranks. FTI needs this size for a restart from level 3.
+func (w *pending) largest(ctx context.Context, c comm.Comm, vars variables) error {
+	var sizes []ffformat.VarSize
+	for _, x := range vars {
+		sizes = append(sizes, ffformat.VarSize{ID: x.id, Size: w.added[x.id]})
 	}
-	size, err := w.w.FileSize(vars)
+	size, err := w.w.FileSize(sizes)
 	if w.err != nil {
 		err = w.err
 	}
-	size, rerr := comm.AllreduceOne(ctx, s.c, size, comm.Max)
+	size, rerr := comm.AllreduceOne(ctx, c, size, comm.Max)
 	if err == nil {
 		err = rerr
 	}

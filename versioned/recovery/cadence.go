@@ -8,7 +8,7 @@ import (
 
 // BreakEven returns the number of errors per coarse step at which cadences a and b cost the same. It returns NaN if one of them
 // is better at any rate. Above the break-even rate the cadence with more saves costs less, below it the other one. With last,
-// errors come only in the last fine step, as in the paper; otherwise in a uniformly random one.
+// errors come only in the last fine step, as in the paper; otherwise in a random fine step.
 func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
 	var ca, cb Cost
 	var err error
@@ -51,8 +51,8 @@ func (m *Model) CanTry() bool {
 }
 
 // BestCadence returns the cadence with the least expected cost at perr errors per coarse step. It tries cadences that save level
-// 0 at every coarse step and each finer level never or at every Ratio^k-th step. Of equal cadences it returns one with the fewest
-// saves. ErrUsage means that the hierarchy has too many cadences to try; see CanTry.
+// 0 at every coarse step and each finer level never or at every Ratio^k-th step. Of cadences with equal costs it returns one with
+// the fewest saves. ErrUsage means that the hierarchy has too many cadences to try; see CanTry.
 func (m *Model) BestCadence(perr float64) (versioned.Cadence, Cost, error) {
 	s := m.Subcycling()
 	if err := m.Validate(); err != nil {

@@ -10,7 +10,7 @@ import (
 // changes, such as the flip of a low bit.
 func plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
 
-// suspects returns the indices at which now is not plausible against before.
+// suspects returns the indices at which now is not plausible compared with before.
 func suspects(now, before []float64, eps float64) ([]int, error) {
 	if len(now) != len(before) {
 		return nil, fault.Usage("%d values, want %d as before", len(now), len(before))

@@ -11,10 +11,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Event is an error in the form for handlers: its kind, position, and further attributes. The version store, the launcher and the
-// application raise events.
+// Event describes an error for handlers by its kind, its position and further attributes.
 type Event struct {
-	Kind  string // "data", "metadata", "loss", ...: names on which sources and handlers agree
+	Kind  string // "data", "metadata", ...: see the package comment; programs may add kinds
 	Array string // array that the event is about; "" for none
 	Level int
 	Box   int

@@ -46,7 +46,7 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// TestRaisedNumbers: a handler of Raise gets the types that it gets of RaiseGlobal.
+// TestRaisedNumbers: attributes have the same types in the handlers of Raise and of RaiseGlobal.
 func TestRaisedNumbers(t *testing.T) {
 	var r Registry
 	r.On(nil, 0, func(_ context.Context, e Event) error {

@@ -51,13 +51,7 @@ func (r *Run) handlers() {
 		return p, nil
 	})
 	loss := func(lost []int) (Plan, error) {
-		owners := make([][]int, r.planner.Levels)
-		for l := range owners {
-			for _, b := range r.tables[l] {
-				owners[l] = append(owners[l], int(b.Owner))
-			}
-		}
-		return r.planner.Loss(r.raised, owners, lost)
+		return r.planner.Loss(r.raised, r.boxes.owners(), lost)
 	}
 	on("temporary", func(ctx context.Context, e Event) (Plan, error) { return loss(e.Ranks) })
 	on("permanent", func(ctx context.Context, e Event) (Plan, error) {
@@ -72,10 +66,10 @@ func (r *Run) handlers() {
 		return p, err
 	})
 	r.Registry.On(Pred{"kind": "late"}, ofPackage, func(ctx context.Context, e Event) error {
-		if e.Scope != Global { // marks are made only once
+		if e.Scope != Global { // so that versions are tainted only once
 			return needs(Global)
 		}
-		if err := r.try(&e, 3); err != nil {
+		if err := r.tries.add(&e, r.raised, 3); err != nil {
 			return err
 		}
 		p, err := r.late(ctx, e)
@@ -85,30 +79,20 @@ func (r *Run) handlers() {
 		return r.Recover(ctx, p, e)
 	})
 	r.Registry.On(Pred{"kind": "metadata"}, ofPackage, func(ctx context.Context, e Event) error {
-		if err := r.try(&e, 2); err != nil {
+		if err := r.tries.add(&e, r.raised, 2); err != nil {
 			return err
 		}
 		return r.metadata(ctx, e)
 	})
 }
 
-// try counts the recoveries from an event at this moment. It returns ErrAborted after most recoveries.
-func (r *Run) try(e *Event, most int) error {
-	k := key(e, r.raised)
-	if r.tries[k]++; e.Scope == Abort || r.tries[k] > most {
-		return fmt.Errorf("%s event in %v of coarse step %d, %d times: %w", e.Kind, r.raised.Step, r.raised.Coarse, r.tries[k], ErrAborted)
-	}
-	return nil
-}
-
 // goBack calls Recover, with a larger scope each time the same event comes back. It begins with the scope of the plan and ends
 // with Abort.
 func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
-	k := key(&e, r.raised)
-	if scope := p.Scope + Scope(r.tries[k]); e.Scope < scope {
+	if scope := p.Scope + Scope(r.tries.of(&e, r.raised)); e.Scope < scope {
 		return needs(scope)
 	}
-	if err := r.try(&e, 4); err != nil {
+	if err := r.tries.add(&e, r.raised, 4); err != nil {
 		return err
 	}
 	if len(p.Redo) == 0 { // the rank had no boxes
@@ -120,7 +104,7 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	}
 	switch {
 	case e.Scope == p.Scope:
-	case e.Scope == Levels: // the level of the box, which a wider scope would include
+	case e.Scope == Levels: // the box alone did not help, or could not return
 		p = Plan{Scope: Levels, Coarse: p.Coarse, From: p.From, Redo: p.Redo}
 	default:
 		p = Plan{Scope: Global, Coarse: p.Coarse}
@@ -130,7 +114,7 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 
 // forward computes the box of an event from coarser data.
 func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
-	boxes := r.tables[e.Level]
+	boxes := r.boxes.tables[e.Level]
 	estimate, err := 0.0, error(nil)
 	if e.Box < 0 || e.Box >= len(boxes) {
 		err = fault.Usage("box %d of level %d, but the level has %d boxes", e.Box, e.Level, len(boxes))
@@ -140,7 +124,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 			return err
 		})
 	}
-	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // non-negative floats have the order of their bits
+	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // the bits of non-negative floats are in the order of the floats
 	if err != nil {
 		return err
 	}

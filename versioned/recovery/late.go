@@ -50,7 +50,7 @@ func (p *Planner) Late(at, since Moment) (Plan, error) {
 		return Plan{}, err
 	}
 	if p.before(at, since) {
-		return Plan{}, fault.Usage("the error of step %v of coarse step %d is found before, in %v of %d", since.Step, since.Coarse, at.Step, at.Coarse)
+		return Plan{}, fault.Usage("the error of step %v of coarse step %d was found earlier, in step %v of coarse step %d", since.Step, since.Coarse, at.Step, at.Coarse)
 	}
 	if at == since {
 		return p.Corruption(at)

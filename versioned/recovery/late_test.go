@@ -46,8 +46,8 @@ func (r *spreading) step(c int64, x versioned.Step) {
 }
 
 // TestLate compares the plan of every late error with a run in which the error spreads. No level that stays contains the error.
-// The restored state was saved before the error by the cadence, and no finer return is possible. The repeated steps are those
-// that follow.
+// The restored state was saved before the error by the cadence, and no finer return is possible. The steps after that state are
+// repeated.
 func TestLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := versioned.Subcycling{Levels: rapid.IntRange(1, 4).Draw(t, "levels"), Ratio: rapid.IntRange(1, 3).Draw(t, "ratio")}

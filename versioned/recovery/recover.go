@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 	was := r.raised
 	if g := r.gone; g != nil && g.From.Level <= p.From.Level && r.planner.time(Moment{g.Coarse, g.From}) <= r.planner.time(Moment{p.Coarse, p.From}) {
-		return nil // another event of the same step has already reverted that much
+		return nil // another event of the same step has already reverted this part
 	}
 	if p.Scope == Abort {
 		return fmt.Errorf("the plan is to abort: %w", ErrNoRecovery)
@@ -65,20 +64,8 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 		r.until = &was
 	}
 	from := r.planner.time(Moment{p.Coarse, p.From})
-	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // of steps that are repeated
+	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // these steps are repeated
 	return nil
-}
-
-// versions lists the versions to which the levels of a plan return, or false if one is unknown.
-func (r *Run) versions(p Plan) (out []int64, ok bool) {
-	for l := p.From.Level; l < r.planner.Levels; l++ {
-		v, ok := r.begin[stamp{p.Coarse, versioned.Step{Level: l, Index: p.From.Index * r.planner.Steps(l-p.From.Level)}}]
-		if !ok || !slices.ContainsFunc(r.h.Array(l).Versions(), func(x versioned.VersionInfo) bool { return x.Number == v && !x.Tainted }) {
-			return nil, false
-		}
-		out = append(out, v)
-	}
-	return out, true
 }
 
 // unreadable reports whether a version is damaged or lost.
@@ -91,8 +78,8 @@ func unreadable(err error) bool {
 	return false
 }
 
-// damaged reports whether an error that all ranks have means that a version is damaged on one of them. It then raises an event
-// and taints the version. It is collective.
+// damaged is collective: it reports whether the error of at least one rank means that the version is damaged. It then raises an
+// event and taints the version. Either all ranks have an error or none.
 func (r *Run) damaged(ctx context.Context, err error, level int, version int64) (bool, error) {
 	if err == nil { // all ranks take this branch
 		return false, nil
@@ -112,7 +99,7 @@ func (r *Run) damaged(ctx context.Context, err error, level int, version int64) 
 	return true, r.h.Taint(ctx, level, version)
 }
 
-// raise raises one event of all ranks for an error that each rank has in other words.
+// raise raises one event on all ranks for an error whose text differs between the ranks.
 func (r *Run) raise(ctx context.Context, e Event, err error) error {
 	text, cerr := r.c.Bcast(ctx, 0, []byte(err.Error()))
 	if cerr != nil {
@@ -170,7 +157,7 @@ func (r *Run) set(ctx context.Context, l int, version int64) error {
 			return err
 		}
 	}
-	return r.replicate(l, boxes)
+	return r.boxes.set(l, boxes)
 }
 
 // snapshot goes back to the newest whole snapshot up to a coarse step. why is the error that prevented a return to the versions
@@ -223,7 +210,7 @@ func (r *Run) resume(ctx context.Context) error {
 // results.
 func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	l := p.From.Level
-	boxes := r.tables[l]
+	boxes := r.boxes.tables[l]
 	version, ok := r.begin[stamp{p.Coarse, p.From}]
 	var err error
 	if !ok || e.Box < 0 || e.Box >= len(boxes) {
@@ -238,55 +225,6 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 		}
 	}
 	return comm.Agree(ctx, r.c, err)
-}
-
-// taint taints the versions made after the plan's versions, for a late error. It taints snapshots first, so that a kill in
-// between leaves no untainted snapshot with the error.
-func (r *Run) taint(ctx context.Context, p Plan) error {
-	var snaps []int64
-	for _, s := range r.h.Snapshots() {
-		if s.Tainted {
-			continue
-		}
-		if time, ok := r.h.SnapshotTime(s.Number); ok && math.Round(time/r.opt.Dt) > float64(p.Coarse) {
-			snaps = append(snaps, s.Number)
-		}
-	}
-	if err := r.h.Taint(ctx, -1, snaps...); err != nil {
-		return err
-	}
-	first := p.From.Level
-	versions, ok := r.versions(p)
-	if !ok { // all levels return to a snapshot
-		first, versions = 0, r.newestSnapshot()
-	}
-	for i, newest := range versions {
-		var later []int64
-		for _, v := range r.h.Array(first + i).Versions() {
-			if v.Number > newest && !v.Tainted {
-				later = append(later, v.Number)
-			}
-		}
-		if err := r.h.Taint(ctx, first+i, later...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// newestSnapshot lists the versions of all levels in the newest untainted snapshot, or none.
-func (r *Run) newestSnapshot() (versions []int64) {
-	for _, s := range slices.Backward(r.h.Snapshots()) {
-		parts, err := r.h.Parts(s.Number)
-		if s.Tainted || err != nil { // all ranks take this branch
-			continue
-		}
-		for _, p := range parts[:r.planner.Levels] {
-			versions = append(versions, p.Version)
-		}
-		break
-	}
-	return versions
 }
 
 func needs(s Scope) error { return fmt.Errorf("needs scope %v", s) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,30 +17,25 @@ type Run struct {
 	Registry *Registry // for handlers of the program
 	Stats    Stats
 
-	c       comm.Comm
-	h       *versioned.Hierarchy
-	solver  Solver
-	opt     Options
-	planner Planner
-	config  versioned.Config
-	errs    boxErrors
-	ops     []op
+	history
+	c      comm.Comm
+	solver Solver
+	opt    Options
+	config versioned.Config
+	errs   boxErrors
+	ops    []op
+	boxes  replica
 
 	coarse int64
-	pc     int   // index of the next op
-	begun  int64 // last coarse step whose regrid is done
-	at     []int64
-	dirty  []bool                // by level: changed since the last save or restore
-	begin  map[stamp]int64       // version of a level at the beginning of one of its steps
-	lost   []int                 // ranks that own no boxes any more
-	tables [][]versioned.BoxInfo // box tables of all levels, as the solver should have them
-	meta   []byte                // this rank's replica of tables
-	raised Moment                // the step whose events are being handled
-	again  bool                  // do not accept the step
-	torn   bool                  // a return failed, and levels are at different times
-	gone   *Plan                 // the part of the state reverted for events of this step
-	tries  map[string]int        // number of recoveries from one event at one moment
-	until  *Moment
+	pc     int      // index of the next op
+	begun  int64    // last coarse step whose regrid is done
+	lost   []int    // ranks that own no boxes any more
+	raised Moment   // the step whose events are being handled
+	again  bool     // do not accept the step
+	torn   bool     // a return failed, and levels are at different times
+	gone   *Plan    // the part of the state reverted for events of this step
+	tries  attempts // recoveries
+	until  *Moment  // the step up to which steps are repeated
 }
 
 // op is one operation of a coarse step: a step of a level or, with average, the averaging of the next finer level's values.
@@ -96,9 +90,9 @@ func newRun(ctx context.Context, c comm.Comm, spec versioned.HierarchySpec, solv
 	if err := comm.Agree(ctx, c, spec.Subcycling.Validate()); err != nil {
 		return nil, err
 	}
-	r := &Run{Registry: new(Registry), c: c, solver: solver, planner: Planner{Subcycling: spec.Subcycling, Cadence: spec.Config.Cadence},
-		config: spec.Config, ops: program(spec.Subcycling, versioned.Step{}), at: make([]int64, spec.Subcycling.Levels), tables: make([][]versioned.BoxInfo, spec.Subcycling.Levels), dirty: make([]bool, spec.Subcycling.Levels),
-		begin: map[stamp]int64{}, tries: map[string]int{}}
+	levels := spec.Subcycling.Levels
+	r := &Run{Registry: new(Registry), c: c, solver: solver, config: spec.Config, ops: program(spec.Subcycling, versioned.Step{}),
+		boxes: replica{tables: make([][]versioned.BoxInfo, levels)}, tries: attempts{}}
 	if o != nil {
 		r.opt = *o
 	}
@@ -108,7 +102,9 @@ func newRun(ctx context.Context, c comm.Comm, spec versioned.HierarchySpec, solv
 	if r.opt.Dt == 0 {
 		r.opt.Dt = 1
 	}
-	r.Stats.Took.Steps, r.Stats.Took.Saves = make([][]float64, spec.Subcycling.Levels), make([][]float64, spec.Subcycling.Levels)
+	r.history = history{planner: Planner{Subcycling: spec.Subcycling, Cadence: spec.Config.Cadence}, dt: r.opt.Dt,
+		at: make([]int64, levels), dirty: make([]bool, levels), begin: map[stamp]int64{}}
+	r.Stats.Took.Steps, r.Stats.Took.Saves = make([][]float64, levels), make([][]float64, levels)
 	r.errs.Limit = spec.Config.BoxLimit
 	r.handlers()
 	return r, comm.Agree(ctx, c, spec.Config.Validate(spec.Subcycling))
@@ -191,14 +187,14 @@ func without(ranks int, lost []int) []int {
 // Close ends the run. It keeps levels without a snapshot as versions.
 func (r *Run) Close(ctx context.Context) error { return r.h.Close(ctx) }
 
-// lay gives the arrays of levels the solver's current boxes.
+// lay regrids the arrays of levels to the solver's current boxes.
 func (r *Run) lay(ctx context.Context, levels []int) error {
 	for _, l := range levels {
 		if _, err := r.h.Regrid(ctx, l, r.solver.Boxes(l)); err != nil {
 			return err
 		}
 		r.dirty[l] = true
-		if err := r.replicate(l, r.solver.Boxes(l)); err != nil {
+		if err := r.boxes.set(l, r.solver.Boxes(l)); err != nil {
 			return err
 		}
 	}
@@ -209,7 +205,8 @@ func (r *Run) lay(ctx context.Context, levels []int) error {
 func (r *Run) Go(ctx context.Context, steps int64) error {
 	for r.coarse < steps {
 		err := r.next(ctx)
-		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) { // the other ranks can no longer be asked; if one is gone, the context of the rest may end first
+		// No collective is possible after ErrBroken. If a rank is gone, the context may end before the Comm breaks.
+		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) {
 			herr := r.Registry.Raise(ctx, Event{Kind: "comm", Scope: Abort, Attr: map[string]any{"error": err.Error()}})
 			if errors.Is(herr, ErrUnhandled) {
 				herr = nil
@@ -225,7 +222,7 @@ func (r *Run) Go(ctx context.Context, steps int64) error {
 
 // next does one op.
 func (r *Run) next(ctx context.Context) error {
-	if r.pc == 0 && r.coarse > r.begun { // not when the coarse step begins again
+	if r.pc == 0 && r.coarse > r.begun { // a repeated coarse step is not regridded again
 		changed, err := r.solver.Regrid(ctx, r.coarse)
 		if err := comm.Agree(ctx, r.c, err); err != nil {
 			return err
@@ -304,13 +301,4 @@ func (r *Run) step(ctx context.Context, now Moment) (e *Event) {
 		e = &Event{Kind: "temporary", Ranks: []int{r.c.Rank()}, Attr: map[string]any{"error": err.Error()}}
 	}
 	return e
-}
-
-// key identifies an event at a moment.
-func key(e *Event, at Moment) string {
-	kind := e.Kind
-	if kind == "systemic" {
-		kind = "data" // either kind of detection may find the error
-	}
-	return fmt.Sprint(kind, e.Level, e.Box, e.Ranks, at)
 }

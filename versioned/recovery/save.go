@@ -2,17 +2,11 @@ package recovery
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"blobio/comm"
 	"blobio/versioned"
 )
-
-type stamp struct {
-	coarse int64
-	step   versioned.Step
-}
 
 // save saves the versions that are due at the beginning of a step: of the level and of all finer levels, which are at the same
 // time. It skips levels that have not changed.
@@ -57,19 +51,4 @@ func (r *Run) save(ctx context.Context, now Moment) error {
 		return comm.Agree(ctx, r.c, r.opt.Snapshot(ctx, r.h, n))
 	}
 	return nil
-}
-
-// forget drops the entries of steps whose versions are gone.
-func (r *Run) forget(coarse int64) {
-	there := make([][]int64, r.planner.Levels)
-	for l := range there {
-		for _, v := range r.h.Array(l).Versions() {
-			there[l] = append(there[l], v.Number)
-		}
-	}
-	for s, v := range r.begin {
-		if _, ok := slices.BinarySearch(there[s.step.Level], v); !ok && s.coarse < coarse {
-			delete(r.begin, s)
-		}
-	}
 }

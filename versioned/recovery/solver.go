@@ -26,8 +26,8 @@ type Solver interface {
 	// Data returns the values of this rank's boxes of a level, by box: one component after the other, x fastest.
 	Data(level int) map[int][]float64
 	// Set makes boxes, with the data of this rank's boxes, the state of a level. The solver may keep the arguments. A rank may have
-	// lost its memory, so the solver exchanges again its data about other ranks' boxes, of this level and of coarser ones. After
-	// some events Set passes a level in the middle of its step its own current data. The solver then keeps its data from the
+	// lost its memory, so the solver must again exchange all data about other ranks' boxes, of this level and of coarser levels.
+	// After some events a level gets its own current data in the middle of its step. The solver then keeps its data from the
 	// beginning of the step.
 	Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error
 }
@@ -71,9 +71,9 @@ type Options struct {
 
 // Stats counts the operations of a run.
 type Stats struct {
-	Steps, Again int     // number of steps, and of steps repeated after a recovery
-	Versions     int     // number of saved versions of levels
-	Snapshots    int     //
+	Steps, Again int // number of steps, and of steps repeated after a recovery
+	Versions     int // number of saved versions of levels
+	Snapshots    int
 	Unsaved      int     // number of failed saves after which a handler let the run continue
 	Mended       int     // number of values mended by recomputing
 	Forward      int     // number of boxes constructed from coarser data
@@ -88,8 +88,8 @@ type Stats struct {
 	}
 }
 
-// mean returns the mean of times. Means add up to the run. If a save sometimes waits long for a disk, a median is less than its
-// share.
+// mean returns the mean of times. Means of all parts add up to the time of the run. Medians do not if some saves wait long for the
+// disk.
 func mean(times []float64) (m float64) {
 	for _, v := range times {
 		m += v / float64(len(times))
