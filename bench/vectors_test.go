@@ -183,8 +183,8 @@ func compareCDF(t *testing.T, ours, real string) {
 	same(t, filepath.Base(ours), a, b)
 }
 
-// tight returns the bytes of a CDF-5 file whose data directly follow the header, as PnetCDF 1.15 and blobio write it. PnetCDF
-// 1.12 aligns the data to 512 bytes.
+// tight removes the padding between the header and the data of a CDF-5 file. PnetCDF 1.15 and blobio write no such padding,
+// but PnetCDF 1.12 aligns the data to 512 bytes.
 func tight(t *testing.T, name string, b []byte) []byte {
 	t.Helper()
 	h, n, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), &cdf5.DecodeOptions{File: name})
@@ -310,7 +310,8 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 	canonical := strings.TrimSuffix(filepath.Base(base), filepath.Ext(base)) + ".nc"
 	want := tight(t, canonical, testfiles.Unzstd(t, filepath.Join(v.folder(t, "pnetcdf_canonical"), canonical+".zst")))
 	if len(got) > len(want) {
-		// The real file ends at the last element that a rank wrote (I: the last cells are not land).
+		// The real file ends at the last element that a rank wrote. In the I case the last cells are not land, so no rank
+		// wrote them.
 		for _, x := range got[len(want):] {
 			if x != 0 {
 				t.Fatal("bytes behind the end of the real file are not zero")
@@ -319,14 +320,14 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 		got = got[:len(want)]
 	}
 	if v.letter() == "I" && !v.captured {
-		// In cells that are not land, the real program writes uninitialized memory. These are the cells with the fill value.
+		// The real program writes uninitialized memory into cells that are not land. blobio gives these cells the fill value.
 		clearUnowned(t, want, got, convert(blob.ConvertOptions{}))
 	}
 	same(t, filepath.Base(base)+" converted", got, want)
 }
 
-// clearUnowned replaces elements that no rank owns by their value in zeros. These elements are the ones where zeros and fills
-// differ, which are otherwise the same file.
+// clearUnowned replaces the elements of file that no rank owns by zeros. zeros and fills are the same dataset, converted with
+// zeros and with fill values in these elements, so an element without an owner differs between the two.
 func clearUnowned(t *testing.T, file, zeros, fills []byte) {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(zeros), int64(len(fills)), nil)

@@ -105,8 +105,8 @@ func kinds() map[string]kind {
 // words matches the words in a picture.
 var words = regexp.MustCompile(`>([^<>]+)</text>`)
 
-// TestKinds checks that statistics, dumps, selections, pictures and the page agree about a coordinate. They agree about the
-// reason if they treat it as a plain number.
+// TestKinds checks that statistics, dumps, selections, pictures and the page interpret a coordinate in the same way. If
+// they treat it as a plain number, they give the same reason.
 func TestKinds(t *testing.T) {
 	list, dir := kinds(), t.TempDir()
 	s, err := serve.New(dir, nil)

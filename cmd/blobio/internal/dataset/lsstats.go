@@ -151,7 +151,7 @@ func (d *statsDesc) print(e *cli.Env, byRecord bool) {
 	}
 }
 
-// meant describes how the numbers of a variable follow from the stored values, for JSON.
+// meant describes for JSON how a variable is unpacked.
 type meant struct {
 	Unpacked string   `json:"unpacked,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -164,7 +164,7 @@ func meantBy(s *blob.Schema, name string) meant {
 	return meant{cf.MeaningOf(sv).String(), cf.Remarks(s, sv), sv.Name}
 }
 
-// lines returns the same as text.
+// lines formats m as lines of text.
 func (m meant) lines() []string {
 	if m.Unpacked == "" {
 		return m.Notes

@@ -38,8 +38,8 @@ func packedFile(t *testing.T) string {
 	return name
 }
 
-// TestStatsMeaning checks that statistics use the meanings of stored numbers, and say so; other verbs pass on stored numbers
-// unchanged.
+// TestStatsMeaning checks that statistics unpack packed values and mention the unpacking. Other verbs do not change stored
+// values.
 func TestStatsMeaning(t *testing.T) {
 	name := packedFile(t)
 	got := statsOf(t, name)

@@ -60,7 +60,7 @@ func withPlain(t *testing.T) string {
 }
 
 // TestLeftOut checks that items that CDF-5 cannot hold are left out with a message. check and diff then do not call the file
-// sound or equal. Of several verdicts "damaged" takes precedence.
+// sound or equal. If a file is also damaged, the verdict is "damaged".
 func TestLeftOut(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)
 	path, out := withPlain(t), filepath.Join(dir, "out.nc")

@@ -103,8 +103,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverDirectories checks that remains of directory outputs are named. The next run with the same output removes them, and
-// so does recover by any of their names.
+// TestRecoverDirectories checks that ls and check name the remains of outputs that are directories. The next run with the same
+// output removes the remains; recover removes them by any of their names.
 func TestRecoverDirectories(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -52,7 +52,8 @@ const (
 )
 
 // writeMap prints a file's map, with columns characters per line. The first line gives the bytes per character. A character shows
-// the kind of most of its bytes, with one exception: the start of metadata is shown if the characters around are of one kind.
+// the kind of most of its bytes, with one exception: if the characters before and after it are of one kind, it shows the start of
+// metadata.
 func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	extents := f.Extents()
 	total := int64(0)
@@ -80,7 +81,7 @@ func usage(extents []ffformat.Extent) map[string]int64 {
 	return sum
 }
 
-// mapKey explains the characters other than variables.
+// mapKey explains the characters that do not stand for variables.
 func mapKey(usage map[string]int64, cell int64) []string {
 	out := []string{"each character is " + cli.HumanBytes(cell)}
 	for _, k := range []struct {

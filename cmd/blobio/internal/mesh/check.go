@@ -30,10 +30,11 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Check a checkpoint for errors",
-		Long: `Check checkpoints. check looks for missing, extra and duplicate blocks. It compares lists with
-groups, and the index of each block with its name and level. It verifies sets of children, the
-balance of the tree, order numbers, types, shapes and existing checksums. Each finding names
-the effect on Enzo-E: it hangs, crashes, or runs on with wrong data.
+		Long: `Check checkpoints. check looks for missing, extra and duplicate blocks. It compares block
+lists with the groups of the files, and the index of each block with its name and level. It
+verifies sets of children, the balance of the tree, order numbers, types, shapes and existing
+checksums. Each finding names the effect on Enzo-E: it hangs, crashes, or runs on with wrong
+data.
 
 Enzo-E cannot restart from every sound checkpoint, for example from one with elongated blocks.
 --for-enzo-e reports everything that prevents a restart; --enzo-float and --max-level imply

@@ -307,7 +307,7 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestYT checks that yt reads an exported mesh beside datasets through a mount as it does without.
+// TestYT checks that yt reads the same data from an exported mesh through a mount as directly.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	toys(t) // or there is no FUSE

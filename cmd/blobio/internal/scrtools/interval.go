@@ -28,8 +28,8 @@ func newScrInterval(e *cli.Env) *cobra.Command {
 		Long: `Compute the best time between two checkpoints by the formulas of Young and Daly. The formulas
 need the cost of a checkpoint and the mean time between failures (MTBF). The cost is the time
 during which a checkpoint blocks the program, with its share of synchronous flushes. Both values
-come from the log of the runs, PREFIX/.scr/log, or from --cost and --mtbf. Runs write a log with
-SCR_LOG_ENABLE=1.
+come from the log of the runs, PREFIX/.scr/log, or from --cost and --mtbf. Runs write the log if
+SCR_LOG_ENABLE=1 is set.
 
 The row "so far" is the compute time between two checkpoints in the logged runs.
 

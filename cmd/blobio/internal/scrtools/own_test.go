@@ -142,5 +142,5 @@ func absenceIsLegal(name string) bool {
 	case "flush.scr", "halt.scr", "nodes.scr", "app.conf": // optional files
 		return true
 	}
-	return strings.HasSuffix(name, ".redsum") // the reference does not write these
+	return strings.HasSuffix(name, ".redsum") // SCR does not write these files
 }

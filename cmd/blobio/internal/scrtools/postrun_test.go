@@ -44,7 +44,7 @@ func crashed(t *testing.T, prefix, root string) (file func(rank int) (name strin
 		if err != nil {
 			return err
 		}
-		// The name is the one on the node, whose disk is below its root.
+		// Route returns the name on the node. The simulated disk of the node is below root/node.
 		if !strings.HasPrefix(to, root) {
 			to = filepath.Join(root, node, to)
 		}
@@ -134,8 +134,8 @@ func TestScrRunSaves(t *testing.T) {
 	}
 }
 
-// A prefix directory named through a link, as a shell does, is the same directory that the program got from the system. A moved
-// directory is not, and the error must name the verb that can help.
+// The caches name the prefix directory by its real path. postrun must accept a link to that directory. For a moved directory,
+// the error must name scr scavenge --was.
 func TestScrPostrunOtherNames(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	file := crashed(t, prefix, root)

@@ -45,7 +45,7 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	return nil, cli.WithHint(fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint)
 }
 
-// onlyOne returns which of some flags is given, and an error if there are several.
+// onlyOne returns the flag of names that is given, or "". It returns an error if several flags are given.
 func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	for _, n := range names {
 		if !cmd.Flags().Changed(n) {

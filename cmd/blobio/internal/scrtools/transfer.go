@@ -45,8 +45,8 @@ func newScrTransfer(e *cli.Env) *cobra.Command {
 directory of the node lists the files. CONTROL is this file, or the directory. One process on
 each node runs beside the program and may outlive it. If COMMAND in the transfer file is RUN, the
 process copies the files under FILES, within the limits of the transfer file and of the flags.
-If COMMAND is STOP, the process waits; if COMMAND is EXIT, it ends. Each file with a checksum is
-compared with it. A copy gets its final name only when it is complete and durable. If the process
+If COMMAND is STOP, the process waits; if COMMAND is EXIT, it ends. Files with a checksum are
+verified. A copy gets its final name only when it is complete and durable. If the process
 is killed, start it again to copy the remaining files.
 
 transfer writes only below the prefix directory: --prefix, SCR_PREFIX, or the working directory.
@@ -134,7 +134,7 @@ func notTransfer(name string) error {
 	case errors.Is(err, kvtree.ErrNotFormat):
 		return cli.WithHint(err, "not a transfer file, so the file was not changed")
 	case err != nil || t.Len() == 0:
-		return nil // its user reports or repairs it
+		return nil // the caller reports or repairs the damage
 	}
 	for _, key := range []string{"FILES", "COMMAND", "STATE", "FLAG", "BW", "PERCENT"} {
 		if t.Get(key) != nil {

@@ -30,7 +30,7 @@ func TestFamilies(t *testing.T) {
 	const no = "-"
 	for _, c := range []struct {
 		path                        string
-		ls, check, dump, diff, plot string // words of the printed block, of findings after ?, of an error after !, or no
+		ls, check, dump, diff, plot string // expected words: of the output, of findings (after ?), or of an error (after !); or no
 	}{
 		{canon, "ordinary netCDF", ": good", "netcdf toy", "are equal", "!not a map file or a dataset of blobs"},
 		{variable, "variable-centric blobs", ": good", "netcdf toy", "are equal", "D1"},

@@ -51,7 +51,7 @@ func TestFlags(t *testing.T) {
 			}
 			if k, ok := kinds[name]; ok {
 				count[name]++
-				if l := c.Flags().Lookup(name); strings.Contains(l.Usage, "`") { // has a word of its own
+				if l := c.Flags().Lookup(name); strings.Contains(l.Usage, "`") { // the usage names the kind of value
 				} else if kind != k.kind {
 					t.Errorf("%s: --%s takes %q, elsewhere %q", path, name, kind, k.kind)
 				}

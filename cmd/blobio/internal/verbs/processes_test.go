@@ -11,7 +11,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestOneOfSeveral checks that without MPI one of several processes writes nothing, for any launcher. It may still read.
+// TestOneOfSeveral checks that a binary without MPI refuses to write if a launcher has started several processes. It may
+// read.
 func TestOneOfSeveral(t *testing.T) {
 	_, canon, variable, _ := clitest.Toys(t)
 	dir := t.TempDir()

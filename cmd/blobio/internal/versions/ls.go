@@ -141,7 +141,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 	}
 	for _, name := range names {
 		d, err := describeArray(ctx, filepath.Join(dir, name), key, f.asJSON)
-		if cli.IsFormatError(err) { // the others can be listed
+		if cli.IsFormatError(err) { // list the other arrays
 			if damage == nil {
 				damage = err
 			}
@@ -242,7 +242,7 @@ func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionD
 	return nil
 }
 
-// otherwise ignores the errors of arrays that only have the name of a level, and of those with an unknown key.
+// otherwise ignores the error of an array that is not a level despite its name, or whose key is unknown.
 func otherwise(err error) error {
 	if errors.Is(err, versioned.ErrNotFormat) || errors.Is(err, versioned.ErrKey) {
 		return nil
