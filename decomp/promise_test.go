@@ -108,7 +108,7 @@ func TestEqualByLengths(t *testing.T) {
 	}
 }
 
-// TestBlocksOutOfOrder: blocks after runs out of reach are found.
+// TestBlocksOutOfOrder: Scatter and Clip find runs in a range even if runs outside the range come before them in the list.
 func TestBlocksOutOfOrder(t *testing.T) {
 	var list []Req
 	for i := range int64(100) {
@@ -163,9 +163,9 @@ func TestIndexOfOverlappingPatterns(t *testing.T) {
 		for r := range shapes {
 			lists = append(lists, shapes[(r+shift)%len(shapes)])
 		}
-		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // all of one rank
+		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // a rank with two of the shapes
 		if shift%2 == 1 {
-			lists = lists[:2] // few lanes, so they are not expanded
+			lists = lists[:2] // few lanes, so that no class is expanded
 		}
 		m := holds(t, elems, lists...)
 		ix := need(m.Index())

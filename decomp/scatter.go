@@ -25,7 +25,7 @@ type transfer struct {
 	blob     []byte // elements [pos, end) of the blob
 	pos, end int64
 	width    int
-	scatter  bool // copy to canon, else to blob
+	scatter  bool // true: copy to canon; false: copy to blob
 }
 
 // run moves the elements of a rank of m that are in both windows.

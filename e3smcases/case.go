@@ -14,7 +14,7 @@ import (
 // must not be changed; WithMapDims makes an adapted copy.
 type Case struct {
 	Name    string
-	Dims    []cdf5.Dim // a dimension with Len 0 is the unlimited one, which is always the first
+	Dims    []cdf5.Dim // a dimension with Len 0 is unlimited, and comes first
 	Atts    []cdf5.Att // global attributes
 	Vars    []Var      // fixed variables come before record variables
 	MapDims [][]int    // MapDims[k-1] are the ids of the dimensions that map Dk decomposes, slowest first
@@ -32,12 +32,12 @@ type dimPlus struct {
 type Var struct {
 	Name      string
 	Type      cdf5.Type  // type in the file by default
-	TypeFloat cdf5.Type  // type in the file with the float setting; memory stays Type
+	TypeFloat cdf5.Type  // type in the file with the float setting; the type in memory is always Type
 	Dims      []int      // ids in Case.Dims, slowest first, including the record dimension
 	Record    bool       // Dims[0] is the unlimited dimension
 	Map       int        // number of the decomposition map, 1-based; 0: not decomposed
 	Atts      []cdf5.Att // attributes for Type
-	AttsFloat []cdf5.Att // attributes for TypeFloat: _FillValue follows the type, all others are equal
+	AttsFloat []cdf5.Att // attributes for TypeFloat; only _FillValue differs from Atts
 }
 
 // FileType returns the type and attributes of v in the file; float is the float setting.

@@ -5,9 +5,9 @@ import "math"
 // cube is HOMME's cubed sphere of 6 ne x ne spectral elements with 4 x 4 Gauss-Lobatto points each.
 //
 // Faces 0 to 3 are the belt, eastward from the face around 0E. Face 4 is around the south pole and face 5 around the north pole.
-// Element (i, j) of face f has the global number f*ne*ne + j*ne + i. A point on the border of elements belongs to the one with
-// the lowest number. Columns are numbered element by element in this order, and row by row (i fastest) within an element, over
-// the points that belong to it (modules cube_mod, dof_mod).
+// Element (i, j) of face f has the global number f*ne*ne + j*ne + i. A point on the border of elements belongs to the element
+// with the lowest number. Columns are numbered element by element in this order, and row by row (i fastest) within an element,
+// over the points that belong to it (modules cube_mod, dof_mod).
 //
 // Faces are numbered first, so a point on the border of two faces belongs to the lower face. Face 0 thus has its whole border. Faces 1 and 2 lack the west side, face 3 lacks west and east, and faces 4 and 5 lack all sides.
 type cube struct{ ne int }
@@ -117,7 +117,7 @@ var gll = [np]float64{-1, -1 / math.Sqrt(5), 1 / math.Sqrt(5), 1}
 // Gauss-Lobatto points.
 func (c cube) coords() (lon, lat []float64) {
 	lon, lat = make([]float64, 0, c.cols()), make([]float64, 0, c.cols())
-	side := make([]float64, c.ne*np) // tangent of the face angle of each point of a row
+	side := make([]float64, c.ne*np) // for each point of a row, the tangent of its angle on the face
 	for i := range side {
 		x := (float64(i/np) + (1+gll[i%np])/2) / float64(c.ne)
 		side[i] = math.Tan((x - 0.5) * math.Pi / 2)

@@ -18,7 +18,7 @@ type polygon struct {
 	lon, lat     []float64
 	south, north float64
 	west, east   float64
-	aroundPole   bool // reaches the south pole: distances to its edge at -90 do not count
+	aroundPole   bool // reaches the south pole; its edge at -90 degrees is not a coast
 	name         string
 }
 

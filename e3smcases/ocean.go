@@ -20,15 +20,15 @@ const coarse = 20_000
 // ocean is the mesh of the G case: the cells of a geodesic that lie in the ocean, numbered 0 to cells-1.
 //
 // The points are numbered as in meshes made by refinement, such as MPAS-Ocean's, where the points of the coarser lattices come
-// first. Edges and vertices are numbered cell by cell. Each belongs to the lowest cell that it touches.
+// first. Edges and vertices are numbered cell by cell. Each edge or vertex belongs to the lowest cell that it touches.
 type ocean struct {
 	g        geodesic
 	cells    int
 	number   []int32   // cell of each point, -1 on land
 	x, y, z  []float32 // direction of each cell
 	edge     []int32   // edges of cell c are edge[c] to edge[c+1]-1
-	vertex   []int32   // vertices, in the same way
-	distance []float32 // of each cell: degrees from the coast, negative in the ocean
+	vertex   []int32   // vertices of cell c, in the same way
+	distance []float32 // distance of each cell from the coast in degrees, negative in the ocean
 }
 
 func newOcean(cells int, seed int64) (*ocean, error) {

@@ -70,7 +70,7 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 
 // Fill sets dst to the values of variable v (an index of Case.Vars) in record rec (0 for fixed variables) at the canonical
 // elements of runs, in order. With Map.Reqs(rank) as runs this is the order of the rank's blob. A canonical index counts elements
-// of one record. rank is the world rank that writes them (Reference only).
+// of one record. rank is the world rank that writes the elements (Reference only).
 //
 // dst is []float64, []float32, []int32, []int64 or []byte (text) with the number of elements of runs. It must be able to hold
 // every value of the type in the file. The values do not depend on its type.
@@ -127,7 +127,7 @@ func constant[T any](dst []T, v T) {
 	}
 }
 
-// FillRange is Fill for the canonical elements from off on; the length of dst is their number.
+// FillRange is Fill for canonical elements from off. The length of dst is the number of elements.
 func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
 	n, _, ok := cdf5.SliceLen(dst)
 	if !ok {
@@ -141,6 +141,6 @@ func Range(off, n int64) iter.Seq[decomp.Req] {
 	return func(yield func(decomp.Req) bool) { yield(decomp.Req{Offset: off, Length: n}) }
 }
 
-// Whole returns one run of all elements of variable v in a record, which is the data that rank 0 of a subfile writes of a
-// variable that is not decomposed.
+// Whole returns one run of all elements of variable v in a record. Rank 0 of a subfile writes this run if the variable is not
+// decomposed.
 func (c *Case) Whole(v int) iter.Seq[decomp.Req] { return Range(0, c.Elems(v)) }

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// refCase is a table in the form written by the tool that read the reference's files.
+// refCase is a case as stored by the tool that read the files of E3SM-IO.
 type refCase struct {
 	Case  string
 	Dims  [][2]any

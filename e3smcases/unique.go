@@ -25,7 +25,8 @@ func newStream(name string, rec int64) stream {
 	return stream(mix(h + uint64(rec)*0x9e3779b97f4a7c15))
 }
 
-// at returns the hash at a canonical index. Indices, records and names give independent values; the upper bits are the best.
+// at returns the hash at a canonical index. Indices, records and names give independent values; the upper bits are the most
+// random.
 func (s stream) at(i int64) uint64 { return mix(uint64(s) + uint64(i)*0xd6e8feb86659fd93) }
 
 func mix(x uint64) uint64 {

@@ -141,7 +141,8 @@ func (s *scanner) toInt(w []byte, field string) (int64, error) {
 	return n, nil
 }
 
-// offset is number for long lists. The first number may be on a later line.
+// offset reads a number like number, but is faster for long lists. If first is set, the number may be on a later
+// line.
 func (s *scanner) offset(first bool) (int64, error) {
 	if s.p+24 <= len(s.buf) && !first {
 		// the common case: a space and digits, all in the buffer

@@ -94,7 +94,8 @@ func isBP(tail []byte, size int64) bool {
 	return true
 }
 
-// bpDirectory returns a text if a directory is in ADIOS BP4 or BP5 format.
+// bpDirectory returns an addition to an error text if a directory is in ADIOS BP4 or BP5 format,
+// otherwise "".
 func bpDirectory(path string) string {
 	if _, err := os.Stat(filepath.Join(path, "md.idx")); err == nil {
 		return " of ADIOS BP4 or BP5"

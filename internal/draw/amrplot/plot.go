@@ -15,7 +15,7 @@ import (
 type Plot struct {
 	*chart.Page
 	title, mesh, seen string
-	units             string     // units of positions, after the names of the axes
+	units             string     // unit of positions, printed after the names of the axes
 	area              chart.Rect // area of the domain
 	by                string
 	byLevel           bool

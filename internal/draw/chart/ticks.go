@@ -42,7 +42,8 @@ func linear(lo, hi float64, n int) (out []float64) {
 	return out
 }
 
-// decades returns 1, 2 and 5 times each power of ten, or only powers of ten, or every second, third, ... power.
+// decades returns 1, 2 and 5 times each power of ten. If there are more than n of these values, it returns only powers of ten.
+// If there are fewer than three, it returns linear ticks.
 func decades(lo, hi float64, n int) (out []float64) {
 	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
 		for _, m := range []float64{1, 2, 5} {

@@ -38,7 +38,7 @@ func (a *Atlas) Draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 	}
 	keyed := *o
 	keyed.Coords = nil
-	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // maps print in key order
+	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // %+v prints maps in key order
 	return a.pictures.Make(ctx, key, func() (*Picture, error) { return a.draw(ctx, data, o) })
 }
 

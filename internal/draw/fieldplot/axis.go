@@ -138,7 +138,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 	return a, nil
 }
 
-// axis is axisOf for a picture, and adds the notes to it.
+// axis reads the coordinate of a dimension, and adds the notes of the axis to the picture.
 func (p *plan) axis(ctx context.Context, d dim) (*axis, error) {
 	a, err := axisOf(ctx, p.data, d)
 	if err == nil {

@@ -98,8 +98,8 @@ func Drawable(r *blob.Reader) (out []string) {
 	return out
 }
 
-// First returns the variable that a viewer shows first. In order of preference it has positions and records, positions, or
-// records; otherwise it is any variable. "" means that there is none.
+// First returns the variable that a viewer shows first. It prefers a variable with positions and records, then with positions,
+// then with records, then any variable. "" means that there is no drawable variable.
 func First(data *Data) string {
 	s := data.Reader.Schema()
 	best, rank := "", 0

@@ -126,7 +126,8 @@ func (a *array) long() (out []dim) {
 	return out
 }
 
-// ordered returns the long dimensions whose neighbours are related, or all long ones if there are none.
+// ordered returns the long dimensions along which neighbours are related, or all long dimensions if
+// there are none.
 func (p *plan) ordered() (out []dim) {
 	const few = 400
 	s := p.data.Reader.Schema()
@@ -192,7 +193,7 @@ func (p *plan) section() error {
 		return fault.Usage("a section of %s needs two dimensions of several elements", p.o.Var)
 	}
 	p.x, p.y = p.o.X, p.o.Y
-	if p.y == "" { // levels, else a dimension without positions, else the slower one
+	if p.y == "" { // levels, or else a dimension without positions, or else the slowest dimension
 		var rest []dim
 		for _, d := range long {
 			if d.name != p.x {
@@ -205,7 +206,7 @@ func (p *plan) section() error {
 		}
 		p.y = rest[max(i, 0)].name
 	}
-	if p.x == "" { // latitudes, else columns, else the fastest one
+	if p.x == "" { // a dimension of positions, or else the fastest dimension
 		for _, d := range long {
 			if d.name != p.y && (p.x == "" || !slices.Contains(p.placeDims(), p.x)) {
 				p.x = d.name

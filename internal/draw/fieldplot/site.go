@@ -43,7 +43,7 @@ func (s *site) size() int64 {
 	return n
 }
 
-// key identifies the positions among the positions of all datasets.
+// key returns a text that identifies the positions; other positions have other keys.
 func (s *site) key() string {
 	id := "made " + s.made
 	if s.data != nil {

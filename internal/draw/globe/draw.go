@@ -34,7 +34,7 @@ func (v *View) Draw(d *chart.Pen, area chart.Rect) float64 {
 	st := chart.Style{Size: 9, Color: chart.Soft, Align: 1}
 	for lat := range multiples(v.south, v.north, step) {
 		d.Lines(chart.Faint, 0.4, along(v.west, lat*degree, v.east, lat*degree))
-		out := 0.0 // the outline curves away at the poles
+		out := 0.0 // distance of the label from the outline, which is oblique near the poles
 		if !v.flat {
 			out = 8 * math.Pow(lat/90, 2)
 		}

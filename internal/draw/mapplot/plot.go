@@ -21,7 +21,7 @@ type Plot struct {
 	colors                []color.RGBA
 	ranks                 int
 	view                  *globe.View // nil for the index space
-	keys                  []chart.Key // keys other than ranks
+	keys                  []chart.Key // legend entries other than ranks
 }
 
 const margin = 24 // in points

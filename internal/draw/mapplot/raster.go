@@ -60,7 +60,8 @@ func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 
 func differ(a, b int32) bool { return a != b && b != pixOutside }
 
-// calm reports whether areas are large enough for borders: few pixels have a different neighbour.
+// calm reports whether areas are large enough for borders: few pixels have a neighbour of another
+// rank.
 func (r *raster) calm() bool {
 	n, edges := 0, 0
 	for y := range r.h - 1 {
