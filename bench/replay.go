@@ -308,7 +308,7 @@ type rankReplay struct {
 	w             *blob.Writer
 	took          time.Duration // time in calls of the library
 	puts          []replayPut   // for the next flush
-	held, written int64         // bytes of all ranks that are in puts, and that are flushed
+	held, written int64         // bytes of all ranks: held in puts; flushed
 }
 
 // replayPut is a put of one record of a variable.
@@ -329,7 +329,7 @@ func (r *rankReplay) timed(ctx context.Context, f func() error) error {
 	return err
 }
 
-// write puts all variables, the fixed ones first, and flushes.
+// write puts all variables and flushes. Fixed variables come before record variables.
 func (r *rankReplay) write(ctx context.Context) error {
 	for v := range r.p.c.Vars {
 		if !r.p.c.Vars[v].Record {

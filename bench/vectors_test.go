@@ -92,7 +92,7 @@ func loadMaps(t testing.TB, name string, ranks int) []*decomp.Map {
 	return maps
 }
 
-// folder returns the folder of the real program's files of one library and layout.
+// folder returns the folder of the files that the real program wrote with one library and layout.
 func (v vector) folder(t testing.TB, kind string) string {
 	t.Helper()
 	if v.captured {
@@ -101,7 +101,7 @@ func (v vector) folder(t testing.TB, kind string) string {
 	return testfiles.Dir(t, "e3sm", v.letter()+"_"+kind, v.dir)
 }
 
-// real unpacks the real program's files of one library and layout into dir.
+// real unpacks into dir the files that the real program wrote with one library and layout.
 func (v vector) real(t testing.TB, kind, dir string) []string {
 	t.Helper()
 	glob, err := filepath.Glob(filepath.Join(v.folder(t, kind), "*.zst"))

@@ -24,8 +24,8 @@ type tile struct {
 	ordered       bool
 }
 
-// short reports whether flattening pays. Flattening changes the order of elements of different repetitions, so they must not
-// overlap.
+// short reports whether flattening pays. Flattening changes the order of elements of different repetitions, so the repetitions
+// must not overlap.
 func (t *tile) short(width int) bool {
 	if !t.ordered || width > 8 || width&(width-1) != 0 {
 		return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// holds builds a map from lists of requests and compares it with them.
+// holds builds a map from lists of requests and compares the map with the lists.
 func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	t.Helper()
 	m := (&naive{dims: []int64{elems}, reqs: lists}).build(t)

@@ -98,7 +98,8 @@ func (w *winners) Pop() any {
 	return x
 }
 
-// second returns the second winner among the runs that have not ended at x. There must be one.
+// second returns the second winner among the runs that have not ended at x. There must be such a
+// run.
 func (w *winners) second(x int64) rawRun {
 	top := heap.Pop(w).(rawRun)
 	for (*w)[0].end() <= x {

@@ -22,7 +22,7 @@ type Case struct {
 	plus []dimPlus
 }
 
-// dimPlus declares that one dimension is another one plus a constant (ilev = lev + 1).
+// dimPlus declares that the length of a dimension is the length of another dimension plus a constant (ilev = lev + 1).
 type dimPlus struct {
 	dim, base int
 	add       int64
@@ -189,7 +189,7 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 			return nil, err
 		}
 		return G{Cells: n[0], Levels: n[1], Ranks: ranks}.Maps()
-	case 'I': // D1 is lat x lon, the others have levels before them
+	case 'I': // D1 is lat x lon; D2 to D5 have levels before lat
 		n, err := sizes(1)
 		if err != nil {
 			return nil, err

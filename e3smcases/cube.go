@@ -33,7 +33,7 @@ func (c cube) at(e int) (f, i, j int) {
 	return f, e % c.ne, e / c.ne
 }
 
-// own returns the points [i0, i1) x [j0, j1) of element e that belong to it.
+// own returns the points [i0, i1) x [j0, j1) that belong to element e.
 func (c cube) own(e int) (i0, i1, j0, j1 int) {
 	f, i, j := c.at(e)
 	i1, j1 = np, np
@@ -86,7 +86,7 @@ func (c cube) curve() ([]int32, error) {
 	return list, nil
 }
 
-// partition returns the rank of each element. The curve is cut into equal parts; the first ranks get one element more. If there
+// partition returns the rank of each element. The curve is cut into equal parts; the first ranks get one more element. If there
 // are more ranks than elements, the last ranks get none.
 func (c cube) partition(ranks int) ([]int32, error) {
 	list, err := c.curve()
@@ -171,7 +171,8 @@ func CoordsF(ne int) (lon, lat []float64) {
 	return cube{ne}.coords()
 }
 
-// sideOf returns the elements along a side of a cube face of the F case with n columns, if there is one.
+// sideOf returns the number of elements along a side of a cube face of the F case with n columns. ok is false if no F case has n
+// columns.
 func sideOf(n int64) (ne int, ok bool) {
 	ne = int(math.Round(math.Sqrt(float64(max(n-2, 0)) / 54)))
 	return ne, ne > 0 && cube{ne}.cols() == n

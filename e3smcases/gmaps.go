@@ -9,10 +9,10 @@ import (
 
 // G describes the maps of the G case.
 type G struct {
-	Cells  int // nCells; the numbers of edges and vertices follow from it
+	Cells  int // nCells, which determines the numbers of edges and vertices
 	Levels int // nVertLevels, 100 in the captured map
 	Ranks  int
-	Seed   int64 // 0: the plain coast; others distort it slightly
+	Seed   int64 // 0: the plain coast; other seeds distort the coast slightly
 }
 
 // Maps returns D1 to D6, sorted and merged: cells, edges, cells x levels, edges x levels,

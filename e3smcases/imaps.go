@@ -19,7 +19,7 @@ type I struct {
 	Lat, Lon int   // grid points: latitudes from pole to pole, longitudes from 0E
 	Levels   []int // slowest dimension of D2, D3, D4, D5; nil is 15, 10, 9, 17
 	Ranks    int
-	Seed     int64  // 0: the plain coast; others distort it slightly
+	Seed     int64  // 0: the plain coast; other seeds distort the coast slightly
 	Mask     []bool // land, [lat][lon] flattened; nil is a coast made from Seed
 }
 

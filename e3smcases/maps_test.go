@@ -212,7 +212,7 @@ func TestGeneratedMapsCover(t *testing.T) {
 	})
 }
 
-// Equal arguments give equal maps; another seed gives others.
+// Equal arguments give equal maps, and another seed gives other maps.
 func TestGeneratedMapsRepeat(t *testing.T) {
 	gen := func(seed int64) (all []*decomp.Map) {
 		for _, f := range []func() ([]*decomp.Map, error){

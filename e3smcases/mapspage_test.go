@@ -55,7 +55,7 @@ func mapsPage(t *testing.T) string {
 	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
 	row := func(name, what string, m *decomp.Map) {
 		s := m.Stats()
-		covered := m.Total() // valid for maps without overlaps, as TestGeneratedMapsCover shows for generated ones
+		covered := m.Total() // exact, because generated maps have no overlaps (TestGeneratedMapsCover)
 		if m.Elems() < 1_000_000 {
 			c, err := m.Coverage()
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 // oceanShare is the fraction of the sphere that is ocean in the G case.
 const oceanShare = 0.71
 
-// maxCells is the maximum size of a mesh; the largest ones in use have 4 million cells.
+// maxCells is the maximum number of cells of a mesh. The largest meshes in use have 4 million cells.
 const maxCells = 50_000_000
 
 // coarse is the number of points below which a mesh does not resolve islands and straits. Below it the coast is smoothed, so that
@@ -50,7 +50,7 @@ func newOcean(cells int, seed int64) (*ocean, error) {
 	return o, nil
 }
 
-// choose selects the cells deepest in the ocean and numbers them.
+// choose selects and numbers the cells that are deepest in the ocean.
 func (o *ocean) choose(land *terrain) {
 	n := o.g.points()
 	x, y, z := make([]float32, n), make([]float32, n), make([]float32, n)
@@ -102,8 +102,8 @@ func (o *ocean) choose(land *terrain) {
 	}
 }
 
-// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric points. Their last bits differ between processors
-// and would change the order.
+// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric points. The last bits of their coordinates differ
+// between processors and would change the order.
 func quantize(x float64) float32 { return float32(math.Round(x*(1<<20)) / (1 << 20)) }
 
 // smooth returns for each point the mean of the values of the point and its neighbours.

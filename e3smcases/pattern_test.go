@@ -339,7 +339,7 @@ func TestReferenceValues(t *testing.T) {
 	if err := x.FillRange(text, c.VarIndex("xtime"), 0, 0, 200); err != nil {
 		t.Fatal(err)
 	}
-	if text[63] != 41 { // 97 + 200 - 256
+	if text[63] != 41 { // 'a' + 200 - 256
 		t.Errorf("text of rank 200 is %d, want 41", text[63])
 	}
 	b := make([]float64, 2)

@@ -43,8 +43,8 @@ var uniqueShift = [...]uint{
 }
 
 // fillUnique sets dst to the unique values of a variable with any name, at the canonical elements of runs, in order. t is the
-// type in the file. dst is a slice of that type or of one that holds all its values ([]byte for Char). Any other type or length
-// is an error.
+// type in the file. dst is a slice of that type, or of a type that holds all its values ([]byte for Char). Any other type or
+// length is an error.
 func fillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
 	if err := fits(dst, t); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)

@@ -32,7 +32,7 @@ type Raw struct {
 	// FillStarts has the number of requests of each process before its fillers. nil: the file does not have the numbers, and no
 	// fillers are assumed.
 	FillStarts []int64
-	// Elems has the elements of each process before merging, in order: requests of length 1, or longer ones where elements ascend.
+	// Elems has the elements of each process before merging, in order. Its requests have length 1, or more where elements ascend.
 	// nil: not in the file.
 	Elems *decomp.Map
 	// FullyCovered is the attribute fully_covered of the file; nil: not in the file.
@@ -40,8 +40,8 @@ type Raw struct {
 	// Unlisted is the number of processes without a list, even an empty one, in a PIO text. They have no elements. PIO writes a list
 	// for each process, so such a file may be truncated.
 	Unlisted int
-	// Beyond is the number of offsets of a PIO text beyond the end of the array. PIO reads them as holes, like 0; the writer
-	// probably meant another array.
+	// Beyond is the number of offsets of a PIO text beyond the end of the array. PIO reads such offsets as holes, like 0. The
+	// writer probably meant another array.
 	Beyond int64
 }
 

@@ -42,7 +42,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
 	}
-	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins like PIO text
+	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // a pointer of Git LFS begins like PIO text
 		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "the file is a Git LFS pointer; \"git lfs pull\" fetches its content")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {

@@ -82,7 +82,7 @@ type Job struct {
 	Subfiles int       `json:"subfiles"` // 0 means 1
 
 	// Distinct is the number of records with their own data in memory. Later records repeat the data, as in a model whose next step
-	// overwrites the last one. 0: every record has its own data, which come from memory that was not read before.
+	// overwrites the last step. 0: every record has its own data, which come from memory that was not read before.
 	Distinct int64 `json:"distinct,omitempty"`
 }
 

@@ -83,7 +83,7 @@ type session struct {
 	Options
 	dir  string
 	res  *Results
-	name string // of the workload
+	name string // name of the workload
 }
 
 // sweep removes the files of a finished part of a workload, so that file systems in memory do not fill up.
@@ -120,8 +120,8 @@ type runner struct {
 	row *Row
 	run func(ctx context.Context) (Took, error)
 
-	// clear removes files of an earlier run; nil: none. The file system thus frees the blocks before the clock starts, for run as
-	// for bound.
+	// clear removes files of an earlier run; nil: none. The file system thus frees the blocks before the clock starts, for run
+	// and for bound.
 	clear func() error
 
 	// bound measures the bounds, once in each run; nil: none.

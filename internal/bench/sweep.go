@@ -138,7 +138,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		}
 	}
 	if !ownWork(s.res.Work, dir) {
-		return fmt.Errorf("%s: work %q is not a sweep directory in %s", s.State, s.res.Work, dir)
+		return fmt.Errorf("%s: field work: %q is not a sweep directory in %s", s.State, s.res.Work, dir)
 	}
 	processes := 0
 	if s.World != nil {

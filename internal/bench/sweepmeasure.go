@@ -15,7 +15,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// measure does one run. An error of one process is returned on all.
+// measure does one run. If a process has an error, all processes return it.
 func (s *sweeper) measure(ctx context.Context, run *SweepRun, dir string) error {
 	pt := s.points[run.Point]
 	t, err := s.load(pt)

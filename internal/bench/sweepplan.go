@@ -24,7 +24,7 @@ type EvenSize struct {
 // SweepPlan describes a sweep: every possible combination of axis values, each run one or more times. A continued sweep must have
 // the same plan.
 type SweepPlan struct {
-	Axes    map[string][]string  `json:"axes"` // by name; a missing axis has its default
+	Axes    map[string][]string  `json:"axes"` // values by name of the axis; a missing axis has its default value
 	Weak    bool                 `json:"weak"` // weak scaling: data grow with the ranks; otherwise all points have the size for the minimum number of ranks
 	Records int64                `json:"records"`
 	Even    EvenSize             `json:"even"`
@@ -217,7 +217,7 @@ func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	t := &task{Job: j}
 	total := owners * p.Even.Elements
 	if total/owners != p.Even.Elements || total > 1<<50 {
-		return nil, fmt.Errorf("%d elements of %d ranks exceed the limit", p.Even.Elements, owners)
+		return nil, fmt.Errorf("%d elements for each of %d ranks, want at most 2^50 in total", p.Even.Elements, owners)
 	}
 	pieces := min(int64(dealt)*int64(p.Even.Pieces), total)
 	b := decomp.NewBuilder([]int64{total}, j.Ranks)

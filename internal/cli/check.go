@@ -67,7 +67,7 @@ type Found struct {
 	Warnings  int         `json:"warnings"`
 	Notes     int         `json:"notes"`
 	Unchecked int         `json:"unchecked"`
-	Findings  findingList `json:"findings"` // in the order of the check; a verb may keep fewer findings than it counts
+	Findings  findingList `json:"findings"` // in the order of the check; some verbs keep fewer findings than they count
 }
 
 // findingList marshals to a list even if it is empty.

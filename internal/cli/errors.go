@@ -81,7 +81,7 @@ func ErrorText(err error) string {
 	for _, l := range strings.Split(err.Error(), "\n") {
 		l = strings.TrimSpace(l)
 		switch {
-		case l == "", slices.Contains(lines, l): // several workers or ranks may report the same error
+		case l == "", slices.Contains(lines, l): // drop repeated lines: several workers or ranks may report the same error
 		case len(lines) == maxErrors:
 			more++
 		default:
@@ -94,7 +94,7 @@ func ErrorText(err error) string {
 	return optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
 }
 
-// isUnfinished reports whether the output is, or may be, committed despite the error.
+// isUnfinished reports whether the output is committed, or may be, despite the error.
 func isUnfinished(err error) bool {
 	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
 }

@@ -41,7 +41,7 @@ func TreeSize(dir string) (files int, bytes int64, err error) {
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // another process is already replacing it
+			return nil // another process is already replacing the file
 		}
 		if err == nil {
 			files++

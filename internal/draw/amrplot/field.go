@@ -74,7 +74,7 @@ func DrawField(g *amr.Geometry, blocks []amr.Index, v *Values, o *FieldOptions) 
 		}
 	}
 	if o.Log && o.Min == o.Max && math.IsInf(s.Positive, 1) {
-		return nil, fault.Usage("no value is above 0: a logarithmic scale shows none")
+		return nil, fault.Usage("a logarithmic scale needs a value above 0, found none")
 	}
 	bar := s.Bar()
 	draw := func(d *chart.Pen) float64 {

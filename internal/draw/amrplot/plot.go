@@ -33,8 +33,8 @@ const (
 	maxTall  = 1.25 // maximum height of the picture divided by its width
 )
 
-// Draw makes the picture of the blocks of a mesh, given in curve order. The blocks may include refined ones, which are not drawn.
-// Errors have class ErrUsage.
+// Draw makes the picture of the blocks of a mesh, given in curve order. The blocks may include refined blocks, which are not
+// drawn. Errors have class ErrUsage.
 func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 	width, err := chart.WidthOf(o.Width)
 	if err != nil {

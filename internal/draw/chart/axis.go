@@ -5,8 +5,8 @@ import "math"
 // An Axis is an axis of a plot. The zero value is linear, from 0 to the data.
 type Axis struct {
 	Label string
-	// Min and Max are the ends of the axis. Unless Min < Max, they follow from the data: a linear axis includes 0, a logarithmic one
-	// ends at round numbers.
+	// Min and Max are the ends of the axis. Unless Min < Max, the ends follow from the data: a linear axis includes 0, and a
+	// logarithmic axis ends at round numbers.
 	Min, Max float64
 	Log      bool                 // logarithmic, above 0
 	Down     bool                 // a Y axis with the minimum at the top

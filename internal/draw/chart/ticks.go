@@ -32,7 +32,7 @@ func linear(lo, hi float64, n int) (out []float64) {
 	for i := math.Ceil(lo/step - slack); i <= hi/step+slack; i++ {
 		v := i*step + 0
 		if n := len(out); v < lo-slack*step || v > hi+slack*step || n > 0 && v <= out[n-1] {
-			break // the step is near the precision of such numbers
+			break // the step is near the precision of the numbers
 		}
 		out = append(out, v)
 	}

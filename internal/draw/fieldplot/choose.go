@@ -49,8 +49,8 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 	return out, nil
 }
 
-// LevelDim returns the dimension of a variable's levels: one with a vertical coordinate, or the only one that is neither record
-// nor position. It returns "" if there is none.
+// LevelDim returns the dimension of a variable's levels: a dimension with a vertical coordinate, or the only dimension that is
+// neither record nor position. It returns "" if there is none.
 func LevelDim(data *Data, name string) string {
 	p, err := newPlan(data, &Options{Var: name}, true)
 	if err != nil {
@@ -83,7 +83,7 @@ func RecordDim(r *blob.Reader, name string) string {
 	return ""
 }
 
-// Drawable lists the drawable variables: those with several numbers.
+// Drawable lists the variables that can be drawn, which hold several numbers.
 func Drawable(r *blob.Reader) (out []string) {
 	s := r.Schema()
 	for i, v := range s.Vars() {

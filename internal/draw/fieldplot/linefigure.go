@@ -10,7 +10,7 @@ import (
 // maxLine is the maximum number of points of a line. For more elements the line shows the minimum and maximum of neighbours.
 const maxLine = 4096
 
-// drawLine draws one dimension: levels vertically, any other horizontally.
+// drawLine draws one dimension. Levels are vertical, all other dimensions are horizontal.
 func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	d := *p.dim(p.x)
 	a, err := p.axis(ctx, d)

@@ -68,7 +68,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		switch {
 		case o.Generated:
 			if p.site = madeSite(s, p.dims); p.site == nil {
-				return nil, fault.Usage("coordinates of %s cannot be generated: want ncol of 54 ne^2 + 2 columns, or the nCells, nEdges and nVertices of a mesh that blobio generates", o.Var)
+				return nil, fault.Usage("coordinates of %s cannot be generated: want a dimension ncol of length 54 ne^2 + 2, or nCells, nEdges and nVertices with the lengths of a generated mesh", o.Var)
 			}
 		case o.Coords != nil:
 			p.site = findSite(o.Coords, p.dims, p.v)

@@ -74,8 +74,8 @@ func picks(of, n int64) []int64 {
 	return out
 }
 
-// sample reads the elements at chosen indices along two dimensions, or one if y is empty, with the others fixed. The result is in
-// rows of y.
+// sample reads the elements at chosen indices along dimensions x and y, or only along x if y is empty. The other dimensions are
+// fixed. The result is in rows of y.
 func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys []int64) ([]float64, error) {
 	take := make([]slab.Index, len(a.dims))
 	shape := make([]int64, len(a.dims))

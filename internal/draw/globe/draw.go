@@ -93,7 +93,7 @@ func multiples(lo, hi, step float64) func(yield func(float64) bool) {
 	}
 }
 
-// meridian formats a longitude, which may exceed one turn.
+// meridian formats a longitude, also beyond 360 degrees.
 func meridian(lon float64) string { return degrees(lon-360*math.Ceil((lon-180)/360), "E", "W") }
 
 // degrees formats an angle with its direction, except at 0 and at the date line.

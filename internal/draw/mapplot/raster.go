@@ -86,7 +86,7 @@ const maxOwners = 1 << 24
 type owners struct {
 	ix   *decomp.Index
 	base int64
-	all  []int32 // nil if there are too many
+	all  []int32 // owners of all elements; nil if there are too many elements
 }
 
 func newOwners(ix *decomp.Index, base, n int64) *owners {

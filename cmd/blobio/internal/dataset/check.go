@@ -90,7 +90,8 @@ func statusOf(fsys vfs.FS, base string) *blob.Status {
 	return s
 }
 
-// leftOf returns findings about the remains of an unfinished writer or conversion if the output does not exist.
+// leftOf returns findings about the remains of an unfinished writer or conversion. The output itself does not
+// exist.
 func leftOf(ctx context.Context, path string) (left []blob.Finding) {
 	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // ignore the error: the caller reports the missing output
 	for _, s := range steps {

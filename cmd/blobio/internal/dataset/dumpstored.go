@@ -151,7 +151,7 @@ func (m *storedMaps) ReadRuns(ctx context.Context, name string, _ int64, runs []
 	return nil
 }
 
-// storedFile returns the file of the dataset with the given path, or the first existing one.
+// storedFile returns the file of the dataset with the given path, or the first existing file.
 func storedFile(r *blob.Reader, path string) (blob.File, error) {
 	files := r.Inspect().Files()
 	for _, f := range files {

@@ -233,7 +233,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 	return err
 }
 
-// namedSums is the statistics of a variable with its name.
+// namedSums holds the name and the statistics of a variable.
 type namedSums struct {
 	Name string `json:"name"`
 	meant

@@ -39,7 +39,7 @@ func TestDecompFiles(t *testing.T) {
 	}
 }
 
-// TestDecompRepeats checks that each verb reports a map with a repeated index, and does not count an element without an owner.
+// TestDecompRepeats checks that each verb reports a map with a repeated index, and counts only elements that have an owner.
 func TestDecompRepeats(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dup.dat")
 	clitest.Check(t, os.WriteFile(file, []byte("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"), 0o666))

@@ -320,7 +320,7 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	case errors.As(err, &fe) && filepath.Base(fe.File) == sealName:
 		_, serr := os.Stat(fe.File)
 		if cmd.Name() == "repair" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
-			return "", true // there is nothing to rebuild from
+			return "", true // no hint: no file is left from which to rebuild
 		}
 		return ffRebuildHint, true
 	case cmd.Name() == "check", cmd.Name() == "repair", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):

@@ -67,8 +67,8 @@ func (d *ffDesc) printPosix(e *cli.Env) error {
 	return nil
 }
 
-// lostOf finds files of FTI's POSIX mode that should be near the checked files but are missing. It returns findings for the
-// metadata that list them.
+// lostOf finds files of FTI's POSIX mode that should be near the checked files but are missing. The findings are about the
+// metadata that list the missing files.
 func lostOf(files []string) (list []*ffChecked) {
 	seen := map[string]bool{}
 	for _, file := range files {

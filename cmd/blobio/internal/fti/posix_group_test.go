@@ -123,7 +123,7 @@ func TestPosixGroup(t *testing.T) {
 	if out := clitest.Good(t, "ff", "repair", file(2), out); !strings.Contains(out, "nothing to repair") {
 		t.Error(out)
 	}
-	// A node with its own disk must not report files of others as lost.
+	// A node with its own disk must not report files of other nodes as lost.
 	for rank := 1; rank < 4; rank++ {
 		clitest.Check(t, os.RemoveAll(filepath.Join(dir, "Local", fmt.Sprintf("node%d", rank))))
 	}

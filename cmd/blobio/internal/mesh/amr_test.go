@@ -346,7 +346,7 @@ func TestAmrRefuses(t *testing.T) {
 	}
 }
 
-// A restart needs these, but the checkpoint lacks them.
+// A sound checkpoint may not fit the precision or the maximum level of the run that restarts.
 func TestAmrCheckForRestart(t *testing.T) {
 	_, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "check", check1)

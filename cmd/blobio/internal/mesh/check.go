@@ -80,7 +80,8 @@ type (
 	}
 )
 
-// mostOfKind is the maximum number of kept findings of one kind: one severity, about one attribute, dataset or table.
+// mostOfKind is the maximum number of kept findings of one kind. Findings of one kind have the same severity, and
+// concern the same attribute, dataset or table.
 const mostOfKind = 20
 
 func (c *amrChecked) add(x fault.Finding) {

@@ -121,7 +121,7 @@ func TestAmrUnfit(t *testing.T) {
 			t.Errorf("%s: %s", c.name, r.Out)
 		}
 	}
-	// A checkpoint without ghosts, made from one with ghosts, gives a warning. A dump does not, since Enzo-E does not use it.
+	// Removing the ghost zones of a checkpoint gives a warning. A dump gives none, because Enzo-E does not read dumps.
 	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
 	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from the output: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)

@@ -121,7 +121,7 @@ func (o *amrOutput) write(ctx context.Context, e *cli.Env, s amrSource, out stri
 		size += m.FieldBytes(&m.Fields[i], c.Ghosts)
 	}
 	if c.Files == 0 {
-		c.Files = max(m.Files, 1) // the same number as the input
+		c.Files = max(m.Files, 1) // as many files as the input has
 	}
 	err := comm.Run(ctx, min(par.Workers(o.workers), n), nil, func(ctx context.Context, w comm.Comm) error {
 		src := counted{s.share(w.Rank(), w.Size()), func() { p.At(s.verb, done.Add(1)*size, int64(n)*size) }}

@@ -206,7 +206,7 @@ func TestDaemon(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	damaged := filepath.Join(dir, "bad.nc.manifest")
 	b := clitest.Read(t, filepath.Join(dir, "toy.nc.manifest"))
-	b[len(b)/4] ^= 1 // in both copies
+	b[len(b)/4] ^= 1 // damage both copies
 	b[3*len(b)/4] ^= 1
 	clitest.Check(t, os.WriteFile(damaged, b, 0o666))
 	cmd := blobio(t, "mount", "--daemon", "--log", log, "--only-datasets", "--memory", "64M", "--workers", "2", dir, at)
@@ -310,7 +310,7 @@ func TestOtherUser(t *testing.T) {
 // TestYT checks that yt reads the same data from an exported mesh through a mount as directly.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
-	toys(t) // or there is no FUSE
+	toys(t) // skips the test without FUSE
 	dir, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", check1, filepath.Join(dir, "yt"))
 	at := t.TempDir()
@@ -420,7 +420,7 @@ func TestFewFiles(t *testing.T) {
 			}
 		}
 	}
-	toys(t) // or there is no FUSE
+	toys(t) // skips the test without FUSE
 	for _, limit := range []int{64, 1024} {
 		at := t.TempDir()
 		run(t, clitest.Limited(t, blobio(t, "mount", dir, at), limit), at)

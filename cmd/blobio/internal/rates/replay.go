@@ -217,7 +217,7 @@ func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map
 			return nil, cli.Usagef("--ranks %d, want a positive number", ranks)
 		}
 	}
-	f.maps.Coalesce = true // the same bytes as E3SM-IO
+	f.maps.Coalesce = true // to write the same bytes as E3SM-IO
 	return f.maps.Load(ranks)
 }
 

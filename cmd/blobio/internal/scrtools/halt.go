@@ -234,7 +234,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	return nil
 }
 
-// change changes the halt file, even one damaged by a crash.
+// change changes the halt file, even if a crash has damaged the file.
 func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir, edit func(h *cadence.Halt)) error {
 	if _, err := vfs.OS.Stat(d.File("halt.scr")); errors.Is(err, fs.ErrNotExist) {
 		var h cadence.Halt

@@ -107,7 +107,7 @@ func TestScrIndexChanges(t *testing.T) {
 	}
 }
 
-// If a crash has cut an index from 773 to 40 bytes, the reference replaces it by an empty one and counts from 1 again. All
+// If a crash has cut an index from 773 to 40 bytes, the reference replaces it by an empty index and counts from 1 again. All
 // earlier datasets become invisible.
 func TestDefect2TornIndex(t *testing.T) {
 	p := clitest.ScrSets(t, 3)

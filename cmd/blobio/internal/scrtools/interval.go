@@ -107,7 +107,7 @@ func readPaceLog(name string) (*paceLog, error) {
 	return p, nil
 }
 
-// source finds the log, if one is needed.
+// source finds the log. It returns nil if no log is needed.
 func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, error) {
 	given := cmd.Flags().Changed
 	switch {

@@ -68,7 +68,7 @@ func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix
 	return prefix, controls
 }
 
-// Files that the library writes must be good, in all schemes and layouts; a flipped byte in any of them must be found.
+// Files that the library writes must be good, in all schemes and layouts; check must find a flipped byte in any of these files.
 func TestScrCheckFindsEachByte(t *testing.T) {
 	for _, c := range crashtest.Some(t, 2, []struct {
 		name   string

@@ -21,7 +21,7 @@ type users struct {
 	t    *testing.T
 	exe  string
 	dir  string // sticky and writable for everybody
-	home string // the victim's, closed to others
+	home string // folder of the victim, closed to other users
 }
 
 const (
@@ -143,7 +143,7 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	u.mkdir(victim, inside)
 	unhurt("in a folder of another user", u.as(victim, append(serve, inside)...))
 
-	// A link in place of the folder, and one in place of the file.
+	// First the folder, then the file is replaced by a link.
 	mine := filepath.Join(u.dir, "v")
 	u.mkdir(victim, mine)
 	clitest.Check(t, os.Symlink(control, filepath.Join(mine, "scr.1")))
@@ -254,7 +254,7 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 	}
 	for _, n := range []string{"prefix", "prefix/.scr", "cntl/x/scr.77", "cntl/x", "cache/x/scr.77", "cache/x", "cntl"} {
 		fresh()
-		if n[0] == 'c' { // its contents are the victim's
+		if n[0] == 'c' { // the contents of this directory belong to the victim
 			u.mkdir(victim, filepath.Join(u.dir, n[:strings.IndexByte(n+"/", '/')], "x", "scr.77"))
 		}
 		theirs(n)

@@ -85,7 +85,7 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	if t, err := time.Parse("15:04", s); err == nil { // the next such time
+	if t, err := time.Parse("15:04", s); err == nil { // the next time of day hh:mm
 		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, time.Local)
 		if at.Before(now) {
 			at = at.AddDate(0, 0, 1)

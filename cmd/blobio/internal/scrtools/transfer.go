@@ -87,7 +87,7 @@ Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not
 	cli.ChoiceFlag(cmd, &f.command, "command", "", "set the command of the process", "run", "stop", "exit")
 	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO` (repeatable)")
 	fl.StringVar(&f.prefix, "prefix", "", "write only below this `DIR` (default: SCR_PREFIX, or the working directory)")
-	fl.BoolVar(&f.shared, "shared", false, "accept a prefix directory that its group, or if sticky also others, can write to (also: BLOBIO_SHARED=1)")
+	fl.BoolVar(&f.shared, "shared", false, "accept a prefix directory in which its group can write, or a sticky one in which others can write (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing left to copy")
 	fl.Var(cli.SizeFlag(&f.bw), "bw", "maximum bytes per second (default: the limit in the transfer file)")
 	fl.Float64Var(&f.cpu, "cpu", 0, "maximum share of a core, in percent (default: the limit in the transfer file)")

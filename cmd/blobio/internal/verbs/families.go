@@ -100,7 +100,7 @@ func whatItIs(path string, args []string) string {
 	return "it is " + what + ": " + who
 }
 
-// route splits a command line into one for each family of its paths.
+// route splits a command line into several command lines, one for each family of paths.
 func route(args []string) ([][]string, error) {
 	at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") })
 	if at < 0 {
@@ -194,7 +194,7 @@ func (f *family) refuses(verb string) error {
 	if words := f.verbs[verb]; words != "" {
 		return fmt.Errorf("%s does not accept a %s, but \"blobio %s\" does", verb, f.name, words)
 	}
-	return fmt.Errorf("%s does not accept a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
+	return fmt.Errorf("%s does not accept a %s, only these verbs do: %s", verb, f.name, strings.Join(f.takes(), ", "))
 }
 
 // ofVariable reports whether the arguments of plot are a variable and a dataset, not paths of one family.

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// shorthands are the short flags with the same meaning everywhere. The meaning of others depends on the verb.
+// shorthands are the short flags with the same meaning everywhere. The meaning of other short flags depends on the verb.
 var shorthands = map[string]string{"o": "output", "v": "vars", "q": "quiet", "n": "dry-run", "s": "set"}
 
 // kinds are the kinds of values of flags by name, which are the same everywhere, and the minimum number of verbs with the flag.

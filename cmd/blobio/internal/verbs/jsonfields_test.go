@@ -48,8 +48,8 @@ func fields(at string, v any, into map[string][]string) {
 	}
 }
 
-// TestJSONFields checks that the JSON output of verbs has exactly the fields and kinds in testdata/json-fields.txt. Programs rely
-// on them: -update may add lines, but lines must never be removed.
+// TestJSONFields checks that the JSON output of verbs has exactly the fields and kinds in testdata/json-fields.txt. -update may
+// add lines, but lines must never be removed, because programs rely on the fields.
 func TestJSONFields(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	broken := filepath.Join(dir, "broken.nc")

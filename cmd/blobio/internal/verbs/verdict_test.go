@@ -123,7 +123,7 @@ func TestOtherFormats(t *testing.T) {
 	}
 	for _, c := range []struct{ words, line string }{
 		{`convert does not accept a checkpoint of Cello, but "blobio amr convert" does`, "convert " + cello + " " + dir + "/x.nc"},
-		{`where does not accept a checkpoint of Cello, which is for ls`, "where T[0] " + cello},
+		{`where does not accept a checkpoint of Cello, only these verbs do: ls`, "where T[0] " + cello},
 		{`convert does not accept a map file, but "blobio decomp convert" does`, "convert " + maps + " " + dir + "/x.nc"},
 		{`the file is a checkpoint of Cello, for "blobio amr"`, "decomp check " + cello},
 		{`the file is a checkpoint of Cello, for "blobio amr"`, "decomp info " + cello},
