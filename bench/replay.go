@@ -311,7 +311,6 @@ type rankReplay struct {
 	held, written int64         // bytes of all ranks: held in puts; flushed
 }
 
-// replayPut is a put of one record of a variable.
 type replayPut struct {
 	v    int
 	rec  int64

@@ -22,7 +22,7 @@ const (
 	minSaved = 2*blockSize/8 + 2
 	// minScan is the length of the shortest scans. minStep is the distance between the starts of scans.
 	minScan, minStep = 64, 16
-	// maxWaste is the number of scans of the whole list without a result before scans become short.
+	// maxWaste limits the work without a result to so many scans of the whole list. After that, scans are short.
 	maxWaste = 32
 	// maxScan is the maximum length of a scan, so that the failure function fits in an int32.
 	maxScan = 1 << 30

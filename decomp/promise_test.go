@@ -19,7 +19,7 @@ func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	return m
 }
 
-// TestRepetitionEnds: requests with the same distances but other lengths end a repetition, wherever they begin.
+// TestRepetitionEnds: a repetition ends at a request of another length, even if the distances of the requests repeat.
 func TestRepetitionEnds(t *testing.T) {
 	for _, other := range []int{3, 63, 64, 65, 127, 150, 299} {
 		var list []Req
@@ -87,7 +87,7 @@ func TestSumOfElements(t *testing.T) {
 	}
 }
 
-// TestEqualByLengths: maps that only split elements differently into runs are not equal, alone and repeated.
+// TestEqualByLengths: two maps are not equal if they have the same elements but different runs, alone or repeated.
 func TestEqualByLengths(t *testing.T) {
 	for _, n := range []int64{1, 100} {
 		var a, b []Req
@@ -145,7 +145,7 @@ func TestIndexOfLongRun(t *testing.T) {
 	}
 }
 
-// TestIndexOfOverlappingPatterns: where patterns with different repetitions overlap, the highest rank owns an element, by its
+// TestIndexOfOverlappingPatterns: patterns with different repetitions overlap. The highest rank owns an element, through its
 // last request.
 func TestIndexOfOverlappingPatterns(t *testing.T) {
 	every := func(first, step, length, n int64) (l []Req) {

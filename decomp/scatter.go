@@ -28,7 +28,6 @@ type transfer struct {
 	scatter  bool // true: copy to canon; false: copy to blob
 }
 
-// run moves the elements of a rank of m that are in both windows.
 func (t *transfer) run(m *Map, rank int) {
 	if t.width < 1 {
 		return

@@ -20,7 +20,6 @@ var lacks = [6]struct{ w, e, s, n bool }{
 	{true, true, true, true}, {true, true, true, true},
 }
 
-// elems returns the number of elements.
 func (c cube) elems() int { return 6 * c.ne * c.ne }
 
 // cols returns the number of columns, 54 ne^2 + 2.

@@ -160,7 +160,7 @@ func TestColumnNumbering(t *testing.T) {
 	}
 }
 
-// whole checks that maps cover everything once.
+// whole checks that each element of each map has exactly one owner.
 func whole(t testing.TB, maps []*decomp.Map, what string) {
 	t.Helper()
 	for k, m := range maps {

@@ -200,7 +200,6 @@ func (d rankData) bytes() (n int64) {
 	return n
 }
 
-// options returns the writer options of this job.
 func (t *task) options(l blob.Layout) *blob.Options {
 	o := &blob.Options{Layout: l, Subfiles: t.Subfiles, Force: true, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
 	if t.Sync {

@@ -57,7 +57,6 @@ func (r *Row) Share(what string) float64 {
 	return r.Rate() * median(b.Seconds) / float64(b.Bytes)
 }
 
-// add adds the result of one run.
 func (r *Row) add(t Took) {
 	r.Seconds = append(r.Seconds, t.Seconds)
 	if t.CPU > 0 {

@@ -53,10 +53,10 @@ func TestSweep(t *testing.T) {
 				p.Drop = "true"
 			}
 		}},
-		{3, func(p *SweepPlan) { // only one layout supports compression
+		{3, func(p *SweepPlan) { // compression skips the points of one layout
 			p.Axes = map[string][]string{"ranks": {"3"}, "layout": {"variable", "process"}, "compress": {"off", "zstd:1"}, "retain": {"copy"}}
 		}},
-		{2, func(p *SweepPlan) { // one record at a time fits
+		{2, func(p *SweepPlan) { // memory for one record at a time
 			p.Axes = map[string][]string{"ranks": {"2", "4"}, "buffer": {"65536"}, "durability": {"none"}}
 			p.Weak, p.Memory = true, 2000
 		}},

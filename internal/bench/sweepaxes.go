@@ -90,7 +90,6 @@ func (p SweepPoint) int(axis string) int {
 	return n
 }
 
-// layout returns the layout of the files.
 func (p SweepPoint) layout() blob.Layout {
 	if p["layout"] == "process" {
 		return blob.ProcessCentric

@@ -110,7 +110,6 @@ func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	return nil
 }
 
-// options returns the writer options of the point.
 func (k *sweepRank) options() (*blob.Options, error) {
 	s, err := k.pt.settings()
 	if err != nil {

@@ -78,7 +78,6 @@ func (v *overlap) ways() []string {
 	return []string{asyncAlone, asyncSync, asyncBoth}
 }
 
-// run runs one of the measurements.
 func (v *overlap) run(ctx context.Context, what, name string, o *blob.Options) (Took, error) {
 	if err := removeDataset(name); err != nil {
 		return Took{}, err

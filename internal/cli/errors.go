@@ -17,7 +17,6 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// usageError is an error of the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -32,7 +31,6 @@ func AsUsage(err error) error { return &usageError{err} }
 // WithHint adds advice to an error.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
-// hinted is an error with advice.
 type hinted struct {
 	err  error
 	hint string

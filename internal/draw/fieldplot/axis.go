@@ -260,7 +260,8 @@ func (a *axis) digits(i int64) int {
 	return digitsOf(math.Abs(x), step, 6)
 }
 
-// digitsOf returns the number of digits, at least usual, that show a hundredth of a step.
+// digitsOf returns the number of significant digits that x needs to show a hundredth of a step. The
+// result is at least usual.
 func digitsOf(x, step float64, usual int) int {
 	const most = 15
 	if x == 0 || step == 0 {

@@ -106,7 +106,6 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	return p, err
 }
 
-// dim returns the dimension with a name.
 func (a *array) dim(name string) *dim {
 	for i := range a.dims {
 		if a.dims[i].name == name {
@@ -180,7 +179,7 @@ func (p *plan) suits() Kind {
 	return Line
 }
 
-// hasAxis reports whether a dimension has a coordinate.
+// hasAxis reports whether a dimension has a coordinate variable.
 func (p *plan) hasAxis(d dim) bool {
 	_, own := p.data.Reader.Schema().VarID(d.name)
 	return own || axisNames[d.name] != nil

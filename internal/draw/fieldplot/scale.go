@@ -120,7 +120,6 @@ func (s *stats) add(values []float64) {
 	}
 }
 
-// finite returns the number of finite values.
 func (s *stats) finite() int64 { return s.n - s.fill - s.nan - s.inf }
 
 // title returns the title of the picture, which describes the variable.

@@ -14,7 +14,8 @@ type Options struct {
 	// Lon and Lat are the positions of the elements of a plane, in degrees (any range of longitudes). If both are nil, the index
 	// space is drawn.
 	Lon, Lat []float32
-	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn so.
+	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn with longitude
+	// and latitude at right angles.
 	Plate bool
 }
 

@@ -179,7 +179,6 @@ func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Un
 	return w.appendValue(b, data, i, fill)
 }
 
-// appendRow appends one row of text.
 func (w *cdlWriter) appendRow(b, text []byte) []byte {
 	for len(text) > 0 && text[len(text)-1] == 0 {
 		text = text[:len(text)-1]

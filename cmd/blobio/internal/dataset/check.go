@@ -46,7 +46,6 @@ ls".`,
 	return cmd
 }
 
-// checked holds the findings in one dataset.
 type checked struct {
 	Path   string       `json:"path"`
 	Status *blob.Status `json:"status,omitempty"`

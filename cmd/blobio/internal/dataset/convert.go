@@ -233,7 +233,6 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
 }
 
-// written describes the output of a conversion.
 type written struct {
 	In      string  `json:"in"`
 	Out     string  `json:"out"`
@@ -248,7 +247,6 @@ type written struct {
 	Lost    []lost   `json:"lost,omitempty"`
 }
 
-// told prints the result of a conversion.
 func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
 	if w.Missing = in.Missing(); len(w.Missing) > 0 {
 		if w.Lost, err = lostElements(ctx, in); err != nil {

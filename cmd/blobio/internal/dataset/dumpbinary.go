@@ -11,7 +11,6 @@ import (
 	"blobio/internal/cli"
 )
 
-// binaryFlags are the flags of dump for binary values.
 type binaryFlags struct {
 	order  string // byte order; "": no binary output
 	output string

@@ -72,7 +72,6 @@ type storedMaps struct {
 	lists        [][]decomp.Req
 }
 
-// mapVar is a variable of a map.
 type mapVar struct {
 	d    blob.DecompID
 	kind string

@@ -179,7 +179,6 @@ func (f *follower) recordVars(s *blob.Schema) (names []string) {
 	return names
 }
 
-// print prints the statistics of one record.
 func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 	names := f.recordVars(r.Schema())
 	if len(names) == 0 {

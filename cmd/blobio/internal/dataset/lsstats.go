@@ -41,7 +41,6 @@ func (f *statsFlags) check(cmd *cobra.Command) error {
 	return cli.NotGiven(cmd, "needs --stats", "by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
-// run prints the statistics of each dataset.
 func (f *statsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string, asJSON bool) error {
 	return cli.List(cmd, e, paths, asJSON, "datasets",
 		func(path string) (*statsDesc, error) { return f.one(cmd.Context(), e, path) },
@@ -67,7 +66,6 @@ type (
 	}
 )
 
-// one computes the statistics of one dataset.
 func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDesc, error) {
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {

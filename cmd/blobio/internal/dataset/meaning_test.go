@@ -74,7 +74,7 @@ func TestSelectPacked(t *testing.T) {
 	clitest.Shows(t, " bad = 2, 3 ;", "dump", "-v", "bad", "-d", "bad,1,2", name)
 }
 
-// TestJudgeStatsMeaning checks that cdo finds the same numbers.
+// TestJudgeStatsMeaning checks that cdo finds the same statistics of packed values.
 func TestJudgeStatsMeaning(t *testing.T) {
 	cdo := testfiles.Judge(t, "cdo")
 	name := packedFile(t)

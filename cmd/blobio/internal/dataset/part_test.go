@@ -184,7 +184,7 @@ func TestDumpBinary(t *testing.T) {
 	}
 }
 
-// TestDumpStored checks that a process-centric file and a variable-centric one have the same header, except for the name.
+// TestDumpStored checks that a process-centric file and a variable-centric file have the same header, except for the name.
 func TestDumpStored(t *testing.T) {
 	paths := globes(t)
 	v, p := clitest.Good(t, "dump", "--stored", paths[1]), clitest.Good(t, "dump", "--stored", paths[2])

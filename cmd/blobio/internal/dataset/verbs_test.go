@@ -39,7 +39,7 @@ func TestJSONOfText(t *testing.T) {
 			} `json:"variables"`
 		}
 		clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "dump", "--json", path)), &d))
-		// bytes as a reader decodes them
+		// bytes decodes text like a reader of the JSON
 		bytes := func(v any) string {
 			if m, ok := v.(map[string]any); ok {
 				var b []byte
@@ -419,7 +419,7 @@ func TestDiff(t *testing.T) {
 	clitest.Good(t, "diff", variable, process)
 	clitest.Good(t, "diff", canon, variable+".0001")
 	b := clitest.Read(t, canon)
-	// The last element of the last variable: count[2,5].
+	// Change the last element of the last variable, count[2,5].
 	b[len(b)-1]++
 	other := filepath.Join(dir, "other.nc")
 	clitest.Check(t, os.WriteFile(other, b, 0o666))

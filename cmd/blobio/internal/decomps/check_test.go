@@ -70,7 +70,7 @@ func TestCheckMaps(t *testing.T) {
 func TestWarnShared(t *testing.T) {
 	dims := []int64{4}
 	var maps []*decomp.Map
-	for _, second := range []int64{2, 1} { // its first element
+	for _, second := range []int64{2, 1} { // offset of rank 1: disjoint from rank 0, or overlapping
 		b := decomp.NewBuilder(dims, 2)
 		clitest.Check(t, b.Set(0, []decomp.Req{{Offset: 0, Length: 2}}))
 		clitest.Check(t, b.Set(1, []decomp.Req{{Offset: second, Length: 2}}))

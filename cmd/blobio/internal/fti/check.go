@@ -46,7 +46,6 @@ In JSON, var is the id of a variable and dataset is the number of a checkpoint.`
 	return cmd
 }
 
-// ffChecked holds the findings in one file.
 type ffChecked struct {
 	Path string `json:"path"`
 	cli.Found

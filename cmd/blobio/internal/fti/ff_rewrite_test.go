@@ -147,13 +147,13 @@ func TestFFRepair(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "an input and an output", "ff", "repair", one)
 }
 
-// TestFFExtractDoubtful checks that a record with a changed number is not extracted silently.
+// TestFFExtractDoubtful checks that extracting a record with a changed number gives a warning.
 func TestFFExtractDoubtful(t *testing.T) {
 	dir, one, _ := ffToys(t)
 	fast := filepath.Join(dir, "fast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
 	whole := clitest.Read(t, fast)
-	clitest.FlipByte(t, fast, 840+12) // after the data: dbsize, numvars, and the id of variable 1
+	clitest.FlipByte(t, fast, 840+12) // id of variable 1, which follows the data, dbsize and numvars
 	r := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "out"), fast)
 	clitest.Holds(t, r.Err, "blobio: warning: ", "FB.myHash")
 	if r.Code != cli.Findings {

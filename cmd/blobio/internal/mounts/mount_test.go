@@ -159,8 +159,8 @@ func TestInterruptedInUse(t *testing.T) {
 	}
 }
 
-// TestKilled checks that nothing blocks after a kill: programs get an error, and the next mount there or fusermount3 clears the
-// old one.
+// TestKilled checks that nothing blocks after a kill: programs get an error, and either the next mount at this mount point or
+// fusermount3 clears the old mount.
 func TestKilled(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
@@ -366,7 +366,7 @@ func TestNobodyReads(t *testing.T) {
 	run(t, cmd, at)
 	reads(t, at, want)
 	clitest.Check(t, os.WriteFile(name, b[:len(b)/2], 0o666))
-	for i := range 3000 { // each is a new line
+	for i := range 3000 { // each error is a new line
 		if f, err := os.Open(filepath.Join(at, "toy.nc")); err == nil {
 			_, _ = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
 			f.Close()
@@ -393,7 +393,8 @@ func TestFewFilesWrite(t *testing.T) {
 	}
 }
 
-// TestFewFiles checks that datasets with more subfiles than the limit of open files work, as files and in the verbs.
+// TestFewFiles checks datasets with more subfiles than the limit of open files: their files in the mount and the verbs must
+// work.
 func TestFewFiles(t *testing.T) {
 	dir := t.TempDir()
 	out := t.TempDir()

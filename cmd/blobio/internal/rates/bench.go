@@ -108,7 +108,6 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	return nil
 }
 
-// options returns the workloads and the options given by the flags.
 func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench.Options, err error) {
 	switch {
 	case f.runs < 1:

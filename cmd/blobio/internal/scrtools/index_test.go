@@ -280,7 +280,7 @@ func TestDefect3CountOverTheData(t *testing.T) {
 	}
 }
 
-// A dataset with a damaged map must not be reported as removed with its files: the files are unknown.
+// A dataset with a damaged map must not be reported as removed with its files, because the files are unknown.
 func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	m := filepath.Join(prefix, ".scr", "scr.dataset.3", "rank2file.0.0")

@@ -138,7 +138,7 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	unhurt("status", u.as(victim, "scr", "transfer", "--status", control))
 	unhurt("a command", u.as(victim, "scr", "transfer", "--command", "run", control))
 
-	// The folder is the victim's, but its parent is the attacker's, who could replace the folder.
+	// The folder belongs to the victim. Its parent belongs to the attacker, who could replace the folder.
 	inside := filepath.Join(u.dir, "x", "scr.78")
 	u.mkdir(victim, inside)
 	unhurt("in a folder of another user", u.as(victim, append(serve, inside)...))
@@ -155,7 +155,7 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	unhurt("a command through a link", u.as(victim, "scr", "transfer", "--command", "stop", filepath.Join(mine, "scr.2")))
 	unhurt("the status through a link", u.as(victim, "scr", "transfer", "--status", filepath.Join(mine, "scr.2")))
 
-	// The victim's file, but writable for everybody.
+	// The file belongs to the victim, but everybody can write to it.
 	open := filepath.Join(mine, "scr.3")
 	u.mkdir(victim, open)
 	clitest.Check(t, os.Chmod(open, 0o777))
@@ -277,7 +277,8 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestScrOpenShared checks that a prefix directory writable by its group, or by all if sticky, is accepted only on request.
+// TestScrOpenShared checks that some prefix directories are accepted only on request: if the group can write to the directory,
+// or if it is sticky and everybody can write to it.
 func TestScrOpenShared(t *testing.T) {
 	dir := t.TempDir()
 	prefix := filepath.Join(dir, "prefix")

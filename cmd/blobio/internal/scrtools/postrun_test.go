@@ -97,7 +97,7 @@ func TestScrPostrunCannot(t *testing.T) {
 	}
 }
 
-// The end of scr run must do the same, even if no run ended normally.
+// scr run must save the checkpoint at its end, even if no run ended normally.
 func TestScrRunSaves(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	ready, done := filepath.Join(prefix, "ready"), filepath.Join(prefix, "done")
@@ -119,7 +119,7 @@ func TestScrRunSaves(t *testing.T) {
 		default:
 		}
 	}
-	file := crashed(t, prefix, root) // stands for the program during its run
+	file := crashed(t, prefix, root) // writes what the program would write during its run
 	clitest.Check(t, os.RemoveAll(filepath.Join(root, "n2")))
 	clitest.Check(t, os.WriteFile(done, nil, 0o644))
 	r := <-over

@@ -20,7 +20,6 @@ import (
 	"blobio/internal/scr/runloop"
 )
 
-// scrRunFlags are the flags of run.
 type scrRunFlags struct {
 	scrAlloc
 	launcher          string

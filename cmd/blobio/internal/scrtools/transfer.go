@@ -20,7 +20,6 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// scrTransfer are the flags of "scr transfer".
 type scrTransfer struct {
 	file    string
 	prefix  string

@@ -15,7 +15,8 @@ import (
 // shorthands are the short flags with the same meaning everywhere. The meaning of other short flags depends on the verb.
 var shorthands = map[string]string{"o": "output", "v": "vars", "q": "quiet", "n": "dry-run", "s": "set"}
 
-// kinds are the kinds of values of flags by name, which are the same everywhere, and the minimum number of verbs with the flag.
+// kinds maps the name of a flag to the kind of its value, which is the same in all verbs, and to the minimum number of verbs
+// with the flag.
 var kinds = map[string]struct {
 	kind  string
 	verbs int
