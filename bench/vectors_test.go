@@ -65,7 +65,7 @@ func (v vector) sample(t *testing.T, dirs ...string) {
 // canonical reports whether the run's canonical files of the real program exist.
 func (v vector) canonical() bool { return v.dir == "np6_nodes1" || v.dir == "np16_r3" }
 
-// maps distributes the maps of the case to ranks as the real program does.
+// maps distributes the maps of the case to ranks in the way of the real program.
 func (v vector) maps(t testing.TB) []*decomp.Map {
 	t.Helper()
 	if v.captured {
@@ -326,8 +326,8 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 	same(t, filepath.Base(base)+" converted", got, want)
 }
 
-// clearUnowned replaces the elements of file that no rank owns by zeros. zeros and fills are the same dataset, converted with
-// zeros and with fill values in these elements, so an element without an owner differs between the two.
+// clearUnowned replaces the elements of file that no rank owns by zeros. zeros and fills are two conversions of the same
+// dataset: elements without an owner are zeros in one, and fill values in the other.
 func clearUnowned(t *testing.T, file, zeros, fills []byte) {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(zeros), int64(len(fills)), nil)

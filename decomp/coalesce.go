@@ -18,7 +18,7 @@ func SortMerge(reqs []Req, last int64) []Req {
 	return coalesce(reqs, last, false)
 }
 
-// coalesce merges a sorted list in place. With add it also merges overlapping requests.
+// coalesce merges a sorted list in place. If add is set, it also merges overlapping requests.
 func coalesce(reqs []Req, last int64, add bool) []Req {
 	if len(reqs) < 2 {
 		return reqs
@@ -71,7 +71,8 @@ const (
 	digitBits    = 11
 )
 
-// sortByOffset sorts stably by offset: insertion sort for short lists, else a radix sort on the bits in which offsets differ.
+// sortByOffset sorts stably by offset: short lists by insertion sort, longer lists by a radix sort on the bits in which
+// offsets differ.
 func sortByOffset(reqs []Req) {
 	i := 1
 	for i < len(reqs) && reqs[i-1].Offset <= reqs[i].Offset {

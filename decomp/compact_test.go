@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// columns deals ncol columns to ranks, in runs of mean length 1.6, like the load balancing of the F case. It returns the columns
-// of each rank, in the order of the deal.
+// columns deals ncol columns to ranks, in runs of mean length 1.6, like the load balancing of the F case. The result has the
+// columns of each rank, in the order of the deal.
 func columns(ncol int64, ranks int, seed uint64) [][]Req {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var runs []Req

@@ -31,8 +31,8 @@ type Overlap struct {
 // Full reports whether each element has exactly one owner.
 func (c *Coverage) Full() bool { return c.Uncovered == 0 && c.Overlapped == 0 }
 
-// Coverage counts covered, uncovered and overlapped elements. It makes an Index. A caller that has an Index should call
-// Index.Coverage instead.
+// Coverage counts covered, uncovered and overlapped elements. A caller that already has an Index should call
+// Index.Coverage, because this method makes an Index.
 func (m *Map) Coverage() (Coverage, error) {
 	ix, err := m.Index()
 	if err != nil {

@@ -98,8 +98,8 @@ func (c *Case) Extents(k int) []int64 {
 }
 
 // WithMapDims returns a copy of c whose dimensions have the lengths of maps, which are D1, D2 and so on. Dependent dimensions are
-// adapted too (ilev is lev + 1; levdcmp is levgrnd, since D2 decomposes both). The error reports a wrong number of maps, a wrong
-// number of dimensions in a map, or two maps that disagree about a dimension.
+// adapted, too: ilev is lev + 1, and levdcmp equals levgrnd, because D2 decomposes both. The error reports a wrong number of
+// maps, a wrong number of dimensions in a map, or two maps that disagree about a dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
 		return nil, fmt.Errorf("case %s has %d maps, want %d", c.Name, len(maps), len(c.MapDims))

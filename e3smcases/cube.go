@@ -57,8 +57,8 @@ func (c cube) count(e int) int64 {
 	return int64(i1-i0) * int64(j1-j0)
 }
 
-// curve returns the elements in the order of the curve over all faces. It visits the faces in the order 0 1 5 3 4 2, each rotated
-// so that the curve is continuous.
+// curve returns the elements in the order of the curve over all faces. The curve visits the faces in the order 0 1 5 3 4 2. Each
+// face is rotated so that the curve is continuous.
 func (c cube) curve() ([]int32, error) {
 	order, err := faceCurve(c.ne)
 	if err != nil {

@@ -29,7 +29,7 @@ func (f F) check() error {
 	return nil
 }
 
-// Maps returns D1, D2 and D3, sorted and merged as E3SM-IO does after it reads a map.
+// Maps returns D1, D2 and D3, sorted and merged like the maps that E3SM-IO has read.
 func (f F) Maps() ([]*decomp.Map, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -83,10 +83,10 @@ func appendRun(reqs []decomp.Req, off, n int64) []decomp.Req {
 	return append(reqs, decomp.Req{Offset: off, Length: n})
 }
 
-// physics makes D2 and D3 as CAM's phys_grid does with phys_loadbalance 2 and without twins. Columns are assigned round robin to
-// chunks of at most pCols columns; each rank gets the same number of chunks. Each chunk in turn goes to the rank with room that
-// has the most columns of the chunk in D1. In a tie, the rank of the earliest column wins. If no rank with columns of the chunk
-// has room, the chunk goes to the lowest rank with room.
+// physics makes D2 and D3 in the way of CAM's phys_grid with phys_loadbalance 2 and without twins. Columns are assigned round
+// robin to chunks of at most pCols columns; each rank gets the same number of chunks. Each chunk in turn goes to the rank with
+// room that has the most columns of the chunk in D1. In a tie, the rank of the earliest column wins. If no rank with columns of
+// the chunk has room, the chunk goes to the lowest rank with room.
 func (f F) physics(c cube, owner []int32) (d2, d3 *decomp.Map, err error) {
 	ncol := c.cols()
 	own := make([]int32, 0, ncol) // D1 rank of each column

@@ -19,8 +19,8 @@ const coarse = 20_000
 
 // ocean is the mesh of the G case: the cells of a geodesic that lie in the ocean, numbered 0 to cells-1.
 //
-// The points are numbered as in meshes made by refinement, such as MPAS-Ocean's, where the points of the coarser lattices come
-// first. Edges and vertices are numbered cell by cell. Each edge or vertex belongs to the lowest cell that it touches.
+// Points of coarser lattices come first, as in meshes made by refinement, such as the meshes of MPAS-Ocean. Edges and vertices
+// are numbered cell by cell. Each edge or vertex belongs to the lowest cell that it touches.
 type ocean struct {
 	g        geodesic
 	cells    int
@@ -121,8 +121,8 @@ func (o *ocean) smooth(v []float32) []float32 {
 	return sum
 }
 
-// orderKey returns the sort key of a point in the numbering: three levels of refinement, then by face, then along a Z-shaped
-// curve. It is never 0, and below 2^33.
+// orderKey returns the sort key of a point in the numbering: first by three levels of refinement, then by face, then along a
+// Z-shaped curve. The key is above 0 and below 2^33.
 func orderKey(face, b, c int) uint64 {
 	level := min(bits.TrailingZeros(uint(b)), bits.TrailingZeros(uint(c)), 3)
 	return uint64(3-level)<<31 | uint64(face+1)<<26 | spread(b)<<1 | spread(c)

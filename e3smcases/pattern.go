@@ -13,8 +13,8 @@ import (
 type Pattern uint8
 
 const (
-	// Reference writes the values of E3SM-IO: the world rank of the writer in every element, 'a' + rank (mod 256) in text. It
-	// detects wrong owners but not wrong positions.
+	// Reference writes the values of E3SM-IO: every element is the world rank of its writer; in text, it is 'a' + rank (mod 256).
+	// It detects wrong owners but not wrong positions.
 	Reference Pattern = iota
 	// Unique writes a hash of variable name, record and canonical index, as a value that the type in the file represents exactly. It
 	// detects wrong positions.
@@ -72,8 +72,8 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 // elements of runs, in order. With Map.Reqs(rank) as runs this is the order of the rank's blob. A canonical index counts elements
 // of one record. rank is the world rank that writes the elements (Reference only).
 //
-// dst is []float64, []float32, []int32, []int64 or []byte (text) with the number of elements of runs. It must be able to hold
-// every value of the type in the file. The values do not depend on its type.
+// dst is []float64, []float32, []int32, []int64 or []byte (text) with the number of elements of runs. The type of dst must be
+// able to hold every value of the type in the file. The values do not depend on the type of dst.
 func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) error {
 	if v < 0 || v >= len(x.c.Vars) {
 		return fmt.Errorf("variable number %d, want 0 to %d", v, len(x.c.Vars)-1)

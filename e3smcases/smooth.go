@@ -224,7 +224,7 @@ func (d *field) at(p *point, level int64) float64 {
 	return d.scale * (w + 0.3*(1-sin2)) * near
 }
 
-// fill sets dst to the values at runs. It returns the number of elements of runs, -1 if that exceeds dst.
+// fill sets dst to the values at runs. It returns the number of elements of runs, or -1 if dst is too short.
 func (f *fields) fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], t cdf5.Type) (int, error) {
 	switch d := dst.(type) {
 	case []byte:

@@ -37,8 +37,8 @@ type Raw struct {
 	Elems *decomp.Map
 	// FullyCovered is the attribute fully_covered of the file; nil: not in the file.
 	FullyCovered *bool
-	// Unlisted is the number of processes without a list, even an empty one, in a PIO text. They have no elements. PIO writes a list
-	// for each process, so such a file may be truncated.
+	// Unlisted is the number of processes without a list, even an empty one, in a PIO text. These processes have no elements. PIO
+	// writes a list for each process, so such a file may be truncated.
 	Unlisted int
 	// Beyond is the number of offsets of a PIO text beyond the end of the array. PIO reads such offsets as holes, like 0. The
 	// writer probably meant another array.

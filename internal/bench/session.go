@@ -120,8 +120,8 @@ type runner struct {
 	row *Row
 	run func(ctx context.Context) (Took, error)
 
-	// clear removes files of an earlier run; nil: none. The file system thus frees the blocks before the clock starts, for run
-	// and for bound.
+	// clear removes files of an earlier run; nil: none. clear runs before the clock starts, so that the time of freeing blocks
+	// is not measured.
 	clear func() error
 
 	// bound measures the bounds, once in each run; nil: none.

@@ -110,8 +110,8 @@ func LoadSweep(name string) (*Sweep, error) {
 	return s, nil
 }
 
-// save replaces the file, unless check returns an error because the lease is lost. It also replaces a partial file of a killed
-// session.
+// save replaces the file, unless check returns an error because the lease is lost. save also replaces a partial file that a
+// killed session has left.
 func (s *Sweep) save(name string, check func() error) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

@@ -55,7 +55,7 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 func (p *Plot) group(o *Options) {
 	if p.byLevel {
 		p.colors = chart.Shades(p.plane.hi - p.plane.lo + 1 - p.plane.above)
-		for range p.plane.above { // refined everywhere, so no block shows the level
+		for range p.plane.above { // these levels are refined everywhere, so the legend has no blocks of them
 			p.colors = append([]color.RGBA{chart.Dead}, p.colors...)
 		}
 	} else {

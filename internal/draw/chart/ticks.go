@@ -17,7 +17,7 @@ func ticks(log bool, lo, hi float64, n int) []float64 {
 
 // linear returns multiples of 1, 2, 2.5 or 5 times a power of ten.
 func linear(lo, hi float64, n int) (out []float64) {
-	least := (hi/2 - lo/2) / float64(n) * 2 // halved, since the difference may overflow
+	least := (hi/2 - lo/2) / float64(n) * 2 // halved, because the difference may overflow
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	step := 0.0
 	for _, m := range []float64{1, 2, 2.5, 5, 10} {

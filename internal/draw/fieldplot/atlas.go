@@ -21,8 +21,8 @@ type Atlas struct {
 }
 
 // NewAtlas makes an Atlas that caches up to memory bytes: one third for grids, the rest for pictures. It always caches at least
-// one grid and one picture. 0 means 64 MiB. The construction of a grid needs up to 100 MiB more; only one is constructed at a
-// time.
+// one grid and one picture. 0 means 64 MiB. The construction of a grid needs up to 100 MiB more. Only one grid is constructed at
+// a time.
 func NewAtlas(memory int64) *Atlas {
 	if memory == 0 {
 		memory = 64 << 20

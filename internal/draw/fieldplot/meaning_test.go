@@ -87,7 +87,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestLogarithm checks that a logarithmic scale covers only existing values, and that there is no scale without values.
+// TestLogarithm checks that a logarithmic scale ends at the smallest and largest value, and that there is no scale without
+// values.
 func TestLogarithm(t *testing.T) {
 	lon, lat := sphere(40)
 	values := func(f func(i int) float64) (v []float64) {
@@ -119,7 +120,8 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// TestGreatIntegers checks large integers that equal the fill value after rounding to a double. They are not fill values.
+// TestGreatIntegers checks large integers that equal the fill value after rounding to a double. These integers are not fill
+// values.
 func TestGreatIntegers(t *testing.T) {
 	d := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: 4}},
 		column{name: "i", dims: []string{"n"}, t: cdf5.Int64, values: []int64{math.MinInt64, math.MinInt64 + 2, math.MinInt64 + 500, 1}},

@@ -42,8 +42,8 @@ func NewTree(ctx context.Context, lon, lat []float32) (*Tree, error) {
 }
 
 // reach returns the squared distance up to which a pixel belongs to point i: the pixel must be in the polygon around the point,
-// and not far out if the polygon is open on one side. Near the poles of a longitude-latitude grid, neighbours in a row are much
-// nearer than the next row. So reach is at least the distance between evenly spread points.
+// and not far out if the polygon is open on one side. Near the poles of a longitude-latitude grid, points are much closer to
+// neighbours in their row than to the next row. So reach is at least the distance between evenly spread points.
 func (t *Tree) reach(i int) float64 {
 	var best [neighbours + 1]float64
 	for k := range best {

@@ -239,7 +239,7 @@ type namedSums struct {
 	numbers
 }
 
-// row prints a line with fixed column widths, since later values are unknown.
+// row prints a line with fixed column widths, because later values are not known yet.
 func (f *follower) row(rec int64, v *blob.Variable, row *stats.Row) error {
 	const format = "%8v  %-16s %14s %14s %14s %10v %8v %8v\n"
 	if !f.head {

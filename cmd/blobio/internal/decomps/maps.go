@@ -57,7 +57,7 @@ func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	return f.deal(file, ranks)
 }
 
-// LoadToWrite is Load for writing a dataset: no rank may hold an index twice.
+// LoadToWrite is Load for writing a dataset. It returns an error if a rank holds an index twice.
 func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.Files...)
 	if err != nil {

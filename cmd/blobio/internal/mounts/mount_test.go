@@ -22,7 +22,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// asBlobio makes the test binary act as the command, since a background mount restarts its own binary.
+// asBlobio makes the test binary act as the command, because a background mount starts its own binary again.
 const asBlobio = "BLOBIO_TEST_AS_BLOBIO"
 
 func TestMain(m *testing.M) {

@@ -15,7 +15,7 @@ import (
 func leaves(t reflect.Type, before string) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Name == "FS" { // set by programs and tests, not by users
+		if f.Name == "FS" { // programs and tests set this field, not users
 			continue
 		}
 		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[blob.Compress]() {

@@ -171,7 +171,7 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	return nil
 }
 
-// noFailure returns the mean time between failures, or an error that says why it is unknown.
+// noFailure returns the mean time between failures, or an error with the reason why it is unknown.
 func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {

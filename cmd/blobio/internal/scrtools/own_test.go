@@ -21,7 +21,7 @@ import (
 )
 
 // ownCluster lets the library write checkpoints 1 and 2 of four ranks, each on its own node. Checkpoint 2 is flushed and in the
-// caches. It returns the prefix directory, and the nodes for --control.
+// caches. ownCluster returns the prefix directory, and the nodes for --control.
 func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix string, controls []string) {
 	t.Helper()
 	root := t.TempDir()

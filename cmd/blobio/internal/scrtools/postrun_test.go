@@ -87,7 +87,7 @@ func TestScrPostrunSaves(t *testing.T) {
 	clitest.Shows(t, "nothing to save", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
 }
 
-// Two lost nodes of four are too many for XOR. postrun must say so, and list nothing as complete.
+// Two lost nodes of four are too many for XOR. postrun must report this, and list nothing as complete.
 func TestScrPostrunCannot(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	crashed(t, prefix, root)

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write testdata/json-fields.txt anew")
 const jsonFieldsFile = "testdata/json-fields.txt"
 
 // fields collects the names of all fields of a value with the kinds of their contents. Array elements count as one. Names below a
-// field "data" come from a file, so they are left out.
+// field "data" are left out, because they come from a file.
 func fields(at string, v any, into map[string][]string) {
 	kind := ""
 	switch v := v.(type) {

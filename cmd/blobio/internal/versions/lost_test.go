@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// Lost arrays of a store must be found and listed as lost, whatever remains of them.
+// Lost arrays of a store must be found and listed as lost, whichever of their files remain.
 func TestVersionsLost(t *testing.T) {
 	for _, x := range []struct {
 		name        string
