@@ -12,7 +12,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// Select returns Options.At for selections of one element each, by index or by coordinate.
+// Select converts args to Options.At. Each arg selects one element of a dimension, by index or by coordinate.
 func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[string]int64, error) {
 	p, err := newPlan(data, &Options{Var: name}, true)
 	if err != nil {

@@ -121,7 +121,8 @@ func KnowsPrefix(path string) bool {
 	return isDir(filepath.Join(path, prefixdir.MetaDir)) && !has(filepath.Join(path, prefixdir.MetaDir), "filemap_0") || isDir(path) && has(path, "index.scr")
 }
 
-// KnowsControl reports whether a path is the control directory of a node, which lists the content of its caches.
+// KnowsControl reports whether a path is the control directory of a node. The directory has the list of the files in the caches
+// of the node.
 func KnowsControl(path string) bool {
 	return isDir(path) && (has(path, cachedir.CatalogName) || has(path, cachedir.MasterName))
 }
