@@ -23,25 +23,25 @@ type ReplayOptions struct {
 	Case      string        // "F", "G" or "I" (all histories), or one history: "F_h0", "F_h1", "G", "I_h0", "I_h1"
 	Maps      []*decomp.Map // D1, D2, ... for all ranks; they determine the number of ranks
 	Layouts   []blob.Layout // default: both
-	Records   int64         // number of records of histories that may have several, default 1
+	Records   int64         // records of each history except F_h0 and I_h1, which have one; default 1
 	Flush     int           // number of records between flushes, default 1; -1: one flush at the end
 	Async     bool          // flush in the background while the next data are made
-	Float     bool          // record variables are float in the file, as with -j of E3SM-IO
+	Float     bool          // store record variables as float, like -j of E3SM-IO
 	Pattern   e3smcases.Pattern
 	Nodes     comm.Options // the ranks of each node
-	Comm      comm.Comm    // its ranks are the ranks of the replay and must all call Replay; default: ranks within this process
+	Comm      comm.Comm    // ranks of the replay, which must all call Replay; default: ranks within this process
 	Subfiles  int
 	Dir, Base string // place of the datasets; Base defaults to the letter of the case
 	Verify    bool   // read back and compare every element
 	Convert   bool   // also convert to ordinary netCDF
 	Force     bool
 	Options   blob.Options     // options of the writers; Replay sets Layout, Subfiles, Records, Retain, Repeats and Force
-	Retain    *blob.Retain     // default LendUntilFlush, since each put gets new data
+	Retain    *blob.Retain     // default LendUntilFlush, because the data of a put are never overwritten
 	Open      blob.OpenOptions // options of the readers
-	OpenEnded bool             // process-centric: Create gets no number of records, so puts are kept until Close
+	OpenEnded bool             // process-centric: Create does not get the number of records, so the writer keeps all puts until Close
 
-	// Buffer is the maximum size of the data that all ranks hold before a flush, in bytes; default 1 GiB. A larger record is flushed
-	// in parts. With Async half of it is for data being written.
+	// Buffer is the maximum size of the data that all ranks hold before a flush, in bytes; default 1 GiB. A larger record is
+	// flushed in parts. With Async, half of Buffer is for the data that are being written.
 	Buffer int64
 
 	Progress func(stage string, done, total int64) // in bytes
@@ -59,7 +59,7 @@ type Result struct {
 	Bytes     int64   `json:"bytes"`         // size of all subfiles
 	Write     float64 `json:"write_seconds"` // seconds from create to close, without making the data
 	Verified  int64   `json:"verified_elements"`
-	Uncovered int64   `json:"uncovered_elements"` // verified elements that no rank owns and that are fill values
+	Uncovered int64   `json:"uncovered_elements"` // verified elements that no rank owns; all are fill values
 	Read      float64 `json:"read_seconds"`       // seconds of reading alone
 	Canonical string  `json:"canonical,omitempty"`
 	CanBytes  int64   `json:"canonical_bytes,omitempty"`
@@ -80,7 +80,7 @@ func histories(name string) ([]string, error) {
 	return out, nil
 }
 
-// recordsOf returns the number of records of a history for -r r. Two histories always have one.
+// recordsOf returns the number of records of a history if r records are requested. F_h0 and I_h1 always have one record.
 func recordsOf(name string, r int64) int64 {
 	if name == "F_h0" || name == "I_h1" {
 		return 1
@@ -308,17 +308,16 @@ type rankReplay struct {
 	w             *blob.Writer
 	took          time.Duration // time in calls of the library
 	puts          []replayPut   // for the next flush
-	held, written int64         // bytes of all ranks: in puts, and flushed
+	held, written int64         // bytes of all ranks: held in puts; flushed
 }
 
-// replayPut is a put of one record of a variable.
 type replayPut struct {
 	v    int
 	rec  int64
 	data any
 }
 
-// timed adds the time of f to took; all ranks start it together.
+// timed adds the duration of f to took. All ranks start f together.
 func (r *rankReplay) timed(ctx context.Context, f func() error) error {
 	if err := r.c.Barrier(ctx); err != nil {
 		return err
@@ -329,7 +328,7 @@ func (r *rankReplay) timed(ctx context.Context, f func() error) error {
 	return err
 }
 
-// write puts all variables, the fixed ones first, and flushes.
+// write puts all variables and flushes. Fixed variables come before record variables.
 func (r *rankReplay) write(ctx context.Context) error {
 	for v := range r.p.c.Vars {
 		if !r.p.c.Vars[v].Record {
@@ -358,7 +357,7 @@ func (r *rankReplay) write(ctx context.Context) error {
 // put makes the data of one record of a variable and keeps them for the next flush.
 func (r *rankReplay) put(ctx context.Context, v int, rec int64) error {
 	cv, rank := &r.p.c.Vars[v], r.c.Rank()
-	mem := cv.Type // double even if the file has float
+	mem := cv.Type // data in memory are double even if the file has float
 	n := r.p.c.Elems(v)
 	runs := e3smcases.Range(0, n)
 	if cv.Map != 0 {

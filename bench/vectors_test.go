@@ -65,7 +65,7 @@ func (v vector) sample(t *testing.T, dirs ...string) {
 // canonical reports whether the run's canonical files of the real program exist.
 func (v vector) canonical() bool { return v.dir == "np6_nodes1" || v.dir == "np16_r3" }
 
-// maps distributes the maps of the case to ranks as the real program does.
+// maps distributes the maps of the case to ranks in the way of the real program.
 func (v vector) maps(t testing.TB) []*decomp.Map {
 	t.Helper()
 	if v.captured {
@@ -92,7 +92,7 @@ func loadMaps(t testing.TB, name string, ranks int) []*decomp.Map {
 	return maps
 }
 
-// folder returns the folder of the real program's files of one library and layout.
+// folder returns the folder of the files that the real program wrote with one library and layout.
 func (v vector) folder(t testing.TB, kind string) string {
 	t.Helper()
 	if v.captured {
@@ -101,7 +101,7 @@ func (v vector) folder(t testing.TB, kind string) string {
 	return testfiles.Dir(t, "e3sm", v.letter()+"_"+kind, v.dir)
 }
 
-// real unpacks the real program's files of one library and layout into dir.
+// real unpacks into dir the files that the real program wrote with one library and layout.
 func (v vector) real(t testing.TB, kind, dir string) []string {
 	t.Helper()
 	glob, err := filepath.Glob(filepath.Join(v.folder(t, kind), "*.zst"))
@@ -183,8 +183,8 @@ func compareCDF(t *testing.T, ours, real string) {
 	same(t, filepath.Base(ours), a, b)
 }
 
-// tight returns the bytes of a CDF-5 file whose data directly follow the header, as PnetCDF 1.15 and blobio write it. PnetCDF
-// 1.12 aligns the data to 512 bytes.
+// tight removes the padding between the header and the data of a CDF-5 file. PnetCDF 1.15 and blobio write no such padding,
+// but PnetCDF 1.12 aligns the data to 512 bytes.
 func tight(t *testing.T, name string, b []byte) []byte {
 	t.Helper()
 	h, n, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), &cdf5.DecodeOptions{File: name})
@@ -310,7 +310,8 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 	canonical := strings.TrimSuffix(filepath.Base(base), filepath.Ext(base)) + ".nc"
 	want := tight(t, canonical, testfiles.Unzstd(t, filepath.Join(v.folder(t, "pnetcdf_canonical"), canonical+".zst")))
 	if len(got) > len(want) {
-		// The real file ends at the last element that a rank wrote (I: the last cells are not land).
+		// The real file ends at the last element that a rank wrote. In the I case the last cells are not land, so no rank
+		// wrote them.
 		for _, x := range got[len(want):] {
 			if x != 0 {
 				t.Fatal("bytes behind the end of the real file are not zero")
@@ -319,14 +320,14 @@ func (v vector) compareCanonical(t *testing.T, base string) {
 		got = got[:len(want)]
 	}
 	if v.letter() == "I" && !v.captured {
-		// In cells that are not land, the real program writes uninitialized memory. These are the cells with the fill value.
+		// The real program writes uninitialized memory into cells that are not land. blobio gives these cells the fill value.
 		clearUnowned(t, want, got, convert(blob.ConvertOptions{}))
 	}
 	same(t, filepath.Base(base)+" converted", got, want)
 }
 
-// clearUnowned replaces elements that no rank owns by their value in zeros. These elements are the ones where zeros and fills
-// differ, which are otherwise the same file.
+// clearUnowned replaces the elements of file that no rank owns by zeros. zeros and fills are two conversions of the same
+// dataset: elements without an owner are zeros in one, and fill values in the other.
 func clearUnowned(t *testing.T, file, zeros, fills []byte) {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(zeros), int64(len(fills)), nil)

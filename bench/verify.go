@@ -59,7 +59,7 @@ func (p *replay) verify(ctx context.Context, r *blob.Reader, res *Result) error 
 				res.Read += time.Since(start).Seconds()
 				want := cdf5.NewSlice(t, int(hi-lo))
 				if cv.Map == 0 {
-					// sub rank 0 of the first subfile writes it, which is world rank 0 in every grouping
+					// Rank 0 of the first subfile writes the variable. It is rank 0 of the world in every grouping.
 					if err := p.values.FillRange(want, v, rec, lo, 0); err != nil {
 						return err
 					}
@@ -95,7 +95,7 @@ func (p *replay) verify(ctx context.Context, r *blob.Reader, res *Result) error 
 	return nil
 }
 
-// expect computes the expected elements [lo, hi) of a decomposed variable, and counts those that no rank owns.
+// expect computes the expected elements [lo, hi) of a decomposed variable, and counts the elements that no rank owns.
 func (p *replay) expect(want any, v int, rec, lo, hi int64, ix *decomp.Index, holes bool, t cdf5.Type, atts []cdf5.Att) (uncovered int64, err error) {
 	if p.o.Pattern != e3smcases.Reference {
 		if err := p.values.FillRange(want, v, rec, lo, 0); err != nil || !holes {

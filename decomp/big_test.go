@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Compare Scatter and Gather with Clip for patterns of more runs than are flattened at a time.
+// Scatter and Gather must agree with Clip for patterns with more runs than are flattened at a time.
 func TestScatterGatherOfLongPatterns(t *testing.T) {
 	_, m := fcase(t, 2000, 9, 3, true)
 	rng := rand.New(rand.NewPCG(5, 6))

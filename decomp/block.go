@@ -2,11 +2,11 @@ package decomp
 
 import "math"
 
-// A block is a pattern of runs repeated count times, each time shifted by stride. See compactor for repetitions. Invariants: n >=
-// 1; count >= 1; stride > 0 if count > 1.
+// A block is a pattern of runs repeated count times, each time shifted by stride. Invariants: n >= 1; count >= 1; stride > 0 if
+// count > 1.
 type block struct {
 	base   int64 // canonical offset of run 0 of repetition 0
-	pos    int64 // its position in the rank's blob
+	pos    int64 // blob position of run 0 of repetition 0
 	elems  int64 // elements per repetition; may be 0
 	count  int64 // number of repetitions
 	stride int64 // canonical shift from one repetition to the next
@@ -23,13 +23,13 @@ const blockSize = 72
 type store struct {
 	blocks []block
 	rel    []int32 // start of each run of a pattern, relative to its first run
-	end    []int32 // elements of the pattern up to the end of this run
+	end    []int32 // elements of the pattern up to the end of each run
 }
 
 // maxPattern is the maximum relative offset and the maximum number of elements of a pattern with several runs.
 const maxPattern = math.MaxInt32
 
-// pattern returns the runs of b. They are nil for a single run.
+// pattern returns the runs of b. A single run has no stored pattern: rel and end are nil.
 func (s *store) pattern(b *block) (rel, end []int32) {
 	if b.n == 1 {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 )
 
 // Clip iterates over the parts of a rank's requests inside canonical [lo, hi), in map order, without empty parts. For a sorted
-// rank the cost grows with the number of parts found. Repetitions outside are always skipped.
+// rank the cost grows with the number of parts found. For any rank, repetitions outside [lo, hi) are skipped.
 func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		k := m.rank(rank)
@@ -32,8 +32,8 @@ func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
 	}
 }
 
-// Positions returns the smallest range of positions in a rank's blob that contains all its elements of canonical [lo, hi). It
-// returns from >= to if there are none. For a sorted rank the cost does not depend on their number.
+// Positions returns the smallest range of positions in a rank's blob that contains all elements of the rank in canonical [lo,
+// hi). If the rank has no such element, from >= to. For a sorted rank the cost does not depend on the number of elements.
 func (m *Map) Positions(rank int, lo, hi int64) (from, to int64) {
 	k := m.rank(rank)
 	switch {

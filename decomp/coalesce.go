@@ -3,22 +3,22 @@ package decomp
 import "math/bits"
 
 // SortCoalesce sorts reqs stably by offset, merges them from left to right in place, and returns the shorter list. A request
-// starts a new one if its offset is a multiple of last (the length of the fastest dimension) or beyond the end of the current
-// one. Otherwise its length is added to the current one, even if they overlap. E3SM-IO does the same (docs/format-maps.md), so
-// merged requests never cross the end of a row. With last <= 0 there are no rows.
+// starts a new merged request if its offset is a multiple of last (the length of the fastest dimension) or beyond the end of
+// the current merged request. Otherwise its length is added to the current merged request, even if the two overlap. E3SM-IO
+// does the same (docs/format-maps.md), so merged requests never cross the end of a row. With last <= 0 there are no rows.
 func SortCoalesce(reqs []Req, last int64) []Req {
 	sortByOffset(reqs)
 	return coalesce(reqs, last, true)
 }
 
 // SortMerge is SortCoalesce for lists that may contain an element more than once. Overlapping requests stay separate, so the
-// result has the same elements as reqs. For other lists both give the same result.
+// result has the same elements as reqs. For lists without repeated elements, SortMerge and SortCoalesce give the same result.
 func SortMerge(reqs []Req, last int64) []Req {
 	sortByOffset(reqs)
 	return coalesce(reqs, last, false)
 }
 
-// coalesce merges a sorted list in place. With add it also merges overlapping requests.
+// coalesce merges a sorted list in place. If add is set, it also merges overlapping requests.
 func coalesce(reqs []Req, last int64, add bool) []Req {
 	if len(reqs) < 2 {
 		return reqs
@@ -71,7 +71,8 @@ const (
 	digitBits    = 11
 )
 
-// sortByOffset sorts stably by offset: insertion sort for short lists, else a radix sort on the bits in which offsets differ.
+// sortByOffset sorts stably by offset: short lists by insertion sort, longer lists by a radix sort on the bits in which
+// offsets differ.
 func sortByOffset(reqs []Req) {
 	i := 1
 	for i < len(reqs) && reqs[i-1].Offset <= reqs[i].Offset {
@@ -97,7 +98,8 @@ func sortByOffset(reqs []Req) {
 	}
 	width := bits.Len64(uint64(hi) - uint64(lo)) // wraps correctly for any int64
 	src, dst := reqs, make([]Req, len(reqs))
-	// use few passes, with digits no wider than necessary or useful
+	// Wide digits mean few passes. But each pass clears 2^digit counters, so the width of a digit follows the length of the
+	// list.
 	digit := min(digitBits, max(4, bits.Len(uint(len(reqs)))))
 	passes := (width + digit - 1) / digit
 	digit = (width + passes - 1) / passes

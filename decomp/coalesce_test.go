@@ -67,7 +67,7 @@ func TestRegular(t *testing.T) {
 		next := int64(0)
 		for r := range ranks {
 			want := elems / int64(ranks)
-			if int64(r) < elems%int64(ranks) { // the first ranks have one more
+			if int64(r) < elems%int64(ranks) { // the first ranks have one more element
 				want++
 			}
 			if c := m.Count(r); c != want {

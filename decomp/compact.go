@@ -5,10 +5,10 @@ import "math/bits"
 // A compactor converts the list of requests of a rank into blocks.
 //
 // It reads the list as a sequence of symbols (length of a request, distance to the next one). A block of count repetitions of k
-// requests is a part of the sequence with period k. At each start that it tries, it computes the failure function of Knuth,
-// Morris and Pratt, which gives the smallest period of every prefix. It takes the prefix that saves the most. The work is nearly
-// linear. A scan stops at twice the length of its result. In a part without periods, the distance between starts
-// grows. A budget limits scans to the end of the list that find nothing.
+// requests is a part of the sequence with period k. For each start that it tries, the compactor computes the failure function of
+// Knuth, Morris and Pratt, which gives the smallest period of every prefix. It then takes the prefix that saves the most. The
+// work is nearly linear. A scan stops at twice the length of its result. In a part without periods, the distance between starts
+// grows. A budget limits the scans that reach the end of the list without a result.
 type compactor struct {
 	store  store
 	pos    int64
@@ -22,7 +22,7 @@ const (
 	minSaved = 2*blockSize/8 + 2
 	// minScan is the length of the shortest scans. minStep is the distance between the starts of scans.
 	minScan, minStep = 64, 16
-	// maxWaste is the number of scans of the whole list without a result before scans become short.
+	// maxWaste limits the work without a result to so many scans of the whole list. After that, scans are short.
 	maxWaste = 32
 	// maxScan is the maximum length of a scan, so that the failure function fits in an int32.
 	maxScan = 1 << 30
@@ -42,7 +42,7 @@ func (c *compactor) run(reqs []Req) {
 	for i := 0; i < len(reqs); {
 		scan := len(reqs) - i
 		if t := i - lastHit; t > 0 {
-			// at every 16th start scan 64 requests, at every 128th 512, and so on
+			// scan 64 requests at every 16th start, 512 requests at every 128th start, and so on
 			if t%minStep != 0 {
 				i += minStep - t%minStep
 				continue
@@ -97,8 +97,8 @@ func (c *compactor) period(reqs []Req) (k int, count int64) {
 	// their smallest period is j - fail[j]
 	fail := append(c.fail[:0], 0, 0)
 	best, reach := 0, 0
-	// try tests the first j symbols with period p. They end at the offset of request j. Its length belongs to the next symbol and
-	// need not match.
+	// try tests the first j symbols with period p. These symbols end at the offset of request j. The length of request j belongs
+	// to the next symbol and need not match.
 	try := func(j, p int) {
 		whole := j / p
 		if (j+1)%p == 0 && reqs[j].Length == reqs[p-1].Length {

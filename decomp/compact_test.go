@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// columns deals ncol columns to ranks, in runs of mean length 1.6, like the load balancing of the F case. It returns the columns
-// of each rank, in the order of the deal.
+// columns deals ncol columns to ranks, in runs of mean length 1.6, like the load balancing of the F case. The result has the
+// columns of each rank, in the order of the deal.
 func columns(ncol int64, ranks int, seed uint64) [][]Req {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var runs []Req
@@ -74,7 +74,7 @@ func TestProductionMapsAreSmall(t *testing.T) {
 		if s.Elems != ncol*nlev {
 			t.Errorf("D3 has %d elements", s.Elems)
 		}
-		// D1 is smaller than D2
+		// the size of D2 also stands for D1, which is smaller
 		if all := 2*d2.MemSize() + d3.MemSize(); all > 64<<20 {
 			t.Errorf("D1, D2 and D3 take %.1f MiB, want well under 256", mib(all))
 		}

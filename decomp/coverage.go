@@ -21,8 +21,8 @@ type Gap struct {
 	After    int // rank that owns the element after the gap, or -1
 }
 
-// An Overlap is a run of elements in several requests. Rank is the owner by the rule of Index. Other is the next rank in that
-// order; it may be the same.
+// An Overlap is a run of elements in several requests. Rank is the owner by the rule of Index. Other is the rank that comes
+// next by this rule; it may equal Rank.
 type Overlap struct {
 	Off, Len    int64
 	Rank, Other int
@@ -31,7 +31,8 @@ type Overlap struct {
 // Full reports whether each element has exactly one owner.
 func (c *Coverage) Full() bool { return c.Uncovered == 0 && c.Overlapped == 0 }
 
-// Coverage counts covered, uncovered and overlapped elements. It makes an Index. If you already have one, call its Coverage.
+// Coverage counts covered, uncovered and overlapped elements. A caller that already has an Index should call
+// Index.Coverage, because this method makes an Index.
 func (m *Map) Coverage() (Coverage, error) {
 	ix, err := m.Index()
 	if err != nil {
@@ -49,7 +50,7 @@ func (m *Map) Shared(c *Coverage, again Repeats) int64 {
 func (ix *Index) Coverage() Coverage {
 	c := Coverage{Elems: ix.elems}
 	if len(ix.lanes) == 1 {
-		// lanes do not overlap themselves, so repetitions need no loop
+		// the repetitions of a class do not overlap, so multiply by their count
 		for _, k := range ix.lanes[0] {
 			for i := range k.segs {
 				n := k.count * int64(k.segs[i].len)
@@ -75,7 +76,7 @@ func (ix *Index) Coverage() Coverage {
 
 // examples finds the first gaps and overlaps.
 func (ix *Index) examples(c *Coverage) {
-	gaps, overlaps := c.Uncovered, c.Overlapped // number not found yet
+	gaps, overlaps := c.Uncovered, c.Overlapped // numbers of elements not found yet
 	next, before := int64(0), -1
 	if gaps == 0 && overlaps == 0 {
 		return
@@ -92,7 +93,7 @@ func (ix *Index) examples(c *Coverage) {
 		}
 		return gaps > 0 && len(c.Gaps) < maxExamples || overlaps > 0 && len(c.Overlaps) < maxExamples
 	})
-	// if the loop ended early, all or enough of one kind were found
+	// the array may end with a gap, which walk does not yield
 	if len(c.Gaps) < maxExamples && gaps > 0 && next < c.Elems {
 		c.addGap(Gap{next, c.Elems - next, before, -1})
 	}

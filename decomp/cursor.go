@@ -28,7 +28,8 @@ func (c *cursor) seek(lo int64) bool {
 	return c.load() && c.trim(lo)
 }
 
-// load sets cur from the position, or moves to the next repetition at the end of one.
+// load sets cur to the run at the current position. At the end of a repetition, it moves to the next repetition
+// first.
 func (c *cursor) load() bool {
 	k := &c.lane[0]
 	if c.seg == len(k.segs) {

@@ -17,9 +17,9 @@
 // Read first: map.go, builder.go, scatter.go.
 package decomp
 
-// Storage of a map. A production map has tens of millions of requests, but they repeat: a rank of the F case owns the same
-// columns on each of 72 levels. So a rank is a sequence of blocks. A block is a pattern of runs, repeated count times and
-// shifted by stride each time:
+// Storage of a map. A production map has tens of millions of requests, but the requests repeat: a rank of the F case owns
+// the same columns on each of 72 levels. So a rank is a sequence of blocks. A block is a pattern of runs, repeated count
+// times and shifted by stride each time:
 //
 //	rank   | block | block | ...
 //	block  base, count, stride, pattern, pos

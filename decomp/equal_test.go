@@ -11,7 +11,7 @@ func TestEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNaive(t)
 		m, o := n.build(t), n.build(t)
-		// the same requests, stored without repetitions
+		// flat has the same requests, but stored without repetitions
 		flat := NewBuilder(n.dims, len(n.reqs))
 		for r, reqs := range n.reqs {
 			var c compactor

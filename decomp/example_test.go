@@ -7,7 +7,8 @@ import (
 	"blobio/decomp"
 )
 
-// Two ranks share an array of 2 levels x 6 columns. Rank 0 owns the even columns. Rank 1 owns the odd ones except the last.
+// Two ranks share an array of 2 levels x 6 columns. Rank 0 owns the even columns. Rank 1 owns the odd columns except the
+// last.
 func Example() {
 	const lev, ncol = 2, 6
 	b := decomp.NewBuilder([]int64{lev, ncol}, 2)

@@ -9,15 +9,15 @@ import (
 // requests contain an element, the highest rank owns it and, within the rank, the last request in map order. So the owner is the
 // last writer when all blobs are scattered in rank order.
 //
-// Repetitions are kept. All blocks with the same count and stride that fit side by side into one stride form a class, which is
-// searched like one repetition. The F case's D3 is one class with as many segments as D2.
+// Repetitions are not expanded. All blocks with the same count and stride that fit side by side into one stride form a class,
+// which is searched like one repetition. The F case's D3 is one class with as many segments as D2.
 type Index struct {
 	elems   int64
 	sources []source
 	lanes   []lane
 }
 
-// A source is a block, or one repetition of it, that segments come from.
+// A source is a block, or one repetition of a block. Segments come from sources.
 type source struct {
 	pos  int64 // blob position of repetition 0
 	step int64 // blob elements between repetitions
@@ -95,7 +95,7 @@ func (ix *Index) walk(lo, hi int64, yield func(*owned) bool) {
 		}
 	}
 	for len(heads) > 1 {
-		// the run that starts first; if several do, the winner
+		// the first run, or the winner of the runs that start first
 		x := heads[0].cur.Off
 		for i := range heads[1:] {
 			x = min(x, heads[i+1].cur.Off)
@@ -143,7 +143,7 @@ func (ix *Index) walk(lo, hi int64, yield func(*owned) bool) {
 	}
 }
 
-// lane0 is walk for an index of one lane, the usual case.
+// lane0 does the same as walk, but only for an index of one lane, which is the usual case.
 func (ix *Index) lane0(lo, hi int64, yield func(Owned) bool) {
 	c := cursor{lane: ix.lanes[0], sources: ix.sources, hi: hi}
 	if lo >= hi || !c.seek(lo) || !yield(c.cur.Owned) {

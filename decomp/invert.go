@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// maxLanes is the maximum number of lanes before classes are expanded, within a budget: a query searches each lane.
+// maxLanes limits the number of lanes, because a query searches each lane. If there are more lanes, Index expands
+// the repetitions of some classes, within a budget.
 const maxLanes = 4
 
-// Index inverts the map. The cost is about the cost of sorting the stored runs, not the repeated ones.
+// Index inverts the map. The cost is about the cost of sorting the stored runs; repetitions add nothing.
 func (m *Map) Index() (*Index, error) {
 	v := inverter{m: m, ix: &Index{elems: m.elems}}
 	classes, err := v.classes()
@@ -86,7 +87,7 @@ func (v *inverter) classes() ([]class, error) {
 	for k, g := range v.groups {
 		slices.SortStableFunc(g, func(a, b entry) int { return cmp.Compare(a.b.start(), b.b.start()) })
 		for len(g) > 0 {
-			// take as many as fit side by side into one stride
+			// take as many blocks as fit side by side into one stride
 			limit := g[0].b.start() + k.stride
 			n := 1
 			for n < len(g) && g[n].b.base+g[n].b.hi <= limit {
@@ -129,7 +130,7 @@ func (v *inverter) appendRuns(dst []rawRun, b *block, rank int, rep, count int64
 		step = b.elems
 	}
 	o, p := b.base+rep*b.stride, b.pos+rep*b.elems
-	if b.n == 1 { // only these can exceed 32 bits
+	if b.n == 1 { // only single runs can exceed 32 bits
 		for n := b.elems; n > 0; {
 			piece := min(n, maxPattern)
 			v.ix.sources = append(v.ix.sources, source{p, step, int32(rank)})
@@ -151,7 +152,8 @@ func (v *inverter) appendRuns(dst []rawRun, b *block, rank int, rep, count int64
 	return dst
 }
 
-// expandSmall marks kinds for expansion within the budget, those with the fewest requests first.
+// expandSmall marks kinds for expansion within the budget. It begins with the kinds that have the fewest
+// requests.
 func (v *inverter) expandSmall() {
 	type size struct {
 		k kind

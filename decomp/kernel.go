@@ -24,8 +24,8 @@ type tile struct {
 	ordered       bool
 }
 
-// short reports whether flattening pays. Flattening changes the order of elements of different repetitions, so they must not
-// overlap.
+// short reports whether flattening pays. Flattening changes the order of elements of different repetitions, so the repetitions
+// must not overlap.
 func (t *tile) short(width int) bool {
 	if !t.ordered || width > 8 || width&(width-1) != 0 {
 		return false
@@ -36,7 +36,7 @@ func (t *tile) short(width int) bool {
 	return t.elems <= shortRun*len(t.rel)
 }
 
-// move copies all runs of t, to canon if scatter, else to blob.
+// move copies all runs of t: to canon if scatter is set, otherwise to blob.
 func (t *tile) move(canon, blob []byte, width int, scatter bool) {
 	if t.short(width) {
 		t.moveFlat(canon, blob, width, scatter)
@@ -45,7 +45,7 @@ func (t *tile) move(canon, blob []byte, width int, scatter bool) {
 	}
 }
 
-// moveRuns is move, run by run.
+// moveRuns does the same as move, run by run.
 func (t *tile) moveRuns(canon, blob []byte, width int, scatter bool) {
 	move := func(canon, blob []byte) {
 		if scatter {
@@ -69,7 +69,7 @@ func (t *tile) moveRuns(canon, blob []byte, width int, scatter bool) {
 	}
 }
 
-// longRun is the length in bytes from which copy is at least as fast.
+// longRun is the length in bytes from which the builtin copy is at least as fast as the code of moveRun.
 const longRun = 256
 
 // moveRun copies src to dst, which have the same length and do not overlap. For a few elements, copy spends most of its time on
@@ -114,7 +114,7 @@ func (t *tile) moveFlat(canon, blob []byte, width int, scatter bool) {
 		left := int(t.end[i] - prev)
 		prev = t.end[i]
 		for {
-			// always four at a time, so that the branches are the same for most runs
+			// write four offsets at a time, so that the branches are the same for most runs
 			at := (*[flatStep]int)(buf[n:])
 			at[0], at[1], at[2], at[3] = o, o+width, o+2*width, o+3*width
 			n += min(left, flatStep)

@@ -100,8 +100,8 @@ func TestScatterGather(t *testing.T) {
 	})
 }
 
-// moves compares Scatter and Gather with the pieces of a rank, for [lo, hi) of the array and [pos, pend) of the blob. lead makes
-// the slices unaligned.
+// moves compares Scatter and Gather with the pieces of a rank, for [lo, hi) of the array and [pos, pend) of the blob. lead
+// shifts the start of the slices in memory, so that they are not aligned.
 func moves(t interface{ Fatalf(string, ...any) }, m *Map, r int, lo, hi, pos, pend int64, width, lead int, pieces []Piece) {
 	canon := fill(lead+int(hi-lo)*width, 1)[lead:]
 	blob := fill(lead+int(pend-pos)*width, 101)[lead:]
@@ -121,7 +121,6 @@ func moves(t interface{ Fatalf(string, ...any) }, m *Map, r int, lo, hi, pos, pe
 	}
 }
 
-// fill returns n pseudo-random bytes.
 func fill(n int, seed uint32) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// holds builds a map from lists of requests and compares it with them.
+// holds builds a map from lists of requests and compares the map with the lists.
 func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	t.Helper()
 	m := (&naive{dims: []int64{elems}, reqs: lists}).build(t)
@@ -19,7 +19,7 @@ func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	return m
 }
 
-// TestRepetitionEnds: requests with the same distances but other lengths end a repetition, wherever they begin.
+// TestRepetitionEnds: a repetition ends at a request of another length, even if the distances of the requests repeat.
 func TestRepetitionEnds(t *testing.T) {
 	for _, other := range []int{3, 63, 64, 65, 127, 150, 299} {
 		var list []Req
@@ -87,7 +87,7 @@ func TestSumOfElements(t *testing.T) {
 	}
 }
 
-// TestEqualByLengths: maps that only split elements differently into runs are not equal, alone and repeated.
+// TestEqualByLengths: two maps are not equal if they have the same elements but different runs, alone or repeated.
 func TestEqualByLengths(t *testing.T) {
 	for _, n := range []int64{1, 100} {
 		var a, b []Req
@@ -108,7 +108,7 @@ func TestEqualByLengths(t *testing.T) {
 	}
 }
 
-// TestBlocksOutOfOrder: blocks after runs out of reach are found.
+// TestBlocksOutOfOrder: Scatter and Clip find runs in a range even if runs outside the range come before them in the list.
 func TestBlocksOutOfOrder(t *testing.T) {
 	var list []Req
 	for i := range int64(100) {
@@ -145,7 +145,7 @@ func TestIndexOfLongRun(t *testing.T) {
 	}
 }
 
-// TestIndexOfOverlappingPatterns: where patterns with different repetitions overlap, the highest rank owns an element, by its
+// TestIndexOfOverlappingPatterns: patterns with different repetitions overlap. The highest rank owns an element, through its
 // last request.
 func TestIndexOfOverlappingPatterns(t *testing.T) {
 	every := func(first, step, length, n int64) (l []Req) {
@@ -163,9 +163,9 @@ func TestIndexOfOverlappingPatterns(t *testing.T) {
 		for r := range shapes {
 			lists = append(lists, shapes[(r+shift)%len(shapes)])
 		}
-		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // all of one rank
+		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // a rank with two of the shapes
 		if shift%2 == 1 {
-			lists = lists[:2] // few lanes, so they are not expanded
+			lists = lists[:2] // few lanes, so that no class is expanded
 		}
 		m := holds(t, elems, lists...)
 		ix := need(m.Index())

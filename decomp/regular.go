@@ -1,8 +1,8 @@
 package decomp
 
 // Regular returns a map that cuts the array, in canonical order, into one equal part for each rank. If the parts cannot be equal,
-// the first ones have one more element. Requests end at the end of the fastest dimension. Wrong arguments (see NewBuilder) give a
-// map without elements or ranks.
+// the first parts have one more element. Requests end at the end of the fastest dimension. Wrong arguments (see NewBuilder) give
+// a map without elements or ranks.
 func Regular(dims []int64, ranks int) *Map {
 	b := NewBuilder(dims, max(ranks, 0))
 	if b.err != nil {

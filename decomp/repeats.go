@@ -66,7 +66,7 @@ func RepeatsOf(reqs []Req, last int64) Repeats {
 // repeatsIn is RepeatsOf, but it changes reqs.
 func repeatsIn(reqs []Req, last int64) (r Repeats) {
 	sortByOffset(reqs)
-	sum, end, again, found := int64(0), int64(0), int64(0), false // again is the end of the repeated elements
+	sum, end, again, found := int64(0), int64(0), int64(0), false // again: end of the repeated elements so far
 	for _, q := range reqs {
 		sum += q.Length
 		if e := min(q.Offset+q.Length, end); e > max(q.Offset, again) {

@@ -14,8 +14,8 @@ type Piece struct {
 	Off, Pos, Len int64
 }
 
-// Deal returns the map processes that rank gets when procs processes are dealt to ranks: n consecutive ones from first. Each rank
-// gets procs/ranks of them, and the first procs%ranks ranks get one more. Ranks outside [0, ranks) get none.
+// Deal returns the map processes that rank gets when procs processes are dealt to ranks: n consecutive processes from first. Each
+// rank gets procs/ranks processes, and the first procs%ranks ranks get one more. Ranks outside [0, ranks) get none.
 func Deal(procs, ranks, rank int) (first, n int) {
 	if procs <= 0 || ranks <= 0 || rank < 0 || rank >= ranks {
 		return 0, 0

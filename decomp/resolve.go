@@ -15,7 +15,7 @@ func (r *rawRun) wins(o *rawRun) bool {
 
 // resolve sorts runs and cuts them into disjoint segments.
 func (v *inverter) resolve(runs []rawRun) []segment {
-	order := make([]Req, len(runs)) // offset, with the index as the length
+	order := make([]Req, len(runs)) // Offset is the offset of a run, Length its index in runs
 	for i := range runs {
 		order[i] = Req{runs[i].off, int64(i)}
 	}
@@ -44,7 +44,7 @@ func (v *inverter) resolve(runs []rawRun) []segment {
 // sweep appends the segments of overlapping runs, which are sorted by offset.
 func (v *inverter) sweep(segs []segment, runs []rawRun) []segment {
 	var active winners // runs that start at or before x
-	var ends endHeap   // their ends, without those before x
+	var ends endHeap   // ends of the active runs, without ends before x
 	first := len(segs)
 	for i, x := 0, runs[0].off; i < len(runs) || len(ends) > 0; {
 		for ; i < len(runs) && runs[i].off == x; i++ {
@@ -84,7 +84,7 @@ func (v *inverter) sweep(segs []segment, runs []rawRun) []segment {
 	return segs
 }
 
-// winners is a heap of runs, the winner first. Some may have ended.
+// winners is a heap of runs, the winner first. It may contain runs that have ended.
 type winners []rawRun
 
 func (w winners) Len() int           { return len(w) }
@@ -98,7 +98,8 @@ func (w *winners) Pop() any {
 	return x
 }
 
-// second returns the second winner among the runs that have not ended at x. There must be one.
+// second returns the second winner among the runs that have not ended at x. There must be such a
+// run.
 func (w *winners) second(x int64) rawRun {
 	top := heap.Pop(w).(rawRun)
 	for (*w)[0].end() <= x {

@@ -25,10 +25,9 @@ type transfer struct {
 	blob     []byte // elements [pos, end) of the blob
 	pos, end int64
 	width    int
-	scatter  bool // copy to canon, else to blob
+	scatter  bool // true: copy to canon; false: copy to blob
 }
 
-// run moves the elements of a rank of m that are in both windows.
 func (t *transfer) run(m *Map, rank int) {
 	if t.width < 1 {
 		return

@@ -29,7 +29,7 @@ func (s *Stats) Imbalance() float64 {
 	return float64(s.MaxElems) / s.MeanElems
 }
 
-// Stats returns statistics of the map. The cost grows with the stored runs, not with the repeated ones.
+// Stats returns statistics of the map. The cost grows with the stored runs, not with their repetitions.
 func (m *Map) Stats() Stats {
 	s := Stats{Ranks: len(m.ranks), Elems: m.total}
 	var hist [65]int64

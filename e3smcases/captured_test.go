@@ -50,7 +50,7 @@ func capturedLists(t testing.TB, file string, k int) [][]decomp.Req {
 	return lists
 }
 
-// oldLists returns the lists in a file of the older schema: off_NNNNN, len_NNNNN.
+// oldLists returns the lists in a file of the older schema, from the variables off_NNNNN and len_NNNNN.
 func oldLists(t testing.TB, file string, ranks int) [][]decomp.Req {
 	t.Helper()
 	v := intVars(t, testfiles.Captured(t, "maps", file))
@@ -63,7 +63,7 @@ func oldLists(t testing.TB, file string, ranks int) [][]decomp.Req {
 	return lists
 }
 
-// mapOf makes a map of lists. With merged it sorts and merges each list as E3SM-IO does.
+// mapOf makes a map of lists. If merged is set, it sorts and merges each list like E3SM-IO.
 func mapOf(t testing.TB, dims []int64, lists [][]decomp.Req, merged bool) *decomp.Map {
 	t.Helper()
 	b := decomp.NewBuilder(dims, len(lists))
@@ -88,7 +88,8 @@ var (
 	dimsI = [][]int64{{96, 144}, {15, 96, 144}, {10, 96, 144}, {9, 96, 144}, {17, 96, 144}}
 )
 
-// TestCapturedF16 is the central test: D1, D2 and D3 of ne = 4 with 16 ranks are equal, request for request.
+// TestCapturedF16 is the central test: D1, D2 and D3 of ne = 4 with 16 ranks equal the captured maps, request for
+// request.
 func TestCapturedF16(t *testing.T) {
 	maps, err := F{Ne: 4, Levels: 72, Ranks: 16}.Maps()
 	if err != nil {
@@ -114,7 +115,7 @@ func TestCapturedF512(t *testing.T) {
 	}
 }
 
-// With the captured land mask, the five maps of I are exactly equal.
+// With the captured land mask, the five maps of I equal the captured maps.
 func TestCapturedI(t *testing.T) {
 	mask := make([]bool, 96*144)
 	for _, l := range capturedLists(t, "map_i_case_16p.nc", 1) {

@@ -14,7 +14,7 @@ import (
 // must not be changed; WithMapDims makes an adapted copy.
 type Case struct {
 	Name    string
-	Dims    []cdf5.Dim // a dimension with Len 0 is the unlimited one, which is always the first
+	Dims    []cdf5.Dim // a dimension with Len 0 is unlimited, and comes first
 	Atts    []cdf5.Att // global attributes
 	Vars    []Var      // fixed variables come before record variables
 	MapDims [][]int    // MapDims[k-1] are the ids of the dimensions that map Dk decomposes, slowest first
@@ -22,7 +22,7 @@ type Case struct {
 	plus []dimPlus
 }
 
-// dimPlus declares that one dimension is another one plus a constant (ilev = lev + 1).
+// dimPlus declares that the length of a dimension is the length of another dimension plus a constant (ilev = lev + 1).
 type dimPlus struct {
 	dim, base int
 	add       int64
@@ -32,12 +32,12 @@ type dimPlus struct {
 type Var struct {
 	Name      string
 	Type      cdf5.Type  // type in the file by default
-	TypeFloat cdf5.Type  // type in the file with the float setting; memory stays Type
+	TypeFloat cdf5.Type  // type in the file with the float setting; the type in memory is always Type
 	Dims      []int      // ids in Case.Dims, slowest first, including the record dimension
 	Record    bool       // Dims[0] is the unlimited dimension
 	Map       int        // number of the decomposition map, 1-based; 0: not decomposed
 	Atts      []cdf5.Att // attributes for Type
-	AttsFloat []cdf5.Att // attributes for TypeFloat: _FillValue follows the type, all others are equal
+	AttsFloat []cdf5.Att // attributes for TypeFloat; only _FillValue differs from Atts
 }
 
 // FileType returns the type and attributes of v in the file; float is the float setting.
@@ -98,8 +98,8 @@ func (c *Case) Extents(k int) []int64 {
 }
 
 // WithMapDims returns a copy of c whose dimensions have the lengths of maps, which are D1, D2 and so on. Dependent dimensions are
-// adapted too (ilev is lev + 1; levdcmp is levgrnd, since D2 decomposes both). The error reports a wrong number of maps, a wrong
-// number of dimensions in a map, or two maps that disagree about a dimension.
+// adapted, too: ilev is lev + 1, and levdcmp equals levgrnd, because D2 decomposes both. The error reports a wrong number of
+// maps, a wrong number of dimensions in a map, or two maps that disagree about a dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
 		return nil, fmt.Errorf("case %s has %d maps, want %d", c.Name, len(maps), len(c.MapDims))
@@ -189,7 +189,7 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 			return nil, err
 		}
 		return G{Cells: n[0], Levels: n[1], Ranks: ranks}.Maps()
-	case 'I': // D1 is lat x lon, the others have levels before them
+	case 'I': // D1 is lat x lon; D2 to D5 have levels before lat
 		n, err := sizes(1)
 		if err != nil {
 			return nil, err

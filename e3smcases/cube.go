@@ -5,9 +5,9 @@ import "math"
 // cube is HOMME's cubed sphere of 6 ne x ne spectral elements with 4 x 4 Gauss-Lobatto points each.
 //
 // Faces 0 to 3 are the belt, eastward from the face around 0E. Face 4 is around the south pole and face 5 around the north pole.
-// Element (i, j) of face f has the global number f*ne*ne + j*ne + i. A point on the border of elements belongs to the one with
-// the lowest number. Columns are numbered element by element in this order, and row by row (i fastest) within an element, over
-// the points that belong to it (modules cube_mod, dof_mod).
+// Element (i, j) of face f has the global number f*ne*ne + j*ne + i. A point on the border of elements belongs to the element
+// with the lowest number. Columns are numbered element by element in this order, and row by row (i fastest) within an element,
+// over the points that belong to it (modules cube_mod, dof_mod).
 //
 // Faces are numbered first, so a point on the border of two faces belongs to the lower face. Face 0 thus has its whole border. Faces 1 and 2 lack the west side, face 3 lacks west and east, and faces 4 and 5 lack all sides.
 type cube struct{ ne int }
@@ -20,7 +20,6 @@ var lacks = [6]struct{ w, e, s, n bool }{
 	{true, true, true, true}, {true, true, true, true},
 }
 
-// elems returns the number of elements.
 func (c cube) elems() int { return 6 * c.ne * c.ne }
 
 // cols returns the number of columns, 54 ne^2 + 2.
@@ -33,7 +32,7 @@ func (c cube) at(e int) (f, i, j int) {
 	return f, e % c.ne, e / c.ne
 }
 
-// own returns the points [i0, i1) x [j0, j1) of element e that belong to it.
+// own returns the points [i0, i1) x [j0, j1) that belong to element e.
 func (c cube) own(e int) (i0, i1, j0, j1 int) {
 	f, i, j := c.at(e)
 	i1, j1 = np, np
@@ -58,8 +57,8 @@ func (c cube) count(e int) int64 {
 	return int64(i1-i0) * int64(j1-j0)
 }
 
-// curve returns the elements in the order of the curve over all faces. It visits the faces in the order 0 1 5 3 4 2, each rotated
-// so that the curve is continuous.
+// curve returns the elements in the order of the curve over all faces. The curve visits the faces in the order 0 1 5 3 4 2. Each
+// face is rotated so that the curve is continuous.
 func (c cube) curve() ([]int32, error) {
 	order, err := faceCurve(c.ne)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c cube) curve() ([]int32, error) {
 	return list, nil
 }
 
-// partition returns the rank of each element. The curve is cut into equal parts; the first ranks get one element more. If there
+// partition returns the rank of each element. The curve is cut into equal parts; the first ranks get one more element. If there
 // are more ranks than elements, the last ranks get none.
 func (c cube) partition(ranks int) ([]int32, error) {
 	list, err := c.curve()
@@ -117,7 +116,7 @@ var gll = [np]float64{-1, -1 / math.Sqrt(5), 1 / math.Sqrt(5), 1}
 // Gauss-Lobatto points.
 func (c cube) coords() (lon, lat []float64) {
 	lon, lat = make([]float64, 0, c.cols()), make([]float64, 0, c.cols())
-	side := make([]float64, c.ne*np) // tangent of the face angle of each point of a row
+	side := make([]float64, c.ne*np) // for each point of a row, the tangent of its angle on the face
 	for i := range side {
 		x := (float64(i/np) + (1+gll[i%np])/2) / float64(c.ne)
 		side[i] = math.Tan((x - 0.5) * math.Pi / 2)
@@ -171,7 +170,8 @@ func CoordsF(ne int) (lon, lat []float64) {
 	return cube{ne}.coords()
 }
 
-// sideOf returns the elements along a side of a cube face of the F case with n columns, if there is one.
+// sideOf returns the number of elements along a side of a cube face of the F case with n columns. ok is false if no F case has n
+// columns.
 func sideOf(n int64) (ne int, ok bool) {
 	ne = int(math.Round(math.Sqrt(float64(max(n-2, 0)) / 54)))
 	return ne, ne > 0 && cube{ne}.cols() == n

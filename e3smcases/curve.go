@@ -6,12 +6,12 @@ import (
 	"math/bits"
 )
 
-// A move describes how a cell of a refined curve derives its main axis and joiner from its parent's.
+// A move describes how a cell of a refined curve derives its main axis and joiner from the main axis and joiner of its parent.
 //
-// HOMME orders the elements of a cube face along a curve. It is a Hilbert curve in the factors 2 of ne, a meandering Peano curve
-// in the factors 3 and a "Cinco" curve in the factors 5 (J. Dennis, 2003; module spacecurve_mod). The curve is walked cell by
-// cell. The main axis and direction of a cell lead from the start to the end of the curve inside it. The joiner is the axis and
-// direction of the step out of the cell. A refined cell consists of p x p cells.
+// HOMME orders the elements of a cube face along a curve. Each prime factor of ne adds a level of refinement: a Hilbert curve for
+// 2, a meandering Peano curve for 3, and a "Cinco" curve for 5 (J. Dennis, 2003; module spacecurve_mod). The curve is walked cell
+// by cell. The main axis and direction of a cell lead from the start to the end of the curve inside it. The joiner is the axis
+// and direction of the step out of the cell. Refinement by p divides a cell into p x p cells.
 type move struct {
 	turnMain bool // the main axis is the parent's other axis
 	flipMain bool // opposite to the parent's main direction
@@ -25,14 +25,14 @@ const (
 	ahead  joiner = iota // along the sub-cell's own main axis and direction
 	leave                // the step out of the parent
 	main0                // along the parent's main axis, forward
-	main1                // ... backward
+	main1                // along the parent's main axis, backward
 	other0               // along the parent's other axis, forward
-	other1               // ... backward
+	other1               // along the parent's other axis, backward
 )
 
-// Each rule lists the sub-cells in the order of the walk. A letter is the main axis of the sub-cell, relative to its parent's: m
-// main, o other; upper case is backward. A following sign is the joiner if it is not "ahead": > < is the parent's main axis
-// forward and backward, ^ v the other axis, . the parent's joiner.
+// Each rule lists the sub-cells in the order of the walk. A letter is the main axis of a sub-cell: m is the parent's main axis, o
+// the other axis, and upper case means backward. A sign after the letter is the joiner: > and < are the parent's main axis
+// forward and backward, ^ and v the other axis, and . is the joiner of the parent. Without a sign the joiner is ahead.
 const (
 	hilbertRule = "o m mv O."
 	peanoRule   = "o o m m mv M O O> m."
@@ -147,7 +147,7 @@ func nearestCurve(n int) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	cell := make([]int32, big*big) // by index in the big curve: the small cell, from 1
+	cell := make([]int32, big*big) // cell[i]: the small cell at index i of the big curve, from 1; 0: none
 	near := make([]int, n)
 	for i := range near {
 		x := (float64(i)+0.5)/float64(n)*float64(big) + 0.5

@@ -11,11 +11,10 @@
 //	             vertices x levels, cells x (levels + 1)
 //	I_h0, I_h1   land (ELM), 5 maps: lat x lon, and four with a level dimension in front
 //
-// F's D1 is HOMME's own partition and numbering (cubed sphere, np = 4 points,
-// space-filling curve). D2 and D3 are CAM's chunked physics columns. All three equal the
-// maps captured from E3SM, at ne = 4 with 16 ranks and at ne = 30 with 512. I's maps are
-// ELM's round-robin segments over a land mask. They equal the captured map if the captured
-// mask is used; the mask here is our own. G's maps come from a geodesic Voronoi mesh
-// without the land, cut by recursive bisection, and only resemble MPAS-Ocean's.
-// bench/results/maps.md compares the maps in figures.
+// D1 of F is HOMME's own partition and numbering (cubed sphere, np = 4 points, space-filling
+// curve). D2 and D3 are CAM's chunked physics columns. All three equal the maps captured from E3SM,
+// at ne = 4 with 16 ranks and at ne = 30 with 512. The maps of I are the round-robin segments of
+// ELM over a land mask. With the captured mask they equal the captured maps. The built-in mask is
+// another one. G's maps come from a geodesic Voronoi mesh without the land, cut by recursive
+// bisection, and only resemble MPAS-Ocean's. bench/results/maps.md compares the maps in figures.
 package e3smcases

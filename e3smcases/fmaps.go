@@ -29,7 +29,7 @@ func (f F) check() error {
 	return nil
 }
 
-// Maps returns D1, D2 and D3, sorted and merged as E3SM-IO does after it reads a map.
+// Maps returns D1, D2 and D3, sorted and merged like the maps that E3SM-IO has read.
 func (f F) Maps() ([]*decomp.Map, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -83,10 +83,10 @@ func appendRun(reqs []decomp.Req, off, n int64) []decomp.Req {
 	return append(reqs, decomp.Req{Offset: off, Length: n})
 }
 
-// physics makes D2 and D3 as CAM's phys_grid does with phys_loadbalance 2 and without twins. Columns are assigned round robin to
-// chunks of at most pCols columns; each rank gets the same number of chunks. Each chunk in turn goes to the rank with most of its
-// columns in D1, among those with room. In a tie it goes to the rank of the chunk's earliest column. If none of these ranks has
-// room, it goes to the lowest rank that has.
+// physics makes D2 and D3 in the way of CAM's phys_grid with phys_loadbalance 2 and without twins. Columns are assigned round
+// robin to chunks of at most pCols columns; each rank gets the same number of chunks. Each chunk in turn goes to the rank with
+// room that has the most columns of the chunk in D1. In a tie, the rank of the earliest column wins. If no rank with columns of
+// the chunk has room, the chunk goes to the lowest rank with room.
 func (f F) physics(c cube, owner []int32) (d2, d3 *decomp.Map, err error) {
 	ncol := c.cols()
 	own := make([]int32, 0, ncol) // D1 rank of each column
@@ -136,8 +136,8 @@ func appendLevels(dst, reqs []decomp.Req, levels int, size int64) []decomp.Req {
 	return dst
 }
 
-// chunks returns the number of physics chunks. The columns are cut into chunks of pCols, and the number is rounded up to equal
-// numbers per rank, but is at most the number of columns.
+// chunks returns the number of physics chunks: chunks of pCols columns, rounded up to a multiple of the number of ranks, but no
+// more chunks than columns.
 func (f F) chunks(ncol int64) int64 {
 	p := int64(f.Ranks)
 	n := max((ncol+pCols-1)/pCols, p)
@@ -156,9 +156,9 @@ func assignChunks(own []int32, chunks int64, ranks int) []int32 {
 		}
 	}
 	where := make([]int32, chunks)
-	count := make([]int32, ranks) // columns of the chunk by rank
-	var seen []int32              // ranks with a count, in the order of their first column
-	free := 0                     // lower ranks have no room
+	count := make([]int32, ranks) // number of columns of the chunk, by rank
+	var seen []int32              // ranks with room and columns of the chunk, in the order of their first column
+	free := 0                     // all ranks below free have no room
 	for k := range chunks {
 		seen = seen[:0]
 		for col := k; col < ncol; col += chunks {

@@ -28,8 +28,8 @@ var icoPoints = func() (p [12][3]float64) {
 // ico is the topology of the icosahedron, computed from the distances of its points.
 type ico struct {
 	faces [20][3]int
-	side  [12][12]int8 // number of the side between two points, -1 if none
-	first [20][3]bool  // this face is the first one with the side (opposite of corner 0, 1, 2)
+	side  [12][12]int8 // number of the side between two corners, -1 if none
+	first [20][3]bool  // first[face][k]: face is the first face with the side opposite of its corner k
 }
 
 var icosahedron = func() (t ico) {
@@ -124,7 +124,7 @@ func (g geodesic) eachEdge(do func(p, q int32)) {
 		for b := range g.f {
 			for c := 0; b+c < g.f; c++ {
 				p, q, r := g.id(face, b, c), g.id(face, b+1, c), g.id(face, b, c+1)
-				if c > 0 || first[2] { // p-q is on the side opposite of corner 2 if c is 0
+				if c > 0 || first[2] { // if c is 0, p-q is on the side opposite of corner 2
 					do(p, q)
 				}
 				if b > 0 || first[1] {

@@ -66,7 +66,7 @@ func newGeometry(c *Case) (*geometry, error) {
 			}
 			m, err := CoordsG(int(size("nCells")))
 			if err != nil || int64(len(m.EdgeLon)) != size("nEdges") || int64(len(m.VertexLon)) != size("nVertices") {
-				return nil // not our mesh
+				return nil // not a mesh of CoordsG
 			}
 			return m
 		})

@@ -9,10 +9,10 @@ import (
 
 // G describes the maps of the G case.
 type G struct {
-	Cells  int // nCells; the numbers of edges and vertices follow from it
+	Cells  int // nCells, which determines the numbers of edges and vertices
 	Levels int // nVertLevels, 100 in the captured map
 	Ranks  int
-	Seed   int64 // 0: the plain coast; others distort it slightly
+	Seed   int64 // 0: the plain coast; other seeds distort the coast slightly
 }
 
 // Maps returns D1 to D6, sorted and merged: cells, edges, cells x levels, edges x levels,
@@ -29,7 +29,7 @@ func (g G) Maps() ([]*decomp.Map, error) {
 		return nil, err
 	}
 	owner := newLists(o.partition(min(g.Ranks, g.Cells)), g.Ranks) // if there are more ranks than cells, the last ranks get none
-	one := make([]int32, o.cells+1)                                // a cell has one cell
+	one := make([]int32, o.cells+1)                                // item c of cell c: the cell itself
 	for i := range one {
 		one[i] = int32(i)
 	}
@@ -48,8 +48,8 @@ func (g G) Maps() ([]*decomp.Map, error) {
 	return maps, nil
 }
 
-// cellMap makes the map of the items that belong to each rank's cells: items start[c] to start[c+1]-1 of cell c, each a row of
-// levels.
+// cellMap makes a map of items. A rank owns the items of its cells: start[c] to start[c+1]-1 are the items of cell c. Each
+// item is a row of levels, or one element if levels is 0.
 func cellMap(start []int32, levels int64, owner lists, ranks int) (*decomp.Map, error) {
 	dims := []int64{int64(start[len(start)-1])}
 	if levels > 0 {

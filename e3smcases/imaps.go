@@ -19,7 +19,7 @@ type I struct {
 	Lat, Lon int   // grid points: latitudes from pole to pole, longitudes from 0E
 	Levels   []int // slowest dimension of D2, D3, D4, D5; nil is 15, 10, 9, 17
 	Ranks    int
-	Seed     int64  // 0: the plain coast; others distort it slightly
+	Seed     int64  // 0: the plain coast; other seeds distort the coast slightly
 	Mask     []bool // land, [lat][lon] flattened; nil is a coast made from Seed
 }
 
@@ -87,8 +87,8 @@ func (g I) Maps() ([]*decomp.Map, error) {
 	return maps, nil
 }
 
-// deal returns the rank of each cell, -1 without land. As in ELM (decompInitMod), the land cells in grid order are cut into 40
-// segments per rank of nearly equal length. The segments are assigned to the ranks round robin.
+// deal returns the rank of each cell, -1 without land. As in ELM (decompInitMod), the land cells in grid order are cut into
+// segments of nearly equal length, 40 for each rank. The segments are assigned to the ranks round robin.
 func (g I) deal() []int32 {
 	land := 0
 	for _, l := range g.Mask {
@@ -104,7 +104,7 @@ func (g I) deal() []int32 {
 			owner[i] = -1
 			continue
 		}
-		if int64(land) < parts { // segments of one cell
+		if int64(land) < parts { // fewer cells than segments: one cell for each segment
 			owner[i] = int32(n % int64(g.Ranks))
 		} else {
 			owner[i] = int32(n * parts / int64(land) % int64(g.Ranks))

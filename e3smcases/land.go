@@ -18,7 +18,7 @@ type polygon struct {
 	lon, lat     []float64
 	south, north float64
 	west, east   float64
-	aroundPole   bool // reaches the south pole: distances to its edge at -90 do not count
+	aroundPole   bool // reaches the south pole; its edge at -90 degrees is not a coast
 	name         string
 }
 
@@ -70,8 +70,8 @@ var coast = sync.OnceValues(func() (*height, error) {
 	return h, nil
 })
 
-// distance returns the signed distance of a point to the nearest coast, in degrees. It uses a flat map around the point, which is
-// accurate enough near the coast.
+// distance returns the signed distance of a point to the nearest coast, in degrees. It computes on a flat map around the point,
+// which is accurate enough near the coast.
 func distance(land []polygon, lon, lat float64) float64 {
 	best := 90.0
 	inside := false

@@ -35,7 +35,7 @@ func TestFaceCurve(t *testing.T) {
 			}
 		}
 		if rest > 1 {
-			continue // derived from a larger curve: it jumps
+			continue // this curve is derived from a larger curve and has jumps
 		}
 		for k := 1; k < n*n; k++ {
 			if d := abs(at[k][0]-at[k-1][0]) + abs(at[k][1]-at[k-1][1]); d != 1 {
@@ -79,7 +79,7 @@ func corners(c cube, e int) (p [4][3]int) {
 	f, i, j := c.at(e)
 	for k := range p {
 		x, y, z := facePoint(f, float64(2*(i+k%2)-c.ne), float64(2*(j+k/2)-c.ne))
-		one := func(v float64) int { // facePoint is for the cube of side 2
+		one := func(v float64) int { // facePoint is for a cube of side 2, but gives integers here
 			return int(v)
 		}
 		p[k] = [3]int{one(x), one(y), one(z)}
@@ -106,7 +106,7 @@ func shared(c cube, a, b int) (n int) {
 	return n
 }
 
-// The numbering computed without a search is compared with the rule that each point belongs to the first element that touches it.
+// TestColumnNumbering compares the numbering with its definition: each point belongs to the first element that touches the point.
 func TestColumnNumbering(t *testing.T) {
 	for ne := 1; ne <= 5; ne++ {
 		c := cube{ne}
@@ -160,7 +160,7 @@ func TestColumnNumbering(t *testing.T) {
 	}
 }
 
-// whole checks that maps cover everything once.
+// whole checks that each element of each map has exactly one owner.
 func whole(t testing.TB, maps []*decomp.Map, what string) {
 	t.Helper()
 	for k, m := range maps {
@@ -212,7 +212,7 @@ func TestGeneratedMapsCover(t *testing.T) {
 	})
 }
 
-// Equal arguments give equal maps; another seed gives others.
+// Equal arguments give equal maps, and another seed gives other maps.
 func TestGeneratedMapsRepeat(t *testing.T) {
 	gen := func(seed int64) (all []*decomp.Map) {
 		for _, f := range []func() ([]*decomp.Map, error){

@@ -15,13 +15,13 @@ var update = flag.Bool("update", false, "write bench/results/maps.md anew")
 
 const pageHead = `# Generated decompositions beside captured ones
 
-` + "`e3smcases`" + ` makes decomposition maps of the F, G and I cases at any size. This page compares them with
-maps captured from E3SM runs, for equal sizes and ranks. It is written by
+` + "`e3smcases`" + ` makes decomposition maps of the F, G and I cases at any size. This page compares these
+maps with maps captured from E3SM runs of the same sizes and ranks. The page is written by
 
     go test ./e3smcases -run TestMapsPage -update
 
-(with the captured maps in ` + "`../shared/maps`" + `), and checked by the same test without ` + "`-update`" + `.
-Requests are counted after each rank's list is sorted and merged, as E3SM-IO does before it writes.
+(with the captured maps in ` + "`../shared/maps`" + `). The same test checks the page without ` + "`-update`" + `.
+Each rank's list is sorted and merged before its requests are counted, because E3SM-IO writes merged requests.
 
 ## What is exact and what is only similar
 
@@ -30,21 +30,21 @@ Requests are counted after each rank's list is sorted and merged, as E3SM-IO doe
 | F | D1 | **exact**, request for request: ne = 4 with 16 ranks, and ne = 30 with 512 ranks |
 | F | D2 | **exact**, request for request and in the same order: both sizes |
 | F | D3 | **exact** in the same order at ne = 4 with 16 ranks; D3 at ne = 30 was not captured |
-| I | D1 to D5 | **exact** if the captured land mask is given; with the built-in coarse Earth similar |
-| G | D1 to D6 | similar only: another mesh with the same number of cells, another partitioner |
+| I | D1 to D5 | **exact** with the captured land mask; similar with the built-in coarse Earth |
+| G | D1 to D6 | only similar: the mesh is another one with the same number of cells, and the partitioner differs |
 
-- F. Elements are numbered and cut as in HOMME, columns are dealt as in CAM's phys_grid (phys_loadbalance 2, no twins, 16
-  columns to a chunk, one thread to a rank). Other settings of E3SM give other D2 and D3.
-- I. The rule is ELM's (40 segments to a rank, round robin). The built-in coast is drawn by hand with some 400 corners, so the number
-  of land cells differs by a few percent.
-- G. The captured mesh is an MPAS mesh with the land taken out; ours is a geodesic mesh, cut at a coarse coast so that
-  exactly the wanted number of cells is left. Its numbers of edges and vertices follow and differ by a few percent. MPAS-Ocean's cells
-  are parted by METIS, ours by recursive bisection, whose parts differ by one cell at most. In both, the runs of
-  neighbouring cells grow longer towards the higher numbers, and edges and vertices are numbered along with cells.
+- F. Elements are numbered and divided among ranks as in HOMME. Columns are dealt as in CAM's phys_grid (phys_loadbalance 2, no
+  twins, 16 columns per chunk, one thread per rank). Other settings of E3SM give other D2 and D3.
+- I. Land cells are dealt as in ELM (40 segments per rank, round robin). The built-in coast is drawn by hand with about 400 corners,
+  so the number of land cells differs by a few percent.
+- G. The captured mesh is an MPAS mesh without the land. The generated mesh is a geodesic mesh, cut at a coarse coast so that
+  it has exactly the wanted number of cells; its numbers of edges and vertices differ by a few percent. METIS divides the
+  captured cells among ranks. Recursive bisection divides the generated cells; the parts differ by one cell at most. In both
+  meshes, higher cell numbers form longer runs of neighbours, and edges and vertices are numbered along with cells.
 
 ## Figures
 
-Per rank: min / mean / max. "Run" is the mean number of elements of a request. "Covered" is the part of the elements that some rank owns.
+A cell such as 2 / 2.9 / 4 has the minimum, mean and maximum over the ranks. "Run" is the mean number of elements of a request. "Covered" is the share of the elements that some rank owns.
 
 `
 
@@ -55,7 +55,7 @@ func mapsPage(t *testing.T) string {
 	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
 	row := func(name, what string, m *decomp.Map) {
 		s := m.Stats()
-		covered := m.Total() // valid for maps without overlaps, as TestGeneratedMapsCover shows for generated ones
+		covered := m.Total() // exact, because generated maps have no overlaps (TestGeneratedMapsCover)
 		if m.Elems() < 1_000_000 {
 			c, err := m.Coverage()
 			if err != nil {
@@ -99,7 +99,7 @@ func mapsPage(t *testing.T) string {
 	compare("G 285 cells, 16 ranks,", "map_g_case_16p.nc", dimsG, must(G{Cells: 285, Levels: 100, Ranks: 16}.Maps()), false)
 	compare("I 96 x 144, 16 ranks,", "map_i_case_16p.nc", dimsI, must(I{Lat: 96, Lon: 144, Ranks: 16}.Maps()), false)
 
-	w.WriteString("\nMaps of production size, for which none was captured:\n\n")
+	w.WriteString("\nMaps of production size, without captured counterparts:\n\n")
 	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
 	for k, m := range must(F{Ne: 120, Levels: 72, Ranks: 21600}.Maps()) {
 		row(fmt.Sprintf("F ne120, 21,600 ranks, D%d", k+1), "generated", m)

@@ -10,7 +10,7 @@ import (
 // oceanShare is the fraction of the sphere that is ocean in the G case.
 const oceanShare = 0.71
 
-// maxCells is the maximum size of a mesh; the largest ones in use have 4 million cells.
+// maxCells is the maximum number of cells of a mesh. The largest meshes in use have 4 million cells.
 const maxCells = 50_000_000
 
 // coarse is the number of points below which a mesh does not resolve islands and straits. Below it the coast is smoothed, so that
@@ -19,16 +19,16 @@ const coarse = 20_000
 
 // ocean is the mesh of the G case: the cells of a geodesic that lie in the ocean, numbered 0 to cells-1.
 //
-// The points are numbered as in meshes made by refinement, such as MPAS-Ocean's, where the points of the coarser lattices come
-// first. Edges and vertices are numbered cell by cell. Each belongs to the lowest cell that it touches.
+// Points of coarser lattices come first, as in meshes made by refinement, such as the meshes of MPAS-Ocean. Edges and vertices
+// are numbered cell by cell. Each edge or vertex belongs to the lowest cell that it touches.
 type ocean struct {
 	g        geodesic
 	cells    int
 	number   []int32   // cell of each point, -1 on land
 	x, y, z  []float32 // direction of each cell
 	edge     []int32   // edges of cell c are edge[c] to edge[c+1]-1
-	vertex   []int32   // vertices, in the same way
-	distance []float32 // of each cell: degrees from the coast, negative in the ocean
+	vertex   []int32   // vertices of cell c, in the same way
+	distance []float32 // distance of each cell from the coast in degrees, negative in the ocean
 }
 
 func newOcean(cells int, seed int64) (*ocean, error) {
@@ -50,7 +50,7 @@ func newOcean(cells int, seed int64) (*ocean, error) {
 	return o, nil
 }
 
-// choose selects the cells deepest in the ocean and numbers them.
+// choose selects and numbers the cells that are deepest in the ocean.
 func (o *ocean) choose(land *terrain) {
 	n := o.g.points()
 	x, y, z := make([]float32, n), make([]float32, n), make([]float32, n)
@@ -102,8 +102,8 @@ func (o *ocean) choose(land *terrain) {
 	}
 }
 
-// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric points. Their last bits differ between processors
-// and would change the order.
+// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric points. The last bits of their coordinates differ
+// between processors and would change the order.
 func quantize(x float64) float32 { return float32(math.Round(x*(1<<20)) / (1 << 20)) }
 
 // smooth returns for each point the mean of the values of the point and its neighbours.
@@ -121,8 +121,8 @@ func (o *ocean) smooth(v []float32) []float32 {
 	return sum
 }
 
-// orderKey returns the sort key of a point in the numbering: three levels of refinement, then by face, then along a Z-shaped
-// curve. It is never 0, and below 2^33.
+// orderKey returns the sort key of a point in the numbering: first by three levels of refinement, then by face, then along a
+// Z-shaped curve. The key is above 0 and below 2^33.
 func orderKey(face, b, c int) uint64 {
 	level := min(bits.TrailingZeros(uint(b)), bits.TrailingZeros(uint(c)), 3)
 	return uint64(3-level)<<31 | uint64(face+1)<<26 | spread(b)<<1 | spread(c)

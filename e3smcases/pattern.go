@@ -13,8 +13,8 @@ import (
 type Pattern uint8
 
 const (
-	// Reference writes the values of E3SM-IO: the world rank of the writer in every element, 'a' + rank (mod 256) in text. It
-	// detects wrong owners but not wrong positions.
+	// Reference writes the values of E3SM-IO: every element is the world rank of its writer; in text, it is 'a' + rank (mod 256).
+	// It detects wrong owners but not wrong positions.
 	Reference Pattern = iota
 	// Unique writes a hash of variable name, record and canonical index, as a value that the type in the file represents exactly. It
 	// detects wrong positions.
@@ -70,10 +70,10 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 
 // Fill sets dst to the values of variable v (an index of Case.Vars) in record rec (0 for fixed variables) at the canonical
 // elements of runs, in order. With Map.Reqs(rank) as runs this is the order of the rank's blob. A canonical index counts elements
-// of one record. rank is the world rank that writes them (Reference only).
+// of one record. rank is the world rank that writes the elements (Reference only).
 //
-// dst is []float64, []float32, []int32, []int64 or []byte (text) with the number of elements of runs. It must be able to hold
-// every value of the type in the file. The values do not depend on its type.
+// dst is []float64, []float32, []int32, []int64 or []byte (text) with the number of elements of runs. The type of dst must be
+// able to hold every value of the type in the file. The values do not depend on the type of dst.
 func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) error {
 	if v < 0 || v >= len(x.c.Vars) {
 		return fmt.Errorf("variable number %d, want 0 to %d", v, len(x.c.Vars)-1)
@@ -127,7 +127,7 @@ func constant[T any](dst []T, v T) {
 	}
 }
 
-// FillRange is Fill for the canonical elements from off on; the length of dst is their number.
+// FillRange is Fill for canonical elements from off. The length of dst is the number of elements.
 func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
 	n, _, ok := cdf5.SliceLen(dst)
 	if !ok {
@@ -141,6 +141,6 @@ func Range(off, n int64) iter.Seq[decomp.Req] {
 	return func(yield func(decomp.Req) bool) { yield(decomp.Req{Offset: off, Length: n}) }
 }
 
-// Whole returns one run of all elements of variable v in a record, which is the data that rank 0 of a subfile writes of a
-// variable that is not decomposed.
+// Whole returns one run of all elements of variable v in a record. Rank 0 of a subfile writes this run if the variable is not
+// decomposed.
 func (c *Case) Whole(v int) iter.Seq[decomp.Req] { return Range(0, c.Elems(v)) }

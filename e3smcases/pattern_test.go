@@ -173,7 +173,7 @@ func TestUniqueRanges(t *testing.T) {
 	}
 }
 
-// All types of CDF-5 and all memory types that can hold them.
+// The test covers all types of CDF-5 and all memory types that can hold them.
 func TestUniqueTypes(t *testing.T) {
 	mem := map[cdf5.Type][]any{
 		cdf5.Byte: {make([]int8, 9), make([]int16, 9), make([]int32, 9), make([]int64, 9)}, cdf5.Char: {make([]byte, 9)},
@@ -281,7 +281,7 @@ func TestSmoothIsPlausible(t *testing.T) {
 			}
 		}
 	}
-	// there are dry places, and an ocean floor
+	// rain must have dry places, and the ocean a floor
 	c, _ := smallCase(t, "F_h0")
 	x, _ := NewValues(c, Smooth, false)
 	v := c.VarIndex("PRECC")
@@ -339,7 +339,7 @@ func TestReferenceValues(t *testing.T) {
 	if err := x.FillRange(text, c.VarIndex("xtime"), 0, 0, 200); err != nil {
 		t.Fatal(err)
 	}
-	if text[63] != 41 { // 97 + 200 - 256
+	if text[63] != 41 { // 'a' + 200 - 256
 		t.Errorf("text of rank 200 is %d, want 41", text[63])
 	}
 	b := make([]float64, 2)

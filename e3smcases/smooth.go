@@ -114,7 +114,7 @@ type fields struct {
 	c     *Case
 	g     *geometry
 	kinds []kind
-	ocean bool // levels go down into an ocean with a bottom; otherwise through air or soil
+	ocean bool // levels are depths in an ocean with a bottom; otherwise levels of air or soil
 }
 
 func newFields(c *Case, g *geometry) *fields {
@@ -178,7 +178,7 @@ func (d *field) at(p *point, level int64) float64 {
 	w := d.a*float64(p.w0) + d.b*float64(p.w1) + d.c*float64(p.w2)
 	sin2, near := float64(p.sin2), d.decay[level]
 	if d.bottoms {
-		// the floor falls from the coast to the deepest level 8 degrees out
+		// the ocean floor falls from the coast to the deepest level, which it reaches 8 degrees from the coast
 		if d.depth[level] > min(1, 0.1+math.Max(0, -float64(p.coast))/8) {
 			if d.integers {
 				return 0
@@ -224,7 +224,7 @@ func (d *field) at(p *point, level int64) float64 {
 	return d.scale * (w + 0.3*(1-sin2)) * near
 }
 
-// fill sets dst to the values at runs. It returns the number of elements of runs, -1 if that exceeds dst.
+// fill sets dst to the values at runs. It returns the number of elements of runs, or -1 if dst is too short.
 func (f *fields) fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], t cdf5.Type) (int, error) {
 	switch d := dst.(type) {
 	case []byte:

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// refCase is a table in the form written by the tool that read the reference's files.
+// refCase is a case as stored by the tool that read the files of E3SM-IO.
 type refCase struct {
 	Case  string
 	Dims  [][2]any
@@ -134,7 +134,7 @@ func TestTablesEqualReference(t *testing.T) {
 	}
 }
 
-// The tables must be consistent even without the reference.
+// The tables must be consistent. This test does not need the reference.
 func TestTablesAreConsistent(t *testing.T) {
 	count := map[string]int{"F_h0": 414, "F_h1": 51, "G": 52, "I_h0": 560, "I_h1": 552}
 	for _, name := range Names() {

@@ -25,7 +25,8 @@ func newStream(name string, rec int64) stream {
 	return stream(mix(h + uint64(rec)*0x9e3779b97f4a7c15))
 }
 
-// at returns the hash at a canonical index. Indices, records and names give independent values; the upper bits are the best.
+// at returns the hash at a canonical index. Indices, records and names give independent values; the upper bits are the most
+// random.
 func (s stream) at(i int64) uint64 { return mix(uint64(s) + uint64(i)*0xd6e8feb86659fd93) }
 
 func mix(x uint64) uint64 {
@@ -42,8 +43,8 @@ var uniqueShift = [...]uint{
 }
 
 // fillUnique sets dst to the unique values of a variable with any name, at the canonical elements of runs, in order. t is the
-// type in the file. dst is a slice of that type or of one that holds all its values ([]byte for Char). Any other type or length
-// is an error.
+// type in the file. dst is a slice of that type, or of a type that holds all its values ([]byte for Char). Any other type or
+// length is an error.
 func fillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
 	if err := fits(dst, t); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)

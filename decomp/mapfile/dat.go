@@ -144,7 +144,8 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 	if err != nil {
 		return 0, at, false, err
 	}
-	// an offset takes two bytes; the last one in the file may take one
+	// an offset takes at least two bytes: a digit and a separator, which may be missing at the end
+	// of the file
 	if count < 0 || count > (p.size-p.pos()+1)/2 {
 		class := fault.ErrCorrupt
 		if count > 0 {

@@ -99,7 +99,7 @@ func TestDatRefuses(t *testing.T) {
 	}
 }
 
-// Lists longer than the buffer, with words at its boundaries.
+// The lists are longer than the buffer, and words cross the boundaries of the buffer.
 func TestDatBuffers(t *testing.T) {
 	const n = 60000
 	for _, pad := range []int{0, 1, 2, 3, 4, 5, 6} {

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// WriteDat writes one map as PIO text. It writes the offsets before merging if the map has them, else the elements of its
-// requests without fillers. Holes are lost.
+// WriteDat writes one map as PIO text. It writes the offsets before merging if the map has them. Otherwise it writes the
+// elements of its requests without fillers. Holes are lost.
 func WriteDat(w io.Writer, r *Raw) error {
 	if r.Reqs == nil || r.Procs() < 1 {
 		return fault.Usage("the map has no processes")

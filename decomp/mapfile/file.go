@@ -29,18 +29,19 @@ type File struct {
 type Raw struct {
 	// Reqs has the requests of each map process (as a rank), including fillers.
 	Reqs *decomp.Map
-	// FillStarts has the number of requests of each process before its fillers. nil: unknown, so there are no fillers.
+	// FillStarts has the number of requests of each process before its fillers. nil: the file does not have the numbers, and no
+	// fillers are assumed.
 	FillStarts []int64
-	// Elems has the elements of each process before merging, in order: requests of length 1, or longer ones where elements ascend.
+	// Elems has the elements of each process before merging, in order. Its requests have length 1, or more where elements ascend.
 	// nil: not in the file.
 	Elems *decomp.Map
-	// FullyCovered is the value in the file, or nil.
+	// FullyCovered is the attribute fully_covered of the file; nil: not in the file.
 	FullyCovered *bool
-	// Unlisted is the number of processes without a list, even an empty one, in a PIO text. They have no elements. PIO writes a list
-	// for each process, so such a file may be truncated.
+	// Unlisted is the number of processes without a list, even an empty one, in a PIO text. These processes have no elements. PIO
+	// writes a list for each process, so such a file may be truncated.
 	Unlisted int
-	// Beyond is the number of offsets of a PIO text beyond the end of the array. PIO reads them as holes, like 0; the writer
-	// probably meant another array.
+	// Beyond is the number of offsets of a PIO text beyond the end of the array. PIO reads such offsets as holes, like 0. The
+	// writer probably meant another array.
 	Beyond int64
 }
 

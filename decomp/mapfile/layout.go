@@ -105,7 +105,7 @@ func (c *contents) addMap(f *File, k int, most int64) error {
 	if err != nil {
 		return err
 	}
-	runs := owned.Stats() // minimum and maximum lengths do not count fillers either
+	runs := owned.Stats() // the minimum and maximum lengths exclude fillers, too
 	dims := r.Dims()
 	c.atts = append(c.atts,
 		attr{name: p + "ndims", ints: []int64{int64(len(dims))}},

@@ -29,7 +29,7 @@ func readOld(c container) (*File, error) {
 			return nil, err
 		}
 		if offsets == nil && lengths == nil {
-			continue // a dimension of length 0 is impossible for a process without requests
+			continue // no requests: dimensions cannot have length 0, so the process has no variables
 		}
 		if offsets == nil || lengths == nil || offsets.n != lengths.n {
 			return nil, corrupt(c, fmt.Sprintf("off_%05d, len_%05d", p, p), "a variable is missing, or the lengths differ")

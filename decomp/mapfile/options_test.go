@@ -24,7 +24,7 @@ func TestFactorAndUnsorted(t *testing.T) {
 		dims string
 		want string
 	}{
-		// 5 ends a row and 6 begins one, so they are never merged
+		// 5 ends a row and 6 begins a row, so the two are never merged
 		{Options{}, "[2 6]", "[{0 3} {5 1} {6 1} {8 1}]"},
 		{Options{Unsorted: true}, "[2 6]", "[{8 1} {0 2} {2 1} {5 1} {6 1}]"},
 		{Options{Factor: 3}, "[2 18]", "[{0 9} {15 3} {18 3} {24 3}]"},

@@ -67,7 +67,7 @@ func TestSniffRefuses(t *testing.T) {
 	}
 }
 
-// small returns a small file of two maps. The second has fillers.
+// small returns a small file of two maps. The second map has fillers.
 func small(t testing.TB) *File {
 	a, b := decomp.Regular([]int64{4, 6}, 3), decomp.Regular([]int64{30}, 3)
 	f := need(FromMaps(a, b))
@@ -181,7 +181,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A pipe would block the program that opens it.
+// Open must refuse a pipe, because opening a pipe blocks the program.
 func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	l, err := net.Listen("unix", "socket.nc")

@@ -29,7 +29,7 @@ func (s *scanner) errAt(off int64, field string, class error, format string, arg
 	return fault.At(s.name, off, field, class, format, args...)
 }
 
-// fill reads more bytes after the unread ones. It returns false at the end of the file.
+// fill reads more bytes after the unread bytes. It returns false at the end of the file.
 func (s *scanner) fill() (bool, error) {
 	if s.eof {
 		return false, nil
@@ -65,7 +65,7 @@ func (s *scanner) skip(mark string) error {
 	return nil
 }
 
-// blank skips spaces and, with lines, line ends. It returns false at the end of the file.
+// blank skips spaces and, if lines is set, line ends. It returns false at the end of the file.
 func (s *scanner) blank(lines bool) (bool, error) {
 	for {
 		for s.p < len(s.buf) {
@@ -82,7 +82,8 @@ func (s *scanner) blank(lines bool) (bool, error) {
 	}
 }
 
-// word returns the next word of the line or, with lines, of a later one. It is empty if there is none.
+// word returns the next word of the line or, if lines is set, of a later line. The word is empty if no word
+// follows.
 func (s *scanner) word(lines bool) ([]byte, error) {
 	more, err := s.blank(lines)
 	s.tokenAt = s.pos()
@@ -141,7 +142,8 @@ func (s *scanner) toInt(w []byte, field string) (int64, error) {
 	return n, nil
 }
 
-// offset is number for long lists. The first number may be on a later line.
+// offset reads a number like number, but is faster for long lists. If first is set, the number may be on a later
+// line.
 func (s *scanner) offset(first bool) (int64, error) {
 	if s.p+24 <= len(s.buf) && !first {
 		// the common case: a space and digits, all in the buffer

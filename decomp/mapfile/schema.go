@@ -128,7 +128,7 @@ func wantDim(c container, name string, most int64) (int64, error) {
 	return n, nil
 }
 
-// readMap reads one map. p is the prefix of its names, D1. for the first.
+// readMap reads one map. p is the prefix of the names of its variables and attributes, such as "D1.".
 func readMap(c container, p string, procs int) (*Raw, error) {
 	dims, ok, err := c.ints(p + "dims")
 	switch {
@@ -243,7 +243,8 @@ func readElems(c container, p string, dims []int64, procs int, raw *Raw) error {
 	return err
 }
 
-// readReqs reads lists of requests, process by process. Without lengths, all are 1. Offsets count from first.
+// readReqs reads lists of requests, process by process. If lengths is nil, each request has length 1. The offsets in the file
+// count from first.
 func readReqs(dims, counts []int64, countsName string, offsets, lengths *list, first int64) (*decomp.Map, error) {
 	sum := int64(0)
 	for _, n := range counts {
@@ -254,7 +255,7 @@ func readReqs(dims, counts []int64, countsName string, offsets, lengths *list, f
 		sum += n
 	}
 	if sum != offsets.n {
-		return nil, corrupt(offsets.c, offsets.name, "%d values differ from the sum of %s", offsets.n, countsName)
+		return nil, corrupt(offsets.c, offsets.name, "%d values, want as many as the sum of %s", offsets.n, countsName)
 	}
 	if lengths != nil && lengths.n != offsets.n {
 		return nil, corrupt(offsets.c, lengths.name, "%d values, but %s has %d", lengths.n, offsets.name, offsets.n)

@@ -100,7 +100,7 @@ func TestShippedSizes(t *testing.T) {
 	}
 }
 
-// The numbers of formats/e3sm_blob.md, section 2.3.
+// The expected numbers are from formats/e3sm_blob.md, section 2.3.
 func TestSlicesOfTheICase(t *testing.T) {
 	f := openShared(t, "map_i_case_16p.nc")
 	for i, want := range []struct{ land, written, missed, full int64 }{
@@ -144,12 +144,12 @@ func TestSlicesOfTheICase(t *testing.T) {
 
 // mapsCase is a run of the reference program.
 type mapsCase struct {
-	run, file    string // path in the case's folder, without its number
+	run, file    string // folder of the run, and name of the blob file without its number
 	ranks, nodes int
 	slice        string
 }
 
-// Maps in the reference's output must match those computed from its map files.
+// Maps in the output of the reference must match the maps computed from its map files.
 func TestMapsOfTheReference(t *testing.T) {
 	for letter, m := range map[string]string{"F": "f_ne2_lev8_np6.nc", "G": "g_cells120_lev6_np6.nc", "I": "i_lat24_lon36_np6.nc"} {
 		file := map[string]string{"F": "F_h1.nc", "G": "G.nc", "I": "I_h0.nc"}[letter]
@@ -186,7 +186,7 @@ func TestCapturedMapsOfTheReference(t *testing.T) {
 	}
 }
 
-// compare compares the maps in a run's files in dir with the maps of the map file.
+// compare compares the maps in the output files of a run, which are in dir, with maps.
 func (c mapsCase) compare(t *testing.T, maps *File, dir string) {
 	for node := range c.nodes {
 		name := fmt.Sprintf("%s.%04d.zst", c.file, node)

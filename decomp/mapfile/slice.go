@@ -22,10 +22,10 @@ type Options struct {
 	// at a wrong offset. In the file, the lists of all processes follow each other, including fillers. E3SM-IO reads a rank's
 	// requests where its list would begin without fillers. So fillers are mixed in and some true requests are lost.
 	Slice string
-	// Unsorted keeps the order of requests in the file (E3SM-IO's -q). Otherwise they are sorted and merged for each rank.
+	// Unsorted keeps the order of requests in the file (E3SM-IO's -q). Without it, the requests of each rank are sorted and merged.
 	Unsorted bool
 	// Coalesce merges overlapping requests of a rank like E3SM-IO: it adds their lengths, so the rank claims elements that it does
-	// not have. Otherwise they stay separate.
+	// not have. Without it, overlapping requests stay separate.
 	Coalesce bool
 	// Factor multiplies the fastest dimension, offsets and lengths (E3SM-IO's -e). 0 and 1 change nothing. For the G case E3SM-IO
 	// multiplies only maps of two dimensions; the caller must decide this.

@@ -42,7 +42,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
 	}
-	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins like PIO text
+	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // a pointer of Git LFS begins like PIO text
 		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "the file is a Git LFS pointer; \"git lfs pull\" fetches its content")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
@@ -94,7 +94,8 @@ func isBP(tail []byte, size int64) bool {
 	return true
 }
 
-// bpDirectory returns a text if a directory is in ADIOS BP4 or BP5 format.
+// bpDirectory returns an addition to an error text if a directory is in ADIOS BP4 or BP5 format,
+// otherwise "".
 func bpDirectory(path string) string {
 	if _, err := os.Stat(filepath.Join(path, "md.idx")); err == nil {
 		return " of ADIOS BP4 or BP5"

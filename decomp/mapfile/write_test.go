@@ -202,7 +202,7 @@ func (w *room) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriteErrors: an error of the io.Writer is returned, at whatever offset.
+// TestWriteErrors: an error of the io.Writer is returned, at any offset.
 func TestWriteErrors(t *testing.T) {
 	f := small(t)
 	for name, write := range map[string]func(w io.Writer) error{

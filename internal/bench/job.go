@@ -59,7 +59,7 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 		own := o
 		own.Factor = m.Factor
 		if letter == "G" && len(f.Maps[k].Dims()) != 2 {
-			own.Factor = 0 // as in E3SM-IO
+			own.Factor = 0 // like E3SM-IO, which multiplies only the two-dimensional maps of G
 		}
 		if maps[k], err = f.Maps[k].Map(ranks, own); err != nil {
 			return nil, fmt.Errorf("%s: D%d: %w", strings.Join(m.Files, ", "), k+1, err)
@@ -75,14 +75,14 @@ type Job struct {
 	Ranks    int       `json:"ranks"`
 	Records  int64     `json:"records"`  // number of records
 	Flush    int64     `json:"flush"`    // number of records between flushes, -1: one flush at the end
-	Float    bool      `json:"float"`    // record variables are float in the file, as with -j of E3SM-IO
+	Float    bool      `json:"float"`    // store record variables as float, like -j of E3SM-IO
 	FileMem  bool      `json:"file_mem"` // memory has the file's types, so no conversion is needed
 	Sync     bool      `json:"sync"`     // wait for the device before close returns
-	Names    bool      `json:"names"`    // with Sync: also for the names of the files
+	Names    bool      `json:"names"`    // with Sync: also wait for the names of the files
 	Subfiles int       `json:"subfiles"` // 0 means 1
 
 	// Distinct is the number of records with their own data in memory. Later records repeat the data, as in a model whose next step
-	// overwrites the last one. 0: all records, so that each record's data come from memory not read before.
+	// overwrites the last step. 0: every record has its own data, which come from memory that was not read before.
 	Distinct int64 `json:"distinct,omitempty"`
 }
 
@@ -105,7 +105,7 @@ type task struct {
 
 	compute int64 // steps of spin that each rank computes before each record
 	async   bool  // flush in the background
-	reused  bool  // later records overwrite the data, so they are lent only until the next flush
+	reused  bool  // later records overwrite the data, so the data are lent only until the next flush
 }
 
 func (j *Job) load() (*task, error) {
@@ -140,7 +140,7 @@ func (t *task) records(v int) int64 {
 	return 1
 }
 
-// rankData holds the data that one rank writes, by variable and record; nil where it writes none.
+// rankData holds the data that one rank writes, by variable and record; nil where the rank writes no data.
 type rankData [][]any
 
 // fill makes the data of a rank with the unique pattern. Rank 0 has the variables that are not decomposed.
@@ -200,7 +200,6 @@ func (d rankData) bytes() (n int64) {
 	return n
 }
 
-// options returns the writer options of this job.
 func (t *task) options(l blob.Layout) *blob.Options {
 	o := &blob.Options{Layout: l, Subfiles: t.Subfiles, Force: true, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
 	if t.Sync {

@@ -28,7 +28,7 @@ type Settings struct {
 	Read  blob.OpenOptions
 }
 
-// A Knob is an option of writers or readers, with the name that users set it by.
+// A Knob is an option of writers or readers that users set by name.
 type Knob struct {
 	Name  string
 	Field string // field of blob.Options, or of blob.OpenOptions with the prefix "Open."
@@ -60,7 +60,7 @@ func (k *Knob) Set(s *Settings, value string) error {
 		return k.set(s, n, value)
 	}
 	n := slices.Index(k.Words, value)
-	if n < 0 && k.Name != "compress" { // compression has levels
+	if n < 0 && k.Name != "compress" { // negative levels of compression are valid
 		return bad()
 	}
 	return k.set(s, int64(n), value)

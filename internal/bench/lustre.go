@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lustre runs Lustre's lfs on the directory of a sweep. Tests replace it.
+// lustre runs Lustre's lfs on the directory of a sweep. Tests replace lfs.
 type lustre struct {
 	here bool // the directory is on Lustre
 	run  func(ctx context.Context, args ...string) (string, error)

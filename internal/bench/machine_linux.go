@@ -27,7 +27,7 @@ func settle(dir string) {
 		return
 	}
 	defer f.Close()
-	unix.Syncfs(int(f.Fd())) // an error concerns data whose sync nobody requested
+	unix.Syncfs(int(f.Fd())) // ignore errors: they concern data that nobody asked to sync
 }
 
 func cpuModel() string {

@@ -36,7 +36,7 @@ func (s *session) rawWrites(w rawWriting) func(context.Context, *Row) error {
 }
 
 // rawWritesInstead is rawWrites after clear has removed the row's dataset. If files are in memory, or the disk is nearly full,
-// the plain writes then reuse its pages and blocks. New ones may be several times slower.
+// the plain writes reuse the pages and blocks of the dataset. New pages and blocks may be several times slower.
 func (s *session) rawWritesInstead(clear func() error, w rawWriting) func(context.Context, *Row) error {
 	bound := s.rawWrites(w)
 	return func(ctx context.Context, r *Row) error {

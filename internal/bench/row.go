@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// A Bound is the time of plain I/O with the same bytes. It is measured in the same run, in turn with the row.
+// A Bound is the time of plain I/O with the same number of bytes, measured in the same run after each turn of
+// the row.
 type Bound struct {
 	What    string    `json:"what"`  // "raw write", "raw read"
-	Bytes   int64     `json:"bytes"` // same as the row's, except for a share of a file or a part of the memory
+	Bytes   int64     `json:"bytes"` // same as the row's; for a raw read, the size of the file
 	Seconds []float64 `json:"seconds"`
 }
 
@@ -56,7 +57,6 @@ func (r *Row) Share(what string) float64 {
 	return r.Rate() * median(b.Seconds) / float64(b.Bytes)
 }
 
-// add adds the result of one run.
 func (r *Row) add(t Took) {
 	r.Seconds = append(r.Seconds, t.Seconds)
 	if t.CPU > 0 {
@@ -94,7 +94,7 @@ func median(v []float64) float64 {
 // Range returns the minimum and maximum time in seconds.
 func (r *Row) Range() (least, most float64) { return slices.Min(r.Seconds), slices.Max(r.Seconds) }
 
-// OfRaw returns the share of the plain writes or reads of the row, if measured.
+// OfRaw returns the rate of the row divided by the rate of plain writes or reads, if they were measured.
 func (r *Row) OfRaw() (share float64, ok bool) {
 	for _, what := range []string{"raw write", "raw read"} {
 		if r.Bound(what) != nil {

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Dir   string // required; files go into a new subdirectory, which is removed afterwards
 	Runs  int    // runs of each row, default 5
-	Quick bool   // smallest sizes and two runs: tests the bench and measures nothing
+	Quick bool   // smallest sizes and two runs, to test the bench; the times are meaningless
 	At    func(stage string, done, total int64)
 }
 
@@ -40,7 +40,7 @@ func Workloads() []Workload {
 	}
 }
 
-// Run runs the named workloads and returns the results, including those before an error. It removes all files that it wrote
+// Run runs the named workloads and returns the results, including those before an error. It removes all files that it wrote,
 // except the results.
 func Run(ctx context.Context, o Options, name string) (res *Results, err error) {
 	if o.Runs == 0 {
@@ -83,10 +83,10 @@ type session struct {
 	Options
 	dir  string
 	res  *Results
-	name string // of the workload
+	name string // name of the workload
 }
 
-// sweep removes files of a finished part of a workload, so that memory file systems do not fill up.
+// sweep removes the files of a finished part of a workload, so that file systems in memory do not fill up.
 func (s *session) sweep() error {
 	names, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -120,8 +120,8 @@ type runner struct {
 	row *Row
 	run func(ctx context.Context) (Took, error)
 
-	// clear removes files of an earlier run; nil: none. The file system frees the blocks before the clock of run starts, as it does
-	// before a bound.
+	// clear removes files of an earlier run; nil: none. clear runs before the clock starts, so that the time of freeing blocks
+	// is not measured.
 	clear func() error
 
 	// bound measures the bounds, once in each run; nil: none.

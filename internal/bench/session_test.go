@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestQuick runs workloads at the smallest size to test their code: two of them, or all with BLOBIO_LONG.
+// TestQuick runs workloads at the smallest size to test their code. Without BLOBIO_LONG it runs only two workloads.
 func TestQuick(t *testing.T) {
 	dir := t.TempDir()
 	for _, w := range Workloads() {
@@ -82,7 +82,7 @@ func TestInterruptedRows(t *testing.T) {
 	defer cancel()
 	calls := 0
 	r, err := Run(ctx, Options{Dir: t.TempDir(), Quick: true, At: func(string, int64, int64) {
-		if calls++; calls == 5 { // two warm-up calls, two calls in the first turn
+		if calls++; calls == 5 { // the call after two warm-up calls and the two calls of the first turn
 			cancel()
 		}
 	}}, "shared")
@@ -98,7 +98,7 @@ func TestInterruptedRows(t *testing.T) {
 
 // TestBoundsHaveTheRoom checks that plain writes to memory files do not run while the compared dataset still exists.
 func TestBoundsHaveTheRoom(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a[b") // must not be treated as a pattern
+	dir := filepath.Join(t.TempDir(), "a[b") // the name must not be treated as a pattern
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}

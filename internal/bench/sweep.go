@@ -18,7 +18,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// SweepOptions say how a sweep runs.
+// SweepOptions are the options of RunSweep.
 type SweepOptions struct {
 	Plan  SweepPlan
 	State string        // file that keeps the results; an interrupted sweep continues from it
@@ -74,7 +74,7 @@ func RunSweep(ctx context.Context, o SweepOptions) (res *Sweep, err error) {
 // sweeper is one call of RunSweep.
 type sweeper struct {
 	SweepOptions
-	first  bool // the first rank decides, prints and stores results
+	first  bool // this is the first rank, which decides, prints and stores results
 	lease  *durable.Lease
 	res    *Sweep
 	fs     lustre
@@ -138,7 +138,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		}
 	}
 	if !ownWork(s.res.Work, dir) {
-		return fmt.Errorf("%s: work %q is not a sweep directory in %s", s.State, s.res.Work, dir)
+		return fmt.Errorf("%s: field work: %q is not a sweep directory in %s", s.State, s.res.Work, dir)
 	}
 	processes := 0
 	if s.World != nil {
@@ -182,7 +182,7 @@ func (s *sweeper) lay() {
 	s.res.Points = len(s.points)
 }
 
-// runs returns the number of runs: each point once, then each again.
+// runs returns the number of runs. All points run once, then all run again.
 func (s *sweeper) runs() int { return len(s.points) * s.Plan.Repeats }
 
 // share sends the first process's plan to all processes.
@@ -273,8 +273,8 @@ func (s *sweeper) keep(r SweepRun, err error) error {
 	return s.res.save(s.State, s.lease.Check)
 }
 
-// one does one run and records it. An error ends the sweep: the run was interrupted, or the communication between processes
-// failed.
+// one does one run and records the result. It returns an error only if the sweep must end: after an interrupt, or if the
+// communication between processes failed.
 func (s *sweeper) one(ctx context.Context, n int) error {
 	run := s.run(n)
 	dir := filepath.Join(s.res.Work, fmt.Sprintf("r%d", n))

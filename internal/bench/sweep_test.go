@@ -53,10 +53,10 @@ func TestSweep(t *testing.T) {
 				p.Drop = "true"
 			}
 		}},
-		{3, func(p *SweepPlan) { // only one layout supports compression
+		{3, func(p *SweepPlan) { // compression skips the points of one layout
 			p.Axes = map[string][]string{"ranks": {"3"}, "layout": {"variable", "process"}, "compress": {"off", "zstd:1"}, "retain": {"copy"}}
 		}},
-		{2, func(p *SweepPlan) { // one record at a time fits
+		{2, func(p *SweepPlan) { // memory for one record at a time
 			p.Axes = map[string][]string{"ranks": {"2", "4"}, "buffer": {"65536"}, "durability": {"none"}}
 			p.Weak, p.Memory = true, 2000
 		}},
@@ -136,7 +136,7 @@ func TestSweepSizes(t *testing.T) {
 			if got := float64(many) / float64(few); got < want*(1-c.off) || got > want*(1+c.off) {
 				t.Errorf("%v, weak %v: 4 times the ranks have %.2f times the data", c.axes, weak, got)
 			}
-			for i, p := range x.Points { // with the ranks of the point, the size equals the table's
+			for i, p := range x.Points { // the size for the ranks of the point equals the size in the table
 				k, err := o.Plan.task(p, p.int("ranks"))
 				if err != nil || k.fileBytes() != x.Bytes[i] {
 					t.Errorf("%v: %d bytes, want %d, %v", p, k.fileBytes(), x.Bytes[i], err)
@@ -146,7 +146,8 @@ func TestSweepSizes(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOn interrupts a sweep in any run. The sweep continues there with the same final results; another plan is rejected.
+// TestSweepGoesOn interrupts a sweep in each run. The same command must continue at that run and give the same final results. A
+// different plan must be rejected.
 func TestSweepGoesOn(t *testing.T) {
 	axes := map[string][]string{"ranks": {"2", "3"}, "layout": {"variable", "process"}, "durability": {"none"}}
 	for _, cut := range []int{0, 3, 7} {
@@ -261,7 +262,7 @@ func TestSweepFailures(t *testing.T) {
 	}
 }
 
-// TestSweepDamage checks that read data are compared.
+// TestSweepDamage checks that a sweep compares the data that it reads.
 func TestSweepDamage(t *testing.T) {
 	if _, err := exec.LookPath("dd"); err != nil {
 		t.Skip(err)

@@ -25,7 +25,7 @@ type SweepAxis struct {
 // on all ranks.
 const evenCase = "even"
 
-// SweepAxes lists all axes. Between consecutive points the last axes vary first.
+// SweepAxes lists all axes. From point to point, the last axis varies fastest.
 func SweepAxes() []SweepAxis {
 	word := func(name, usage, def string, words ...string) SweepAxis {
 		return SweepAxis{name, usage, WordKnob, words, def, func(s string) error {
@@ -90,7 +90,6 @@ func (p SweepPoint) int(axis string) int {
 	return n
 }
 
-// layout returns the layout of the files.
 func (p SweepPoint) layout() blob.Layout {
 	if p["layout"] == "process" {
 		return blob.ProcessCentric
@@ -132,7 +131,7 @@ func (p SweepPoint) settings() (s Settings, err error) {
 	return s, cmp.Or(s.Write.Validate(), s.Read.Validate())
 }
 
-// possible returns an error if the values of a point do not go together.
+// possible returns an error if the values of a point cannot be combined.
 func (p SweepPoint) possible(targets int) error {
 	s, err := p.settings()
 	if err != nil {

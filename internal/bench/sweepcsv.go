@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// WriteCSV writes a line for each run, including failed ones: the point, then the figures, empty if missing. Times are in
-// seconds. A phase has minimum, mean and maximum over all ranks.
+// WriteCSV writes a line for each run, including failed runs: first the point, then the figures. A missing figure is
+// empty. Times are in seconds. A phase has minimum, mean and maximum over all ranks.
 func (s *Sweep) WriteCSV(w io.Writer) error {
 	axes := SweepAxes()
 	head := []string{"sweep_version", "run", "point", "repeat", "session", "date", "error"}

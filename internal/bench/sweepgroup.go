@@ -7,11 +7,11 @@ import (
 	"blobio/comm"
 )
 
-// sweepGroup holds the ranks of a point. Comm is nil in processes that are not among them.
+// sweepGroup holds the ranks of a point. c is nil in processes that are not ranks of the point.
 type sweepGroup struct {
 	c, node comm.Comm
 	nodes   int
-	few     error // there are too few processes
+	few     error // not nil if there are too few processes
 }
 
 func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
@@ -27,7 +27,8 @@ func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
 	return g, err
 }
 
-// group returns the group of the first ranks processes, with at most perNode processes of each node; 0: no limit.
+// group returns the group of the first processes, as many as ranks, with at most perNode processes of each node.
+// perNode 0 means no limit.
 func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, err error) {
 	key := [2]int{ranks, perNode}
 	if g, ok := s.groups[key]; ok {

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// measure does one run. An error of one process is returned on all.
+// measure does one run. If a process has an error, all processes return it.
 func (s *sweeper) measure(ctx context.Context, run *SweepRun, dir string) error {
 	pt := s.points[run.Point]
 	t, err := s.load(pt)
@@ -80,7 +80,7 @@ func (s *sweeper) makeDir(ctx context.Context, t *task, pt SweepPoint, dir strin
 	return s.fs.setStripe(ctx, dir, pt.int("stripe-size"), pt.int("stripe-count"))
 }
 
-// look adds the figures that come from the files.
+// look adds the figures that are found in the files.
 func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err error) {
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
@@ -91,7 +91,8 @@ func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err err
 	return err
 }
 
-// load makes the maps and values of a point, or reuses the last point's if they are the same.
+// load makes the maps and values of a point, or reuses the maps and values of the last point if
+// they are the same.
 func (s *sweeper) load(pt SweepPoint) (*task, error) {
 	key := strings.Join([]string{pt["case"], pt["ranks"]}, " ")
 	if s.key != key {

@@ -24,8 +24,8 @@ type EvenSize struct {
 // SweepPlan describes a sweep: every possible combination of axis values, each run one or more times. A continued sweep must have
 // the same plan.
 type SweepPlan struct {
-	Axes    map[string][]string  `json:"axes"` // by name; a missing axis has its default
-	Weak    bool                 `json:"weak"` // weak scaling: data grow with the ranks; otherwise they have the size for the minimum number of ranks
+	Axes    map[string][]string  `json:"axes"` // values by name of the axis; a missing axis has its default value
+	Weak    bool                 `json:"weak"` // weak scaling: data grow with the ranks; otherwise all points have the size for the minimum number of ranks
 	Records int64                `json:"records"`
 	Even    EvenSize             `json:"even"`
 	Sizes   MapSource            `json:"sizes"` // sizes of generated maps, for the minimum number of ranks
@@ -50,9 +50,9 @@ func (p *SweepPlan) fill() error {
 	case p.Records < 1 || p.Repeats < 1:
 		return fmt.Errorf("%d records and %d repeats, want both positive", p.Records, p.Repeats)
 	case p.Even.Vars < 1 || p.Even.Elements < 1 || p.Even.Pieces < 1 || p.Even.Vars > 1<<16:
-		return fmt.Errorf("%d variables of %d elements in %d pieces, want positive numbers", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
+		return fmt.Errorf("%d variables of %d elements in %d pieces, want positive numbers, and at most 65536 variables", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
 	case p.Memory < 1 || p.Space < 0 || p.Targets < 0:
-		return fmt.Errorf("memory %d, space %d and targets %d, want all positive", p.Memory, p.Space, p.Targets)
+		return fmt.Errorf("memory %d, space %d and targets %d, want memory > 0, and 0 or more of the others", p.Memory, p.Space, p.Targets)
 	}
 	all := map[string][]string{}
 	runs := p.Repeats
@@ -89,7 +89,7 @@ type SweepSkip struct {
 	Points int    `json:"points"`
 }
 
-// Points lists the points, and those skipped because values do not go together.
+// Points lists the points. left lists the reasons for points that are skipped because their values cannot be combined.
 func (p *SweepPlan) Points(targets int) (points []SweepPoint, left []SweepSkip) {
 	axes := SweepAxes()
 	at := SweepPoint{}
@@ -152,7 +152,7 @@ func (p *SweepPlan) differs(o *SweepPlan) string {
 	return ""
 }
 
-// leastRanks returns the number of ranks for which sizes are given.
+// leastRanks returns the minimum number of ranks, for which the sizes are given.
 func (p *SweepPlan) leastRanks() int {
 	least := math.MaxInt
 	for _, s := range p.Axes["ranks"] {
@@ -162,7 +162,7 @@ func (p *SweepPlan) leastRanks() int {
 	return least
 }
 
-// growth returns the factor by which the data exceed the given size, for a number of ranks.
+// growth returns the size of the data for a number of ranks, divided by the given size.
 func (p *SweepPlan) growth(ranks int) float64 {
 	if !p.Weak {
 		return 1
@@ -211,13 +211,13 @@ func (p *SweepPlan) task(pt SweepPoint, ranks int) (*task, error) {
 // e3smHasRecords reports whether a history can have more than one record.
 func e3smHasRecords(name string) bool { return name != "F_h0" && name != "I_h1" }
 
-// evenTask makes the case even with the number of elements of owners ranks, cut into the pieces of dealt ranks, for j.Ranks
-// ranks.
+// evenTask makes the case even. The array has the elements of as many ranks as owners, and the pieces of as many ranks as dealt.
+// The pieces are assigned to j.Ranks ranks in turn.
 func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	t := &task{Job: j}
 	total := owners * p.Even.Elements
 	if total/owners != p.Even.Elements || total > 1<<50 {
-		return nil, fmt.Errorf("%d elements of %d ranks exceed the limit", p.Even.Elements, owners)
+		return nil, fmt.Errorf("%d elements for each of %d ranks, want at most 2^50 in total", p.Even.Elements, owners)
 	}
 	pieces := min(int64(dealt)*int64(p.Even.Pieces), total)
 	b := decomp.NewBuilder([]int64{total}, j.Ranks)

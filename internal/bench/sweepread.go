@@ -110,7 +110,7 @@ func (k *sweepRank) wanted(v int) []decomp.Req {
 	return k.reqs[m-1]
 }
 
-// compare reports whether values equal those that this rank has put.
+// compare returns an error if values differ from the values that this rank has put.
 func (k *sweepRank) compare(v int, rec int64, got any) error {
 	cv := &k.task.c.Vars[v]
 	file, _ := k.types(cv)

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/par"
 )
 
-// SweepPhases are the phases of a run, in order. Create and close are calls for the whole dataset; post is the total of all Put
-// calls; open and read belong to reading back.
+// SweepPhases are the phases of a run, in order. create, close and open are single calls; post is the total of all Put calls;
+// read is the total of all reads.
 var SweepPhases = []string{"create", "compute", "post", "flush", "close", "open", "read"}
 
 const (
@@ -26,7 +26,7 @@ const (
 	phaseRead
 )
 
-// Spread describes a time in seconds over the ranks.
+// Spread is the minimum, mean and maximum of a time over the ranks, in seconds.
 type Spread struct {
 	Min float64 `json:"min"`
 	Avg float64 `json:"avg"`
@@ -110,7 +110,6 @@ func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	return nil
 }
 
-// options returns the writer options of the point.
 func (k *sweepRank) options() (*blob.Options, error) {
 	s, err := k.pt.settings()
 	if err != nil {
@@ -139,8 +138,8 @@ func (k *sweepRank) write(ctx context.Context, data rankData) error {
 	return k.task.write(ctx, k.c, k.s, data, x, &k.clock)
 }
 
-// work simulates a computation of a given time. A process keeps its core busy. Ranks of one process do not have one core each, so
-// they only wait.
+// work simulates a computation of a given time. If each rank is a process, it keeps its core busy. Ranks of one process only
+// wait, because they do not have a core each.
 func (k *sweepRank) work(ctx context.Context, d time.Duration) error {
 	if k.processes {
 		for t := time.Now(); time.Since(t) < d; {

@@ -20,12 +20,12 @@ type SweepRun struct {
 	Repeat  int               `json:"repeat"`
 	Session int               `json:"session"`         // index in Sweep.Sessions
 	Date    string            `json:"date"`            // RFC 3339
-	Axes    SweepPoint        `json:"axes"`            // axes that vary; Plan has the others
-	Error   string            `json:"error,omitempty"` // why there are no figures
+	Axes    SweepPoint        `json:"axes"`            // values of the axes that vary; Plan has the other axes
+	Error   string            `json:"error,omitempty"` // reason why the run has no figures
 	Nodes   int               `json:"nodes"`
 	Files   int               `json:"subfiles"`
 	Data    int64             `json:"data"`          // bytes put by all ranks
-	Held    int64             `json:"held"`          // bytes that exist at the same time; other records repeat them
+	Held    int64             `json:"held"`          // bytes in memory; further records repeat these data
 	Bytes   int64             `json:"bytes"`         // size of all files
 	Write   float64           `json:"write_seconds"` // seconds from create to the end of close on the slowest rank
 	Read    float64           `json:"read_seconds"`  // seconds from open to the end of the last read
@@ -70,7 +70,7 @@ type Sweep struct {
 	Begun    *SweepBegun    `json:"begun,omitempty"` // the unfinished run
 }
 
-// SweepBegun counts how often a run began and ended together with its session.
+// SweepBegun counts the sessions that ended during a run.
 type SweepBegun struct {
 	Run   int `json:"run"`
 	Times int `json:"times"`
@@ -78,7 +78,8 @@ type SweepBegun struct {
 
 const (
 	sweepVersion = 1
-	// mostBegun is the number of sessions that a run may end. After that it counts as failed, so that the sweep can continue.
+	// mostBegun is the number of sessions that may end during the same run. Then the run counts as failed, so that the sweep
+	// can continue.
 	mostBegun = 3
 )
 
@@ -109,8 +110,8 @@ func LoadSweep(name string) (*Sweep, error) {
 	return s, nil
 }
 
-// save replaces the file, unless check returns an error because the lease is lost. It also replaces a partial file of a killed
-// session.
+// save replaces the file, unless check returns an error because the lease is lost. save also replaces a partial file that a
+// killed session has left.
 func (s *Sweep) save(name string, check func() error) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"blobio/blob"
 )
 
-// spin only computes: n steps, each depending on the one before.
+// spin computes n steps without I/O. Each step depends on the previous one.
 func spin(n int64) uint64 {
 	x := uint64(n) | 1
 	for range n {
@@ -37,20 +37,21 @@ func spinRate(n int) float64 {
 	return best
 }
 
-// overlap is a job done in three ways: writing without computation, on the cores that computation leaves idle; flushes on all
-// cores, alternating with a computation as long as the writing alone; and the same with background flushes.
+// overlap measures a job in three ways. The first way writes without computing, on the cores that computing ranks would leave
+// idle. The second way computes and flushes in turn, where the computation takes as long as the first way. The third way does
+// the same with background flushes.
 type overlap struct {
 	t    *task
 	data []rankData
 	rate float64 // spin steps per second
 	idle int     // number of cores without a computing rank
-	io   float64 // seconds of the last run of writing alone
+	io   float64 // seconds of the last run without computation
 }
 
 // The measurements of an overlap, as in Row.What.
 const (
 	asyncAlone = "write, no computation"                   // on all cores
-	asyncIdle  = "write on the idle cores, no computation" // on as many cores as GOMAXPROCS allows
+	asyncIdle  = "write on the idle cores, no computation" // GOMAXPROCS limits the cores
 	asyncSync  = "compute and write in turn"
 	asyncBoth  = "compute and write, FlushAsync"
 )
@@ -60,7 +61,7 @@ func newOverlap(j Job) (*overlap, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Distinct = 2 // sets of arrays, used in turn
+	t.Distinct = 2 // two sets of arrays, used in turn
 	data, err := t.fillAll()
 	if err != nil {
 		return nil, err
@@ -68,7 +69,8 @@ func newOverlap(j Job) (*overlap, error) {
 	return &overlap{t: t, data: data, rate: spinRate(j.Ranks), idle: cores() - j.Ranks}, nil
 }
 
-// ways lists the measurements in order: each computation takes as long as the preceding writing alone.
+// ways lists the measurements in order. Writing without computation comes first, because its time determines the length of
+// the computations.
 func (v *overlap) ways() []string {
 	if v.idle > 0 {
 		return []string{asyncIdle, asyncSync, asyncBoth}
@@ -76,7 +78,6 @@ func (v *overlap) ways() []string {
 	return []string{asyncAlone, asyncSync, asyncBoth}
 }
 
-// run runs one of the measurements.
 func (v *overlap) run(ctx context.Context, what, name string, o *blob.Options) (Took, error) {
 	if err := removeDataset(name); err != nil {
 		return Took{}, err
@@ -101,7 +102,7 @@ func (v *overlap) run(ctx context.Context, what, name string, o *blob.Options) (
 func (s *session) async(ctx context.Context) error {
 	syncs := []bool{false, true}
 	if fs, _ := fileSystem(s.dir); fs == "tmpfs" {
-		syncs = syncs[:1] // sync makes no difference
+		syncs = syncs[:1] // sync has no effect in memory
 	}
 	ranks := []int{1}
 	if n := cores(); n > 1 {

@@ -9,7 +9,7 @@ import (
 	"blobio/e3smcases"
 )
 
-// The data for measuring compression. Constants are not among them: their results would not apply to fields of models.
+// The data for measuring compression. There are no constant fields, because they compress far better than fields of models.
 var compressData = []struct {
 	name string
 	fill func(t *task, data []rankData) error // applied after the smooth pattern

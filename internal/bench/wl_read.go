@@ -45,7 +45,7 @@ func (t *task) find(m int) int {
 	return -1
 }
 
-// reading is one way of reading.
+// reading is a way to read a dataset.
 type reading struct {
 	what         string
 	v            int
@@ -192,7 +192,7 @@ func (s *session) convert(ctx context.Context) error {
 // conversion is one direction of conversion: to blobs of a layout, or to a canonical file.
 type conversion struct {
 	from   string
-	t      *task // maps for a source that has none
+	t      *task // has the maps for a source without maps
 	blobs  bool
 	layout blob.Layout
 	cores  int // 0: all

@@ -6,7 +6,8 @@ import (
 )
 
 // shared measures the costs of file systems with servers: names, syncs and small writes. For each row, a plain file is opened,
-// written, synced and closed on the clock, like a dataset. If the names of a dataset are durable, so is the plain file's.
+// written, synced and closed on the clock, like a dataset. If the names of a dataset are durable, the name of the plain file
+// is durable, too.
 func (s *session) shared(ctx context.Context) error {
 	for _, name := range []string{"F_h0", "F_h1", "G"} {
 		for _, sync := range []bool{false, true} {

@@ -22,7 +22,8 @@ func (s *session) fCase(history string, ranks int) (Job, string) {
 	return j, fmt.Sprintf("F %s ne%d, %d ranks", history, j.Maps.Ne, j.Ranks)
 }
 
-// inProcess makes one runner for each layout. Its ranks are goroutines of this process, and all use the same data.
+// inProcess makes one runner for each layout. The ranks of a runner are goroutines of this process. All runners use the same
+// data.
 func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner, error) {
 	t, err := j.load()
 	if err != nil {

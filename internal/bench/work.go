@@ -29,7 +29,7 @@ var writePhases = map[int]string{phaseCreate: "create", phaseCompute: "compute",
 // clock holds the times of the phases of a run on one rank, in seconds, by number.
 type clock [7]float64
 
-// timed adds the time of f to a phase.
+// timed adds the duration of f to a phase.
 func (k *clock) timed(phase int, f func() error) error {
 	t := time.Now()
 	err := f()
@@ -97,7 +97,7 @@ func (t *task) write(ctx context.Context, c comm.Comm, s *blob.Schema, data rank
 	return k.timed(phaseClose, func() error { return w.Close(ctx) })
 }
 
-// measure does one rank's part of a job. Only open to close is timed. The result of rank 0 counts for all.
+// measure does one rank's part of a job. The time runs from open to close. The result of rank 0 counts for all.
 func (t *task) measure(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
 	x := writing{path: path, o: o, async: t.async}
 	if t.compute > 0 {
@@ -129,7 +129,7 @@ func (t *task) measure(ctx context.Context, c comm.Comm, data rankData, path str
 	return took, nil
 }
 
-// schema defines the variables, on the clock.
+// schema defines the variables, within the measured time.
 func (t *task) schema(ctx context.Context, c comm.Comm) (s *blob.Schema, err error) {
 	if c.Rank() == 0 {
 		s, err = t.c.Schema(t.Float)

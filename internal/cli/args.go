@@ -38,7 +38,8 @@ func AsGroup(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 }
 
-// NotGiven returns an error if any of the flags was given: "--name why", for the first one.
+// NotGiven returns an error if any of the flags was given. The text is "--name why", with the name of
+// the first given flag.
 func NotGiven(cmd *cobra.Command, why string, names ...string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
@@ -48,7 +49,7 @@ func NotGiven(cmd *cobra.Command, why string, names ...string) error {
 	return nil
 }
 
-// MinArgs requires n arguments or more. Its error names the missing ones in the words of the synopsis.
+// MinArgs requires n arguments or more. what names the arguments in the error, as in the synopsis.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

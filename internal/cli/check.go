@@ -46,7 +46,7 @@ Exit codes: 0 sound, 1 errors (with --strict also warnings), 2 a path or a part 
 be checked, or has another format.`
 
 // Add adds the flags and the end of the help. quick and workers are the usage of --quick and --workers, or "" if the verb lacks
-// the flag. checked is a sample of the JSON output for a path.
+// the flag. checked is a sample of the JSON output for a path, from which the help lists the fields.
 func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string, checked any) {
 	cmd.Long += checkHelp
 	fl := cmd.Flags()
@@ -67,7 +67,7 @@ type Found struct {
 	Warnings  int         `json:"warnings"`
 	Notes     int         `json:"notes"`
 	Unchecked int         `json:"unchecked"`
-	Findings  findingList `json:"findings"` // in the order of the check; a verb may keep fewer findings than it counts
+	Findings  findingList `json:"findings"` // in the order of the check; some verbs keep fewer findings than they count
 }
 
 // findingList marshals to a list even if it is empty.

@@ -35,7 +35,7 @@ func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 		name := e.Name()
 		info, err := os.Stat(filepath.Join(at, name)) // follows links
 		isDir := err == nil && info.IsDir()
-		// complete a subfile's own name only after more than the dataset's name is typed
+		// complete the name of a subfile only if the user has typed more than the name of the dataset
 		if base := baseOf(name); !isDir && !strings.HasPrefix(begun, base+".") {
 			name = base
 		}

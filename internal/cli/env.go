@@ -37,7 +37,7 @@ var rank = [...]int{Good: 0, Findings: 2, Failed: 1}
 
 // Env is the environment of a run of the command, except for the file system.
 type Env struct {
-	Stdin  io.Reader // nil: the process's
+	Stdin  io.Reader // nil: standard input of the process
 	Stdout io.Writer
 	Stderr io.Writer
 	Args   []string // without the program name
@@ -46,12 +46,12 @@ type Env struct {
 	Hint func(cmd *cobra.Command, err error) string
 	// WhatIs describes a path that a verb cannot read and names the verb that can, or returns "".
 	WhatIs func(path string) string
-	// JoinAdvice says how to make processes run as one job.
+	// JoinAdvice explains how to run processes as one job.
 	JoinAdvice string
 	Procs      *Processes    // the processes that run the command line together, or nil
 	Out        *bufio.Writer // buffers Stdout
 	NoProgress bool
-	Answers    bool // the exit code answers a question; damage prevents an answer, so it is Failed
+	Answers    bool // the exit code answers a question; damage prevents an answer, so its code is Failed
 	Code       int  // result of a completed verb
 }
 
@@ -104,7 +104,8 @@ func AsService(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, serves)
 }
 
-// OutliveReaders prevents a broken pipe at stderr from ending the process: a server goes on without a reader of its messages.
+// OutliveReaders prevents a broken pipe at stderr from ending the process, so that a server continues if nobody reads its
+// messages.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // AllowMissingFlag adds --allow-missing.

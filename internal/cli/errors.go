@@ -17,7 +17,6 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// usageError is an error of the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -32,7 +31,6 @@ func AsUsage(err error) error { return &usageError{err} }
 // WithHint adds advice to an error.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
-// hinted is an error with advice.
 type hinted struct {
 	err  error
 	hint string
@@ -81,7 +79,7 @@ func ErrorText(err error) string {
 	for _, l := range strings.Split(err.Error(), "\n") {
 		l = strings.TrimSpace(l)
 		switch {
-		case l == "", slices.Contains(lines, l): // several workers or ranks may report the same error
+		case l == "", slices.Contains(lines, l): // drop repeated lines: several workers or ranks may report the same error
 		case len(lines) == maxErrors:
 			more++
 		default:
@@ -94,7 +92,7 @@ func ErrorText(err error) string {
 	return optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
 }
 
-// isUnfinished reports whether the output is, or may be, committed despite the error.
+// isUnfinished reports whether the output is committed, or may be, despite the error.
 func isUnfinished(err error) bool {
 	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
 }

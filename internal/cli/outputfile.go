@@ -41,7 +41,7 @@ func TreeSize(dir string) (files int, bytes int64, err error) {
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // another process is already replacing it
+			return nil // another process is already replacing the file
 		}
 		if err == nil {
 			files++
@@ -52,8 +52,8 @@ func TreeSize(dir string) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// WriteFiles lets f write files; names[k] is the name of the k-th. No file appears before all are complete. Meanwhile nobody else
-// may write any of them.
+// WriteFiles lets f write files; names[k] is the name of the k-th. No file appears before all are complete. Until then, no other
+// program can write any of these files.
 func WriteFiles(ctx context.Context, names []string, force bool, f func(k int, w io.Writer) error) (done []Written, err error) {
 	var outs []*durable.Output
 	defer func() {

@@ -37,8 +37,8 @@ func AsWriter(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, writes)
 }
 
-// AloneAmongOthers returns an error if a writing verb runs in one of several processes that do not know each other: each would
-// write the same output.
+// AloneAmongOthers returns an error if a writing verb runs in one of several processes that do not know each other, because each
+// process would write the same output.
 func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
 	if e.Procs != nil || cmd.Annotations[together] == "" && cmd.Annotations[writes] == "" {
 		return nil

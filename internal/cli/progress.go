@@ -76,7 +76,7 @@ func (p *Progress) At(stage string, done, total int64) {
 	}
 	p.last = now
 	if p.total > 0 {
-		done = min(done, p.total-1) // at the total the bar would finish itself; end does that
+		done = min(done, p.total-1) // the bar would finish itself at the total, but only end may finish it
 	}
 	_ = p.bar.Set64(done)
 }

@@ -20,8 +20,8 @@ func Between(s string) (lo, hi float64, err error) {
 	return lo, hi, nil
 }
 
-// Range parses FIRST:END, or one number. Either end may be omitted, END is excluded, and "" is all. n is the number of elements,
-// records or what noun names.
+// Range parses FIRST:END, or one number. Either end may be omitted, END is excluded, and "" means all. n is the number of items,
+// and noun is their name.
 func Range(flag, s string, n int64, noun string) (first, end int64, err error) {
 	if s == "" {
 		return 0, n, nil

@@ -14,8 +14,8 @@ var (
 	colorEnd   = color.RGBA{190, 24, 44, 255}
 )
 
-// owners returns the colours of n owners or files, pale enough to show the curve on top. Many owners need more shades than that
-// allows.
+// owners returns the colours of n owners or files, pale enough to show the curve on top. More than chart.Few owners get darker
+// shades, too, because the pale shades would be too similar.
 func owners(n int) []color.RGBA {
 	if n > chart.Few {
 		return chart.Colors(n, 0.6)

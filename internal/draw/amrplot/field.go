@@ -14,10 +14,10 @@ import (
 type FieldOptions struct {
 	Options           // By, Groups and NoCurve do not apply
 	Label    string   // label of the colour bar
-	Units    string   // units of positions, after the names of the axes
+	Units    string   // unit of positions, printed after the names of the axes
 	Lines    []string // lines below the title
 	Edges    bool     // draw the borders of the leaf blocks
-	Dark     bool     // on dark paper
+	Dark     bool     // draw on dark paper
 	Colors   string   // a ramp of package chart; "": chosen by the values
 	Log      bool
 	Min, Max float64 // range of the colours; both 0: from the values
@@ -46,7 +46,8 @@ func areaOf(width, over float64) (wide, tall float64) {
 	return wide, max(tall, 20)
 }
 
-// DrawField draws a field in a plane, in true proportions. It needs blocks to draw their edges. Errors have class ErrUsage.
+// DrawField draws a field in a plane, in true proportions. The blocks are only needed for their edges. Errors have class
+// ErrUsage.
 func DrawField(g *amr.Geometry, blocks []amr.Index, v *Values, o *FieldOptions) (*chart.Page, error) {
 	width, err := chart.WidthOf(o.Width)
 	if err != nil {
@@ -73,7 +74,7 @@ func DrawField(g *amr.Geometry, blocks []amr.Index, v *Values, o *FieldOptions) 
 		}
 	}
 	if o.Log && o.Min == o.Max && math.IsInf(s.Positive, 1) {
-		return nil, fault.Usage("no value is above 0: a logarithmic scale shows none")
+		return nil, fault.Usage("a logarithmic scale needs a value above 0, found none")
 	}
 	bar := s.Bar()
 	draw := func(d *chart.Pen) float64 {

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/draw/chart"
 )
 
-// TestField checks that each cell has the colour of its value at its position: first axis to the right, second up. A cell without
-// a value is grey.
+// TestField checks that each cell has the colour of its value at its position: the first axis points to the right, the second
+// axis up. A cell without a value is grey.
 func TestField(t *testing.T) {
 	g := geometry(2, 4, 0)
 	g.Upper[1] = 0.5 // twice as wide as high
@@ -39,7 +39,7 @@ func TestField(t *testing.T) {
 			if x == x {
 				want = bar.At(x)
 			}
-			// off-centre, where no block has an edge
+			// a position off the centre of the cell, where no block has an edge
 			px := page.At.X*chart.Scale + int((float64(i%8)+0.4)/8*float64(w))
 			py := page.At.Y*chart.Scale + int((1-(float64(i/8)+0.4)/4)*float64(h))
 			if got := color.RGBAModel.Convert(img.At(px, py)); got != want {

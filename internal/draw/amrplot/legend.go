@@ -32,7 +32,7 @@ func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 		case len(p.colors) > chart.Few:
 		case !p.byLevel:
 			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("%s %d: %s", p.by, g, chart.Plural(n, "block")), p.colors[g]))
-		case n > 0: // otherwise refined everywhere, or not in the plane
+		case n > 0: // a level without blocks is refined everywhere, or outside of the plane
 			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("level %s: %s", chart.Count(int64(p.plane.lo+g)), chart.Plural(n, "block")), p.colors[g]))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type Plot struct {
 	*chart.Page
 	title, mesh, seen string
-	units             string     // units of positions, after the names of the axes
+	units             string     // unit of positions, printed after the names of the axes
 	area              chart.Rect // area of the domain
 	by                string
 	byLevel           bool
@@ -33,8 +33,8 @@ const (
 	maxTall  = 1.25 // maximum height of the picture divided by its width
 )
 
-// Draw makes the picture of the blocks of a mesh, given in curve order. The blocks may include refined ones, which are not drawn.
-// Errors have class ErrUsage.
+// Draw makes the picture of the blocks of a mesh, given in curve order. The blocks may include refined blocks, which are not
+// drawn. Errors have class ErrUsage.
 func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 	width, err := chart.WidthOf(o.Width)
 	if err != nil {
@@ -55,7 +55,7 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 func (p *Plot) group(o *Options) {
 	if p.byLevel {
 		p.colors = chart.Shades(p.plane.hi - p.plane.lo + 1 - p.plane.above)
-		for range p.plane.above { // refined everywhere, so no block shows the level
+		for range p.plane.above { // these levels are refined everywhere, so the legend has no blocks of them
 			p.colors = append([]color.RGBA{chart.Dead}, p.colors...)
 		}
 	} else {

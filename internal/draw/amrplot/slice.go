@@ -20,7 +20,7 @@ type cell struct {
 // plane is a cut through a mesh, with the visible cells.
 type plane struct {
 	axes   [2]int // horizontal and vertical axes
-	normal int    // -1 if the mesh has no third axis
+	normal int    // axis normal to the plane; -1: the mesh has no third axis
 	at     float64
 	wide   float64 // width of the domain divided by its height
 	cells  []cell

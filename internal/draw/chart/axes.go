@@ -5,9 +5,9 @@ import "math"
 // AboveAxes is the height of the label of the Y axis.
 const AboveAxes = 18
 
-// Axes draws two axes around an area, whose contents the caller draws, and returns the bottom of the axes. Both axes need
-// explicit ends; y may have names. The Y values have room points to the left of the area. The Y label is above the area and has
-// height AboveAxes.
+// Axes draws two axes around an area, and returns the bottom of the axes. The caller draws the contents of the area. Both axes
+// need explicit ends; y may have names. The Y values have room points to the left of the area. The Y label is above the area
+// and has height AboveAxes.
 func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	d.Frame(Soft, 0.9, area)
 	bottom := area.Y + area.H

@@ -5,12 +5,12 @@ import "math"
 // An Axis is an axis of a plot. The zero value is linear, from 0 to the data.
 type Axis struct {
 	Label string
-	// Min and Max are the ends of the axis. Unless Min < Max, they follow from the data: a linear axis includes 0, a logarithmic one
-	// ends at round numbers.
+	// Min and Max are the ends of the axis. Unless Min < Max, the ends follow from the data: a linear axis includes 0, and a
+	// logarithmic axis ends at round numbers.
 	Min, Max float64
 	Log      bool                 // logarithmic, above 0
 	Down     bool                 // a Y axis with the minimum at the top
-	Text     func(float64) string // formats a value; nil: as a number
+	Text     func(float64) string // formats a value; nil: formats it as a number
 }
 
 // ends returns the ends of an axis for values.
@@ -64,7 +64,7 @@ func roundBelow(v float64) float64 {
 	return v
 }
 
-// roundAbove returns the smallest such number that is at least v.
+// roundAbove returns the smallest of 1, 2 and 5 times a power of ten that is at least v > 0.
 func roundAbove(v float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5, 10} {
@@ -93,7 +93,7 @@ func (s *scale) at(v float64) float64 {
 	return s.from + t*(s.to-s.from)
 }
 
-// value is the reverse of at.
+// value returns the value at a position on the page.
 func (s *scale) value(at float64) float64 {
 	t := (at - s.from) / (s.to - s.from)
 	if s.axis.Log {

@@ -22,7 +22,7 @@ var Blue = color.RGBA{40, 120, 190, 255}
 // Colours drawn over data.
 var (
 	Faint = color.NRGBA{20, 24, 30, 70}    // thin lines
-	Coast = color.NRGBA{20, 24, 30, 220}   // with a halo, since data may have any colour
+	Coast = color.NRGBA{20, 24, 30, 220}   // drawn with a halo, because the data may have the same colour
 	Halo  = color.NRGBA{255, 255, 255, 90} //
 	Veil  = color.NRGBA{255, 255, 255, 165}
 )

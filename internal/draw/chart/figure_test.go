@@ -52,7 +52,6 @@ func has(texts []string, s string) int {
 	return n
 }
 
-// of returns a figure with a plot.
 func of(p *Plot) *Figure {
 	p.Height, p.Line.Width = 200, 2
 	return &Figure{Width: 300, Plot: p}
@@ -85,7 +84,6 @@ func TestFigure(t *testing.T) {
 	drawn(t, f) // also checks that the SVG is well formed
 }
 
-// pixels counts the pixels of a colour.
 func pixels(f *Figure, c color.RGBA) (n int) {
 	img := f.Page().Image()
 	for y := range img.Bounds().Dy() {

@@ -39,7 +39,7 @@ func WidthOf(asked int) (int, error) {
 type Page struct {
 	Width, Height float64 // in points
 	Draw          func(d *Pen)
-	Dark          bool // dark paper, which changes the colours other than data
+	Dark          bool // dark paper, which changes all colours except those of data
 	Quick         bool // compress a PNG fast rather than well
 
 	// Under, unless nil, is an image below everything that Draw draws. Its upper left corner is at At (whole points), with Scale
@@ -57,7 +57,7 @@ func (p *Page) Image() image.Image {
 	stddraw.Draw(img, img.Bounds(), image.NewUniform(Tone(Paper, p.Dark)), image.Point{}, stddraw.Src)
 	at := image.Rectangle{Max: p.Under.Rect.Size()}.Add(p.At.Mul(Scale))
 	stddraw.Draw(img, at, p.Under, p.Under.Rect.Min, stddraw.Src)
-	// a canvas clears its image, so draw on a separate one
+	// a new canvas clears its image, so draw on a separate image
 	stddraw.Draw(img, img.Bounds(), p.canvas(color.Transparent).Image(), image.Point{}, stddraw.Over)
 	return img
 }

@@ -36,7 +36,8 @@ func Shades(n int) []color.RGBA {
 	return out
 }
 
-// distinct returns n colours. Each is as far as possible from earlier colours and from greys, with any colour vision.
+// distinct returns n colours. Each colour is as far as possible from earlier colours and from greys, for any kind of colour
+// vision.
 func distinct(n int, least float64) []color.RGBA {
 	type candidate struct {
 		looks looks

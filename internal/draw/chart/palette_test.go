@@ -12,7 +12,7 @@ func far(a, b color.RGBA, sight int) float64 {
 	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))
 }
 
-// Adjacent colours must differ for all kinds of vision, and from the paper.
+// Adjacent colours must differ from each other for all kinds of vision, and from the paper.
 func TestColorsApart(t *testing.T) {
 	check := func(name string, list []color.RGBA, least [3]float64) {
 		t.Helper()
@@ -51,7 +51,8 @@ func TestColorsApart(t *testing.T) {
 	}
 }
 
-// Grey must look grey to all. Red and green must be closer for viewers with red-green deficiency.
+// Grey must look grey to all viewers. Red and green must look more alike to viewers with red-green
+// deficiency.
 func TestSights(t *testing.T) {
 	for k := range 3 {
 		if g := look(color.RGBA{128, 128, 128, 255})[k]; math.Abs(g[0]-0.5999) > 1e-3 || math.Hypot(g[1], g[2]) > 1e-3 {

@@ -38,7 +38,8 @@ const (
 	variant  = "Sans"
 )
 
-// fonts are the fonts of texts. Package plot/font/liberation would put ten more into the binary, 3.5 MB.
+// fonts are the fonts of texts. Package plot/font/liberation would add ten more fonts (3.5 MB) to the
+// binary.
 var fonts = sync.OnceValue(func() font.Collection {
 	return font.Collection{face(xfont.WeightNormal, liberationsansregular.TTF), face(xfont.WeightBold, liberationsansbold.TTF)}
 })
@@ -46,7 +47,7 @@ var fonts = sync.OnceValue(func() font.Collection {
 func face(weight xfont.Weight, ttf []byte) font.Face {
 	f, err := opentype.Parse(ttf)
 	if err != nil {
-		panic(err) // it is part of the binary
+		panic(err) // impossible: the font is part of the binary
 	}
 	return font.Face{Font: font.Font{Typeface: typeface, Variant: variant, Weight: weight}, Face: f}
 }

@@ -8,7 +8,7 @@ type Plot struct {
 	Height float64 // total height, in points
 	X, Y   Axis
 	Line   Line
-	Empty  string // text if there is nothing to draw
+	Empty  string // text if the plot has no drawable values
 }
 
 // A Line connects points. It has a gap at each undrawable value and is clipped at the axes.

@@ -10,7 +10,7 @@ type Spread struct {
 	Label    string
 	Ramp     *Ramp // nil: chosen by the values
 	Log      bool
-	Lo, Hi   float64 // range of the values; unless Lo <= Hi there are none
+	Lo, Hi   float64 // range of the values; Lo > Hi if there are no values
 	Positive float64 // the smallest value above 0
 	Min, Max float64 // requested ends; both 0: the minimum and maximum
 }

@@ -17,7 +17,7 @@ func ticks(log bool, lo, hi float64, n int) []float64 {
 
 // linear returns multiples of 1, 2, 2.5 or 5 times a power of ten.
 func linear(lo, hi float64, n int) (out []float64) {
-	least := (hi/2 - lo/2) / float64(n) * 2 // halved, since the difference may overflow
+	least := (hi/2 - lo/2) / float64(n) * 2 // halved, because the difference may overflow
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	step := 0.0
 	for _, m := range []float64{1, 2, 2.5, 5, 10} {
@@ -32,7 +32,7 @@ func linear(lo, hi float64, n int) (out []float64) {
 	for i := math.Ceil(lo/step - slack); i <= hi/step+slack; i++ {
 		v := i*step + 0
 		if n := len(out); v < lo-slack*step || v > hi+slack*step || n > 0 && v <= out[n-1] {
-			break // the step is near the precision of such numbers
+			break // the step is near the precision of the numbers
 		}
 		out = append(out, v)
 	}
@@ -42,7 +42,8 @@ func linear(lo, hi float64, n int) (out []float64) {
 	return out
 }
 
-// decades returns 1, 2 and 5 times each power of ten, or only powers of ten, or every second, third, ... power.
+// decades returns 1, 2 and 5 times each power of ten. If there are more than n of these values, it returns only powers of ten.
+// If there are fewer than three, it returns linear ticks.
 func decades(lo, hi float64, n int) (out []float64) {
 	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
 		for _, m := range []float64{1, 2, 5} {

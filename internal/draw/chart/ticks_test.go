@@ -110,7 +110,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The lower end must be at from, the upper end at to, and the middle between them, even if the difference of the ends overflows.
+// The lower end must be drawn at from, the upper end at to, and the middle between them, even if the difference of the ends
+// overflows.
 func TestScale(t *testing.T) {
 	for _, c := range []struct {
 		log         bool

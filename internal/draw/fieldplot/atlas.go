@@ -20,8 +20,9 @@ type Atlas struct {
 	making   chan struct{} // limits concurrent grid construction, which needs memory
 }
 
-// NewAtlas makes an Atlas that caches up to memory bytes: one third for grids, the rest for pictures, but always at least one of
-// each. 0 means 64 MiB. The construction of a grid needs up to 100 MiB more; only one is constructed at a time.
+// NewAtlas makes an Atlas that caches up to memory bytes: one third for grids, the rest for pictures. It always caches at least
+// one grid and one picture. 0 means 64 MiB. The construction of a grid needs up to 100 MiB more. Only one grid is constructed at
+// a time.
 func NewAtlas(memory int64) *Atlas {
 	if memory == 0 {
 		memory = 64 << 20
@@ -38,7 +39,7 @@ func (a *Atlas) Draw(ctx context.Context, data *Data, o *Options) (*Picture, err
 	}
 	keyed := *o
 	keyed.Coords = nil
-	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // maps print in key order
+	key := fmt.Sprintf("%q %q %+v", data.ID, coords, keyed) // %+v prints maps in key order
 	return a.pictures.Make(ctx, key, func() (*Picture, error) { return a.draw(ctx, data, o) })
 }
 

@@ -138,7 +138,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 	return a, nil
 }
 
-// axis is axisOf for a picture, and adds the notes to it.
+// axis reads the coordinate of a dimension, and adds the notes of the axis to the picture.
 func (p *plan) axis(ctx context.Context, d dim) (*axis, error) {
 	a, err := axisOf(ctx, p.data, d)
 	if err == nil {
@@ -260,7 +260,8 @@ func (a *axis) digits(i int64) int {
 	return digitsOf(math.Abs(x), step, 6)
 }
 
-// digitsOf returns the number of digits, at least usual, that show a hundredth of a step.
+// digitsOf returns the number of significant digits that x needs to show a hundredth of a step. The
+// result is at least usual.
 func digitsOf(x, step float64, usual int) int {
 	const most = 15
 	if x == 0 || step == 0 {

@@ -9,7 +9,8 @@ import (
 const maxMade = 200_000
 
 // madeSite generates the site of a variable that may belong to an E3SM case. The columns of a cubed sphere follow from their
-// number. An ocean mesh is generated if the numbers of cells, edges and vertices match. It returns nil if neither applies.
+// number. An ocean mesh is generated if the numbers of cells, edges and vertices match. madeSite returns nil for other
+// variables.
 func madeSite(s *blob.Schema, dims []dim) *site {
 	lens := map[string]int64{}
 	for _, d := range s.Dims() {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// Select returns Options.At for selections of one element each, by index or by coordinate.
+// Select converts args to Options.At. Each arg selects one element of a dimension, by index or by coordinate.
 func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[string]int64, error) {
 	p, err := newPlan(data, &Options{Var: name}, true)
 	if err != nil {
@@ -49,8 +49,8 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 	return out, nil
 }
 
-// LevelDim returns the dimension of a variable's levels: one with a vertical coordinate, or the only one that is neither record
-// nor position. It returns "" if there is none.
+// LevelDim returns the dimension of a variable's levels: a dimension with a vertical coordinate, or the only dimension that is
+// neither record nor position. It returns "" if there is none.
 func LevelDim(data *Data, name string) string {
 	p, err := newPlan(data, &Options{Var: name}, true)
 	if err != nil {
@@ -83,7 +83,7 @@ func RecordDim(r *blob.Reader, name string) string {
 	return ""
 }
 
-// Drawable lists the drawable variables: those with several numbers.
+// Drawable lists the variables that can be drawn, which hold several numbers.
 func Drawable(r *blob.Reader) (out []string) {
 	s := r.Schema()
 	for i, v := range s.Vars() {
@@ -98,8 +98,8 @@ func Drawable(r *blob.Reader) (out []string) {
 	return out
 }
 
-// First returns the variable that a viewer shows first. In order of preference it has positions and records, positions, or
-// records; otherwise it is any variable. "" means that there is none.
+// First returns the variable that a viewer shows first. It prefers a variable with positions and records, then with positions,
+// then with records, then any variable. "" means that there is no drawable variable.
 func First(data *Data) string {
 	s := data.Reader.Schema()
 	best, rank := "", 0

@@ -10,8 +10,8 @@
 // names of latitudes and longitudes. They may be axes (lat, lon) or belong to each column or cell (ncol, nCells). On request,
 // coordinates come from another dataset or a generated grid. Only the shown level and record are read.
 //
-// An Atlas draws and caches pictures. It also caches rasters, which map the pixels of a map to elements. So the next record or
-// level costs only its read, and the value at a point of a picture costs nothing.
+// An Atlas draws and caches pictures. It also caches rasters, which map the pixels of a map to elements. So another record or
+// level costs only the read of its data, and the value at a point of a picture costs nothing.
 //
 // Read first: plan.go, mapfigure.go, scale.go.
 package fieldplot

@@ -69,7 +69,7 @@ func TestSections(t *testing.T) {
 				t.Errorf("%+v: %d elements of %s, want %d", c, len(seen[dim]), dim, n)
 			}
 		}
-		// levels increase downwards, other y upwards, x to the right
+		// levels increase downwards, other vertical dimensions upwards, and horizontal dimensions to the right
 		at := func(s *Spot, dim string) int64 {
 			return s.Index[slices.IndexFunc(s.Index, func(i Index) bool { return i.Dim == dim })].At
 		}
@@ -192,7 +192,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%v: %d elements in %d windows, %v", over, next, n, err)
 		}
 	}
-	// samples read by hull and by runs must be equal
+	// sampleHull and sampleRuns must give equal samples
 	xs, ys := picks(b, 300), picks(a, 3)
 	got, err := p.sample(t.Context(), "b", xs, "a", ys)
 	if err != nil {
@@ -270,7 +270,6 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestTrack checks the cells of axes.
 func TestTrack(t *testing.T) {
 	for _, v := range [][]float64{{0, 0}, {1}, {0, 1, 0.5}, {0, 90, 180, 270, 361}} {
 		if _, ok := newTrack(v, true); ok {

@@ -22,7 +22,7 @@ type grid struct {
 	raster *globe.Raster
 	order  []int32 // pixels that show an element, ordered by element
 	places int64
-	cells  bool // from axes: each pixel shows its cell, otherwise the nearest element
+	cells  bool // true: made from axes, each pixel shows its cell; false: each pixel shows the nearest element
 }
 
 // bytes returns the memory size of a grid.

@@ -22,7 +22,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := p.bar(&st) // only for its ends: as on a map
+	b := p.bar(&st) // only the ends of the bar are used
 	if !p.o.ranged() && !p.log && st.lo < st.hi {
 		b.Axis.Min, b.Axis.Max = st.lo, st.hi
 	}
@@ -32,7 +32,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	err = p.each(ctx, p.over, func(_ int64, values []float64) error {
 		for _, v := range values {
 			switch t, ok := b.Place(v); {
-			case !ok: // other lines give the number
+			case !ok: // the summary gives the number of these values
 			case t >= 0 && t <= 1:
 				counts[min(int(t*bins), bins-1)]++
 			default:

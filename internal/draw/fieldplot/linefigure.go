@@ -10,7 +10,7 @@ import (
 // maxLine is the maximum number of points of a line. For more elements the line shows the minimum and maximum of neighbours.
 const maxLine = 4096
 
-// drawLine draws one dimension: levels vertically, any other horizontally.
+// drawLine draws one dimension. Levels are vertical, all other dimensions are horizontal.
 func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	d := *p.dim(p.x)
 	a, err := p.axis(ctx, d)
@@ -41,7 +41,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 		}
 	}
 	of, along := p.valueAxis(&st), a.chart()
-	if d.n > 1 { // points, not cells
+	if d.n > 1 { // the axis ends near the first and the last point, without half a step
 		lo, hi := min(a.value(0), a.value(d.n-1)), max(a.value(0), a.value(d.n-1))
 		along.Min, along.Max = lo-0.02*(hi-lo), hi+0.02*(hi-lo)
 	}
@@ -112,7 +112,7 @@ func (s *scale) valueAxis(st *stats) chart.Axis {
 	switch {
 	case s.o.ranged():
 		a.Min, a.Max = s.o.Min, s.o.Max
-	case s.log || st.finite() == 0: // follows from the data
+	case s.log || st.finite() == 0: // the chart chooses the ends
 	case st.lo == st.hi:
 		a.Min, a.Max = chart.Widened(st.lo, false)
 	default:

@@ -109,7 +109,7 @@ func TestLevelsFastest(t *testing.T) {
 	})
 }
 
-// TestCurvilinear checks two-dimensional coordinates, some without a position.
+// TestCurvilinear checks two-dimensional coordinates, where some elements have no position.
 func TestCurvilinear(t *testing.T) {
 	const rows, cols = 30, 40
 	var lat, lon, v []float64
@@ -191,7 +191,7 @@ func TestNoValue(t *testing.T) {
 	if st.lo != 5 || st.hi != 9 || st.n != n || st.fill != 17 || st.nan != 8 {
 		t.Errorf("%+v", st)
 	}
-	// the element itself must be read for its value
+	// Value must read the element itself
 	a := NewAtlas(0)
 	s, ok, err := a.Value(t.Context(), d, &Options{Var: "v", Width: 300}, 150, 110)
 	if err != nil || !ok || s.Index == nil {
@@ -285,7 +285,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that a cancelled call draws nothing and caches nothing wrong.
+// TestCancelled checks that a cancelled call draws nothing, and that the next call does not get a broken picture from the
+// cache.
 func TestCancelled(t *testing.T) {
 	d := columns(t, 80, atts("units", "degrees_north"), atts("units", "degrees_east"), 1, "lat", "lon")
 	ctx, stop := context.WithCancel(t.Context())

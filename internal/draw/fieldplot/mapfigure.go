@@ -157,7 +157,7 @@ func (p *plan) drawMap(ctx context.Context, g *grid) (*Picture, error) {
 // none32 marks a pixel without a value.
 var none32 = math.Float32frombits(0x7fc0_0f11)
 
-// widen returns the value of a pixel with its digits in float32.
+// widen returns the value of a pixel, or None for a pixel without a value.
 func widen(x float32) float64 {
 	if math.Float32bits(x) == math.Float32bits(none32) {
 		return cf.None

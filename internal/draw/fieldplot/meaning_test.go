@@ -11,7 +11,6 @@ import (
 	"blobio/cdf5"
 )
 
-// numbers makes attributes with one number each.
 func numbers(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		out = append(out, cdf5.Att{Name: list[i].(string), Type: cdf5.Double, Value: []float64{list[i+1].(float64)}})
@@ -19,7 +18,6 @@ func numbers(list ...any) (out []cdf5.Att) {
 	return out
 }
 
-// svg returns the SVG of a picture.
 func svg(t *testing.T, p *Picture) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -89,7 +87,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestLogarithm checks that a logarithmic scale covers only existing values, and that there is no scale without values.
+// TestLogarithm checks that a logarithmic scale ends at the smallest and largest value, and that there is no scale without
+// values.
 func TestLogarithm(t *testing.T) {
 	lon, lat := sphere(40)
 	values := func(f func(i int) float64) (v []float64) {
@@ -121,7 +120,8 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// TestGreatIntegers checks that large integers equal to the fill value only as doubles are not fill values.
+// TestGreatIntegers checks large integers that equal the fill value after rounding to a double. These integers are not fill
+// values.
 func TestGreatIntegers(t *testing.T) {
 	d := dataset(t, 0, []cdf5.Dim{{Name: "n", Len: 4}},
 		column{name: "i", dims: []string{"n"}, t: cdf5.Int64, values: []int64{math.MinInt64, math.MinInt64 + 2, math.MinInt64 + 500, 1}},
@@ -135,7 +135,7 @@ func TestGreatIntegers(t *testing.T) {
 	}
 }
 
-// TestTimesOnPaper checks that dates are at their values, and that indices are not shown as dates.
+// TestTimesOnPaper checks that dates are drawn at the positions of their values, and that indices are not shown as dates.
 func TestTimesOnPaper(t *testing.T) {
 	units := atts("units", "days since 2000-01-01")
 	d := dataset(t, 0, []cdf5.Dim{{Name: "twice", Len: 4}, {Name: "digits", Len: 4}, {Name: "micro", Len: 4}},

@@ -14,7 +14,7 @@ func att(v *blob.Variable, name string) string { return strings.TrimSpace(cf.Tex
 // unit returns the unit of a variable in readable form, or "" for pure numbers.
 func unit(v *blob.Variable) string {
 	if cf.MeaningOf(v).Err != nil {
-		return "" // unknown for stored numbers
+		return "" // the packing is invalid, so the unit of the stored numbers is unknown
 	}
 	switch u := att(v, "units"); strings.ToLower(u) {
 	case "1", "unitless", "none", "-", "fraction", "dimensionless":

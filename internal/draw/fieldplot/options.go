@@ -40,7 +40,8 @@ type Options struct {
 	Log bool
 	// Colors is the name of a ramp of package chart. Default: chosen by the values.
 	Colors string
-	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn so.
+	// Plate draws longitude and latitude at right angles instead of the globe. A part of the globe is always drawn with
+	// longitude and latitude at right angles.
 	Plate bool
 	// Dark draws on dark paper.
 	Dark bool

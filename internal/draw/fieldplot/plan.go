@@ -68,7 +68,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		switch {
 		case o.Generated:
 			if p.site = madeSite(s, p.dims); p.site == nil {
-				return nil, fault.Usage("coordinates of %s cannot be generated: want ncol of 54 ne^2 + 2 columns, or the nCells, nEdges and nVertices of a mesh that blobio generates", o.Var)
+				return nil, fault.Usage("coordinates of %s cannot be generated: want a dimension ncol of length 54 ne^2 + 2, or nCells, nEdges and nVertices with the lengths of a generated mesh", o.Var)
 			}
 		case o.Coords != nil:
 			p.site = findSite(o.Coords, p.dims, p.v)
@@ -106,7 +106,6 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	return p, err
 }
 
-// dim returns the dimension with a name.
 func (a *array) dim(name string) *dim {
 	for i := range a.dims {
 		if a.dims[i].name == name {
@@ -126,7 +125,8 @@ func (a *array) long() (out []dim) {
 	return out
 }
 
-// ordered returns the long dimensions whose neighbours are related, or all long ones if there are none.
+// ordered returns the long dimensions along which neighbours are related, or all long dimensions if
+// there are none.
 func (p *plan) ordered() (out []dim) {
 	const few = 400
 	s := p.data.Reader.Schema()
@@ -179,7 +179,7 @@ func (p *plan) suits() Kind {
 	return Line
 }
 
-// hasAxis reports whether a dimension has a coordinate.
+// hasAxis reports whether a dimension has a coordinate variable.
 func (p *plan) hasAxis(d dim) bool {
 	_, own := p.data.Reader.Schema().VarID(d.name)
 	return own || axisNames[d.name] != nil
@@ -192,7 +192,7 @@ func (p *plan) section() error {
 		return fault.Usage("a section of %s needs two dimensions of several elements", p.o.Var)
 	}
 	p.x, p.y = p.o.X, p.o.Y
-	if p.y == "" { // levels, else a dimension without positions, else the slower one
+	if p.y == "" { // levels, or else a dimension without positions, or else the slowest dimension
 		var rest []dim
 		for _, d := range long {
 			if d.name != p.x {
@@ -205,7 +205,7 @@ func (p *plan) section() error {
 		}
 		p.y = rest[max(i, 0)].name
 	}
-	if p.x == "" { // latitudes, else columns, else the fastest one
+	if p.x == "" { // a dimension of positions, or else the fastest dimension
 		for _, d := range long {
 			if d.name != p.y && (p.x == "" || !slices.Contains(p.placeDims(), p.x)) {
 				p.x = d.name

@@ -9,13 +9,14 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// points are positions in degrees; id holds their indices if some are left out.
+// points are positions in degrees; id holds the indices of the points if some are left out.
 type points struct {
 	lon, lat []float32
 	id       []int32
 }
 
-// points reads the coordinates of a site. If they exceed maxPoints, it keeps one in each small cell.
+// points reads the coordinates of a site. If there are more than maxPoints, it keeps one point in
+// each small cell.
 func (s *site) points(ctx context.Context) (*points, error) {
 	if s.makes != nil {
 		lon, lat, err := s.makes()

@@ -10,8 +10,8 @@ import (
 // window is the number of elements read at once.
 const window = 1 << 20
 
-// each reads all elements along the dimensions over, in windows in that order, with the other dimensions fixed. f gets the index
-// of the first element. Here and below, values are the meanings of the stored numbers.
+// each reads all elements along the dimensions in over, with the other dimensions fixed. It calls f for each window of
+// consecutive elements, with the index of the first one. In this file, values are unpacked numbers.
 func (a *array) each(ctx context.Context, over []string, f func(first int64, values []float64) error) error {
 	start, count := make([]int64, len(a.dims)), make([]int64, len(a.dims))
 	var along []int // indices of the dimensions over
@@ -74,8 +74,8 @@ func picks(of, n int64) []int64 {
 	return out
 }
 
-// sample reads the elements at chosen indices along two dimensions, or one if y is empty, with the others fixed. The result is in
-// rows of y.
+// sample reads the elements at chosen indices along dimensions x and y, or only along x if y is empty. The other dimensions are
+// fixed. The result is in rows of y.
 func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys []int64) ([]float64, error) {
 	take := make([]slab.Index, len(a.dims))
 	shape := make([]int64, len(a.dims))
@@ -103,7 +103,7 @@ func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys [
 	if err != nil || y == "" {
 		return out, err
 	}
-	for _, d := range a.dims { // so far in the order of the variable
+	for _, d := range a.dims { // out is in the order of the variable; transpose it if x is slower than y
 		if d.name == y {
 			return out, nil
 		}

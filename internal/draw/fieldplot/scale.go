@@ -120,7 +120,6 @@ func (s *stats) add(values []float64) {
 	}
 }
 
-// finite returns the number of finite values.
 func (s *stats) finite() int64 { return s.n - s.fill - s.nan - s.inf }
 
 // title returns the title of the picture, which describes the variable.
@@ -180,7 +179,7 @@ func (s *scale) summary(st *stats) string {
 		return fmt.Sprintf("none of %s has a value", chart.Plural(st.n, "element"))
 	}
 	digits := 5
-	if st.lo < st.hi { // enough digits to distinguish them
+	if st.lo < st.hi { // enough digits to distinguish lo and hi
 		digits = digitsOf(max(math.Abs(st.lo), math.Abs(st.hi)), st.hi/2-st.lo/2, digits)
 	}
 	lo, hi := s.text(st.lo, digits, false), s.text(st.hi, digits, true)

@@ -13,7 +13,7 @@ const (
 	sectionHigh = 0.55
 )
 
-// drawSection draws two dimensions. If elements outnumber pixels, it draws an even selection.
+// drawSection draws two dimensions. If there are more elements than pixels, it draws a selection at even distances.
 func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	x, err := p.axis(ctx, *p.dim(p.x))
 	if err != nil {
@@ -77,8 +77,8 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 		}}, nil
 }
 
-// proportion returns the height of a section divided by its width. It is true to scale for two axes of space with the same unit,
-// unless that is too long.
+// proportion returns the height of a section divided by its width. For two axes of space with the same unit, the section is true
+// to scale, unless it would be too flat or too tall.
 func proportion(x, y *axis) float64 {
 	if !x.space || !y.space || x.unit != y.unit || x.values == nil || y.values == nil {
 		return sectionHigh
@@ -92,7 +92,8 @@ func proportion(x, y *axis) float64 {
 	return sectionHigh
 }
 
-// cells returns the pick that each pixel along an axis shows; up starts at the high end.
+// cells returns for each of n pixels along an axis the index in list of the element that the pixel shows. With up, the first
+// pixel is at the high end.
 func cells(a *axis, list []int64, n int, up bool) []int {
 	lo, hi := a.ends()
 	out := make([]int, n)

@@ -43,7 +43,7 @@ func (s *site) size() int64 {
 	return n
 }
 
-// key identifies the positions among the positions of all datasets.
+// key returns a text that identifies the positions; other positions have other keys.
 func (s *site) key() string {
 	id := "made " + s.made
 	if s.data != nil {
@@ -88,7 +88,7 @@ func findSite(from *Data, dims []dim, v *blob.Variable) *site {
 	return best
 }
 
-// pair returns the site of two variables, or nil if they do not match the dimensions.
+// pair returns the site of two coordinate variables, or nil if the variables do not match the dimensions.
 func pair(from *Data, s *blob.Schema, dims []dim, lat, lon *blob.Variable) *site {
 	x := &site{data: from, lat: lat.Name, lon: lon.Name, radians: inRadians(lat)}
 	want := lat.Dims
@@ -123,8 +123,9 @@ func pair(from *Data, s *blob.Schema, dims []dim, lat, lon *blob.Variable) *site
 	return x
 }
 
-// Positions returns the positions of an array's elements in degrees, from the dataset's coordinates: one for each horizontal
-// position in array order, whatever the number of levels. ok is false if the dataset has no coordinates, or more than maxPoints.
+// Positions returns the positions of an array's elements in degrees, from the dataset's coordinates. Each horizontal position
+// occurs once, in array order, even if the array has several levels. ok is false if the dataset has no coordinates, or more than
+// maxPoints.
 func Positions(ctx context.Context, r *blob.Reader, ids []blob.DimID) (lon, lat []float32, ok bool, err error) {
 	all := r.Schema().Dims()
 	var dims []dim

@@ -7,7 +7,7 @@ import (
 
 // A track finds the cell of a coordinate along an axis of cells. Cell borders are halfway between coordinates.
 type track struct {
-	edges []float64 // ascending, one more than there are cells
+	edges []float64 // ascending; one more edge than cells
 	down  bool      // cells are numbered downwards
 	turn  bool      // coordinates are periodic with one turn
 }

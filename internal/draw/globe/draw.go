@@ -34,7 +34,7 @@ func (v *View) Draw(d *chart.Pen, area chart.Rect) float64 {
 	st := chart.Style{Size: 9, Color: chart.Soft, Align: 1}
 	for lat := range multiples(v.south, v.north, step) {
 		d.Lines(chart.Faint, 0.4, along(v.west, lat*degree, v.east, lat*degree))
-		out := 0.0 // the outline curves away at the poles
+		out := 0.0 // distance of the label from the outline, which is oblique near the poles
 		if !v.flat {
 			out = 8 * math.Pow(lat/90, 2)
 		}
@@ -93,7 +93,7 @@ func multiples(lo, hi, step float64) func(yield func(float64) bool) {
 	}
 }
 
-// meridian formats a longitude, which may exceed one turn.
+// meridian formats a longitude, also beyond 360 degrees.
 func meridian(lon float64) string { return degrees(lon-360*math.Ceil((lon-180)/360), "E", "W") }
 
 // degrees formats an angle with its direction, except at 0 and at the date line.

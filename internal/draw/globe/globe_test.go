@@ -14,7 +14,7 @@ func TestTree(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 500} {
 		lon, lat := make([]float32, n), make([]float32, n)
 		for i := range lon {
-			lon[i], lat[i] = float32(rng.IntN(40)*9), float32(rng.IntN(19)*10-90) // with repeats
+			lon[i], lat[i] = float32(rng.IntN(40)*9), float32(rng.IntN(19)*10-90) // some points repeat
 		}
 		tr, err := NewTree(t.Context(), lon, lat)
 		if err != nil {

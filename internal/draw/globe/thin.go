@@ -3,7 +3,7 @@ package globe
 import "math"
 
 // A Thinner keeps one point in each of many small cells with nearly equal sides: the point nearest to the centre. So a tree of
-// the kept points is not larger than a picture can show.
+// the kept points is no larger than a picture needs.
 type Thinner struct {
 	first []int // first cell of each row of latitudes, from the south; one extra entry
 	cells []kept

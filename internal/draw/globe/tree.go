@@ -41,9 +41,9 @@ func NewTree(ctx context.Context, lon, lat []float32) (*Tree, error) {
 	return t, t.build(ctx, 0, n)
 }
 
-// reach returns the squared distance up to which a pixel belongs to point i: within the polygon around the point, and not far out
-// on an open side. Near the poles of a longitude-latitude grid, neighbours in a row are much nearer than the next row. So reach
-// is at least the distance between evenly spread points.
+// reach returns the squared distance up to which a pixel belongs to point i: the pixel must be in the polygon around the point,
+// and not far out if the polygon is open on one side. Near the poles of a longitude-latitude grid, points are much closer to
+// neighbours in their row than to the next row. So reach is at least the distance between evenly spread points.
 func (t *Tree) reach(i int) float64 {
 	var best [neighbours + 1]float64
 	for k := range best {
@@ -81,7 +81,7 @@ func (t *Tree) build(ctx context.Context, lo, hi int) error {
 	return nil
 }
 
-// split partitions the points so that the one at mid is in its sorted position.
+// split partitions the points so that the point at mid is in its sorted position.
 func (t *Tree) split(lo, hi, mid, axis int) {
 	for hi-lo > 1 {
 		pivot := t.at[(lo+hi)/2][axis]

@@ -28,7 +28,7 @@ func NewView(lon, lat []float32, plate bool) *View {
 	}
 	pad := 0.04 * max(b.east-b.west, b.north-b.south)
 	rad := math.Pi / 180
-	// not narrower than 1:2, nor lower than 1:4
+	// widen a box that is narrower than 1:2, and heighten a box that is lower than 1:4
 	if more := (b.north - b.south + 2*pad) / 2; b.east-b.west+2*pad < more {
 		b.west, b.east = (b.west+b.east-more)/2+pad, (b.west+b.east+more)/2-pad
 	}

@@ -11,7 +11,6 @@ var (
 	colorNone      = color.RGBA{245, 245, 242, 255} // no elements here
 )
 
-// palette returns the colours of ranks.
 func palette(ranks int) []color.RGBA { return chart.Colors(ranks, 0.5) }
 
 // border returns the colour of a border between areas.

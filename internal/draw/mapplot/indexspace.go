@@ -10,7 +10,7 @@ type grid struct {
 	rows, cols int64
 	n          int64 // elements, fewer than rows*cols if the last row is not full
 	base       int64 // first element of the plane
-	folded     bool  // one dimension
+	folded     bool  // the map has one dimension, folded into rows
 	planes     int64
 }
 

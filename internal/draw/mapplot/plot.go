@@ -21,7 +21,7 @@ type Plot struct {
 	colors                []color.RGBA
 	ranks                 int
 	view                  *globe.View // nil for the index space
-	keys                  []chart.Key // keys other than ranks
+	keys                  []chart.Key // legend entries other than ranks
 }
 
 const margin = 24 // in points
@@ -105,7 +105,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 
 // locate finds the owners of the n elements of one plane. The positions span either the slowest dimensions (all levels of a
-// position are adjacent) or the fastest ones.
+// position are adjacent) or the fastest dimensions.
 func locate(m *decomp.Map, ix *decomp.Index, n, plane int64) (*owners, int64, error) {
 	if n == 0 || m.Elems() == 0 || m.Elems()%n != 0 {
 		return nil, 0, fault.Usage("%d positions for %d elements %v", n, m.Elems(), m.Dims())

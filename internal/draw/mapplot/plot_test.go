@@ -73,7 +73,7 @@ func TestFolded(t *testing.T) {
 			t.Errorf("element %d: %v, want %v", i, got, c[i/2])
 		}
 	}
-	// paper must show after the last element
+	// the last row is not full: the cells after the last element must show the paper
 	if got := colorAt(p, int(g.rows), int(g.cols), int(g.rows)-1, int(g.cols)-1); g.rows*g.cols > 10 && got != chart.Paper {
 		t.Errorf("behind the end: %v", got)
 	}
@@ -170,7 +170,7 @@ func TestDrawRefuses(t *testing.T) {
 	} else if w, h := p.Size(); h > 5*w {
 		t.Errorf("%v x %v", w, h)
 	}
-	// equal points are odd, but allowed
+	// equal points are unusual, but allowed
 	if _, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: make([]float32, 6)}); err != nil {
 		t.Error(err)
 	}

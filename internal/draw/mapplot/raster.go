@@ -60,7 +60,8 @@ func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 
 func differ(a, b int32) bool { return a != b && b != pixOutside }
 
-// calm reports whether areas are large enough for borders: few pixels have a different neighbour.
+// calm reports whether areas are large enough for borders: few pixels have a neighbour of another
+// rank.
 func (r *raster) calm() bool {
 	n, edges := 0, 0
 	for y := range r.h - 1 {
@@ -85,7 +86,7 @@ const maxOwners = 1 << 24
 type owners struct {
 	ix   *decomp.Index
 	base int64
-	all  []int32 // nil if there are too many
+	all  []int32 // owners of all elements; nil if there are too many elements
 }
 
 func newOwners(ix *decomp.Index, base, n int64) *owners {

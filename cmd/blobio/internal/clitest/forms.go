@@ -57,8 +57,8 @@ func FFStore(t *testing.T) string {
 // ScrMade is the time of all datasets from ScrSets.
 var ScrMade = time.Date(2026, 11, 21, 6, 30, 0, 0, time.Local)
 
-// ScrSets makes a prefix directory with datasets 1 ... n of two ranks, the last one current. Rank 0 has a plain and a compressed
-// file. Rank 1 has a plain file with the dataset's name, and a file split into two containers.
+// ScrSets makes a prefix directory with datasets 1 to n of two ranks; the last dataset is current. Rank 0 has a plain and a
+// compressed file. Rank 1 has a plain file with the dataset's name, and a file split into two containers.
 func ScrSets(t *testing.T, n int) string {
 	t.Helper()
 	d := prefixdir.Open(nil, t.TempDir())
@@ -88,7 +88,7 @@ func ScrSets(t *testing.T, n int) string {
 			return [][]prefixdir.File{{fa, fb}, {fc, fs}}[rank], nil
 		}))
 		Check(t, d.Datasets.WriteSummary(ds, true))
-		Check(t, os.Chtimes(filepath.Join(d.Datasets.Dir(id), "summary.scr"), ScrMade, ScrMade)) // a rebuilt index uses this time as FLUSHED
+		Check(t, os.Chtimes(filepath.Join(d.Datasets.Dir(id), "summary.scr"), ScrMade, ScrMade)) // a rebuilt index lists this time as FLUSHED
 		Check(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error {
 			if err := x.Add(ds, true); err != nil {
 				return err

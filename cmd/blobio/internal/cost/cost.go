@@ -27,13 +27,13 @@ func New(e *cli.Env) *cobra.Command {
 		Use:   "cost",
 		Short: "Compute which levels of an AMR run to save, and how often",
 		Long: `Compute the cost of saving the levels of a subcycled AMR run and of recovering from errors.
-The cost of one coarse step is T_save + T_lost + T_reconfig. T_save is the time to save a
-version of each level that is due. T_lost is the time to repeat steps and to save their
+The cost of one coarse step is T_save + T_lost + T_reconfig. T_save is the time to save the
+versions that the cadence asks for. T_lost is the time to repeat steps and to save their
 versions again. T_reconfig is the time to reconfigure the levels for a rollback. A cadence
 lists the save interval of each level, coarsest level first, in steps of that level; 0 means
-never. The output shows the break-even points of pairs of cadences and the best cadence at
-some error rates. A break-even point is the error rate, in errors per coarse step, above
-which the other cadence of the pair costs less.
+never. The output compares each cadence with the first one: the break-even point is the error
+rate, in errors per coarse step, above which the other cadence costs less. The output also
+shows the best cadence at each error rate of --errors.
 
 The input numbers come from the paper on recovery of Chombo with GVR (4 levels, 512 cores),
 or from the JSON file of --model:
@@ -53,8 +53,8 @@ of the step.
 this time contain the error, so the run rolls back to an older version. The output then shows
 how many versions and snapshots to keep.
 
-In JSON, lost, reconfig and total of a cadence are for one error in the last fine step. A
-break-even point of null does not exist.`,
+In JSON, lost, reconfig and total of a cadence are for one error in the last fine step. null
+means that there is no break-even point.`,
 		Example: `  blobio cost                                       # with the numbers of the paper
   blobio cost --cadence 1,0,0,0 --cadence 1,1,2,4 --cadence 1,1,1,1
   blobio cost --model mine.json --errors 0.01,0.1,1
@@ -180,7 +180,7 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 	for _, c := range list {
 		p := &recovery.Planner{Subcycling: sub, Cadence: c}
 		n := int64(sub.Steps(last.Level))
-		found := n - 1 + int64(math.Ceil(min(m.Latency, float64(n)))) // a longer latency makes no difference
+		found := n - 1 + int64(math.Ceil(min(m.Latency, float64(n)))) // beyond n steps, a longer latency does not change the cost
 		plan, err := p.Late(recovery.Moment{Coarse: found / n, Step: versioned.Step{Level: last.Level, Index: int(found % n)}}, recovery.Moment{Step: last})
 		if err != nil {
 			return nil, err

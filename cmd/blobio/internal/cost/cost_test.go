@@ -12,7 +12,6 @@ import (
 	"blobio/internal/cli"
 )
 
-// model writes a model file.
 func model(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "m.json")
@@ -20,7 +19,8 @@ func model(t *testing.T, text string) string {
 	return name
 }
 
-// paper returns the paper's model with additional fields; the last of two equal names counts.
+// paper returns the model of the paper with more fields. A field in more replaces the field of the
+// same name.
 func paper(t *testing.T, more string) string {
 	return model(t, `{"levels": 4, "ratio": 2, "put": [1.37], "step": [1.82, 2.86, 3.03, 3.16], "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, `+more+"}")
 }

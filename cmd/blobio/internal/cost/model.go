@@ -35,7 +35,8 @@ func (m *costModel) model() *recovery.Model {
 	return &recovery.Model{Ratio: m.Ratio, Alloc: m.Alloc, Put: m.Put, Box: m.Box, Step: m.Step, Reconfig: m.Reconfig, Latency: m.Latency, Commit: m.Commit, Anywhere: m.Anywhere}
 }
 
-// forAll repeats a single time for each level, unless levels exceeds every model's limit.
+// forAll repeats a single time for each level. If levels is invalid, it returns x, and a later
+// check reports the error.
 func forAll(x []float64, levels int) []float64 {
 	if len(x) != 1 || levels < 1 || levels > 64 {
 		return x

@@ -44,7 +44,7 @@ func cdlTitle(path string) string {
 	if i := strings.LastIndexByte(s, '.'); i > 0 {
 		s = s[:i]
 	}
-	return cdlName(strings.Map(func(r rune) rune { // CDL cannot represent them
+	return cdlName(strings.Map(func(r rune) rune { // CDL cannot represent unprintable characters
 		if !cli.Printable(r) {
 			return '_'
 		}

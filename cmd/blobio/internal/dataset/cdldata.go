@@ -36,7 +36,7 @@ func elements(ctx context.Context, r source, v int, row int64, f func(data any) 
 	if row = max(row, 1); row < step || sv.Type == cdf5.Char {
 		step = max(1, step/row) * row
 	}
-	if sv.Record && len(sv.Dims) == 1 { // its only row runs along the records
+	if sv.Record && len(sv.Dims) == 1 { // the only row of the variable has one element per record
 		if sv.Type == cdf5.Char {
 			step = max(1, recs)
 		}
@@ -169,7 +169,7 @@ func (w *cdlWriter) times(r source, sv *blob.Variable) *cftime.Units {
 	return u
 }
 
-// appendTime appends element i as appendValue does or, if u is not nil, as a date. dates holds the decoded times of data.
+// appendTime appends element i as a date if u is not nil, and as a number otherwise. dates holds the decoded times of data.
 func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Units, dates []float64) []byte {
 	if u != nil && !isFill(data, i, fill) {
 		if b, ok := appendDate(b, u, dates[i]); ok {
@@ -179,7 +179,6 @@ func (w *cdlWriter) appendTime(b []byte, data any, i int, fill any, u *cftime.Un
 	return w.appendValue(b, data, i, fill)
 }
 
-// appendRow appends one row of text.
 func (w *cdlWriter) appendRow(b, text []byte) []byte {
 	for len(text) > 0 && text[len(text)-1] == 0 {
 		text = text[:len(text)-1]

@@ -46,7 +46,6 @@ ls".`,
 	return cmd
 }
 
-// checked holds the findings in one dataset.
 type checked struct {
 	Path   string       `json:"path"`
 	Status *blob.Status `json:"status,omitempty"`
@@ -90,9 +89,10 @@ func statusOf(fsys vfs.FS, base string) *blob.Status {
 	return s
 }
 
-// leftOf returns findings about the remains of an unfinished writer or conversion if the output does not exist.
+// leftOf returns findings about the remains of an unfinished writer or conversion. The output itself does not
+// exist.
 func leftOf(ctx context.Context, path string) (left []blob.Finding) {
-	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // the missing output is the error to report
+	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // ignore the error: the caller reports the missing output
 	for _, s := range steps {
 		left = append(left, blob.Finding{Severity: blob.Error, File: s.File, Offset: -1, Field: "commit",
 			Msg: "the output is unfinished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})

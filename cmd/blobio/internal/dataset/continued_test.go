@@ -21,7 +21,7 @@ func TestContinuedVerbs(t *testing.T) {
 	var dumps []string
 	for _, from := range []string{variable, process} {
 		name := filepath.Join(dir, "20001231.F2010.ne4_oQU240.eam.h0.2001-01.nc"+filepath.Ext(from))
-		for k := range 2 { // only the subfiles
+		for k := range 2 { // rename only the subfiles, not the manifest
 			end := []string{".0000", ".0001"}[k]
 			clitest.Check(t, os.Rename(from+end, name+end))
 		}
@@ -35,7 +35,7 @@ func TestContinuedVerbs(t *testing.T) {
 		clitest.Good(t, "check", name)
 		clitest.Good(t, "convert", "--no-sync", name, canon)
 		clitest.Good(t, "diff", name, canon)
-		_, got, _ := strings.Cut(clitest.Good(t, "dump", name), "\n") // without the name
+		_, got, _ := strings.Cut(clitest.Good(t, "dump", name), "\n") // without the first line, which has the name
 		_, want, _ := strings.Cut(clitest.Good(t, "dump", canon), "\n")
 		if got != want || !strings.Contains(got, "day 0005") || !strings.Contains(got, "PRECT:units") {
 			t.Errorf("dump of the dataset:\n%s\nof the file that it becomes:\n%s", got, want)

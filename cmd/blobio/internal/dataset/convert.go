@@ -149,7 +149,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	case f.zarr.chunk > cmp.Or(f.source.memory, defaultMemory)/8:
 		return nil, cli.Usagef("--chunk %s is too large, want at most an eighth of --memory", cli.HumanBytes(f.zarr.chunk))
 	}
-	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // the map has no netcdf4
+	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // zero for netcdf4
 	if f.noSync {
 		o.Durability = blob.DurableNone
 	}
@@ -233,7 +233,6 @@ func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, 
 	return f.told(ctx, e, in, &written{In: in.Base(), Out: out, Layout: d.Layout, Vars: len(d.Vars), Records: d.Records, Bytes: d.Bytes}, took, d.summary())
 }
 
-// written describes the output of a conversion.
 type written struct {
 	In      string  `json:"in"`
 	Out     string  `json:"out"`
@@ -248,7 +247,6 @@ type written struct {
 	Lost    []lost   `json:"lost,omitempty"`
 }
 
-// told prints the result of a conversion.
 func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
 	if w.Missing = in.Missing(); len(w.Missing) > 0 {
 		if w.Lost, err = lostElements(ctx, in); err != nil {
@@ -268,7 +266,7 @@ func parseRecords(s string, n int64) (*blob.Range, error) {
 	return &blob.Range{First: first, End: end}, nil
 }
 
-// setMaps sets the maps of the options from the flags. Without such flags the dataset has its own maps or needs none.
+// setMaps sets the maps of the options from the flags. Without these flags, the dataset must have maps or need none.
 func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
 	part, err := r.View(o.Vars, o.Subset)
 	if err != nil {
@@ -314,7 +312,7 @@ func (f *convertFlags) generated(s *blob.Schema) ([]*decomp.Map, error) {
 
 // mapOf returns a function that chooses the map of a variable by the case, and the maps that some variable of the output uses.
 func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable) int, []*decomp.Map, error) {
-	byName := map[string]int{} // map number, from 1, by variable name
+	byName := map[string]int{} // number of the map, from 1, by variable name
 	if name != "" {
 		c, err := e3smcases.Load(name)
 		if err != nil {
@@ -322,7 +320,7 @@ func mapOf(name string, maps []*decomp.Map, s *blob.Schema) (func(*blob.Variable
 		}
 		for i := range c.Vars {
 			if k := c.Vars[i].Map; k > len(maps) {
-				return nil, nil, fmt.Errorf("case %s has %d maps, the map files %d", name, len(c.MapDims), len(maps))
+				return nil, nil, fmt.Errorf("case %s has %d maps, but the map files have %d", name, len(c.MapDims), len(maps))
 			} else if k > 0 {
 				byName[c.Vars[i].Name] = k
 			}

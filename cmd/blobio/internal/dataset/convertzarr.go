@@ -20,7 +20,6 @@ import (
 // zarrSuffix in an output's name means a Zarr directory, like --zarr.
 const zarrSuffix = ".zarr"
 
-// zarrFlags are the flags for Zarr output.
 type zarrFlags struct {
 	on    bool
 	chunk int64

@@ -30,7 +30,7 @@ func flipData(t *testing.T, path, name string) {
 }
 
 // TestDamage checks that verbs that print, compare or convert data stop at a flipped bit and leave no output. --no-verify
-// salvages the rest and says so, and check never calls the result good.
+// salvages the rest with a message, and check never calls the result good.
 func TestDamage(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	for k, path := range []string{variable, process} {
@@ -71,7 +71,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestEndlessDump checks a dimension too large for a small file: check reports it, and dump ends at once.
+// TestEndlessDump checks a small file with a huge dimension: check reports the dimension, and dump ends at once.
 func TestEndlessDump(t *testing.T) {
 	_, _, variable, process := clitest.Toys(t)
 	for path, at := range map[string]string{variable: "\x00\x00\x00\x00\x00\x00\x00\x04ncol", process: "\x04\x00\x00\x00\x00\x00\x00\x00ncol"} {

@@ -37,8 +37,8 @@ has its own flags. See "blobio --help".
 
 In JSON, a difference has severity, field, message and numbers. numbers repeats the numbers
 of the message: {different, of, first: [index], a, b, largest} for values; {a, b} for
-lengths, records, shapes, positions and attributes, with null for a missing side. NaN and
-infinities are strings.`,
+lengths, records, shapes, positions and attributes, where null stands for an item that
+one dataset lacks. NaN and infinities are strings.`,
 		Example: `  blobio diff F_h0.nc F_h0.h5                   # two layouts of one run
   blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
   blobio diff --values-only F_h0.nc other.nc    # ignore the attributes

@@ -116,7 +116,7 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 	defer r.Close()
 	switch {
-	case f.layout: // with --layout, maps have names too
+	case f.layout: // -v of --layout may also name maps
 		return f.dumpLayout(ctx, e, r)
 	case f.stored:
 		return f.dumpStored(ctx, w, r, path)
@@ -153,7 +153,7 @@ func (f *dumpFlags) part(ctx context.Context, r *blob.Reader) (*blob.View, error
 // conflicts returns an error for flags that conflict.
 func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
-	// At most one of these forms can replace CDL, and each allows only the flags listed with it.
+	// At most one of these forms can replace CDL. Each form allows only the flags in its list.
 	forms := map[string][]string{"layout": {"vars", "records", "blob", "json"}, "raw": {"vars", "records", "blob", "json", "precision"}, "stored": {"header", "json", "precision"},
 		"xml": {"vars", "dimension", "no-coords", "header", "precision"}, "binary": {"vars", "dimension", "output", "force", "json"}}
 	form := ""

@@ -11,7 +11,6 @@ import (
 	"blobio/internal/cli"
 )
 
-// binaryFlags are the flags of dump for binary values.
 type binaryFlags struct {
 	order  string // byte order; "": no binary output
 	output string
@@ -75,8 +74,8 @@ func (f *dumpFlags) writeValues(ctx context.Context, e *cli.Env, r *blob.View, s
 	defer p.End()
 	buf := make([]byte, 0, min(binaryWindow, total))
 	start, count := make([]int64, len(shape)), append([]int64{}, shape...)
-	// A piece has whole slabs of the trailing dimensions: as many indices of the dimension before them as fit in the window, and one
-	// index of each earlier dimension.
+	// A piece consists of whole slabs of the trailing dimensions. It has as many slabs along the preceding dimension as fit in the
+	// window, and one index of each earlier dimension.
 	k, row := len(shape), size
 	for k > 0 && row*shape[k-1] <= binaryWindow {
 		k--

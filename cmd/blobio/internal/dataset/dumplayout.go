@@ -114,7 +114,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 		t.Flush()
 	}
 	if !found && (len(f.vars) > 0 || recs != nil || f.blob >= 0) {
-		return fmt.Errorf("%s: no extent has that name, record and blob", r.Base())
+		return fmt.Errorf("%s: no extent matches --vars, --records and --blob", r.Base())
 	}
 	return nil
 }

@@ -72,7 +72,6 @@ type storedMaps struct {
 	lists        [][]decomp.Req
 }
 
-// mapVar is a variable of a map.
 type mapVar struct {
 	d    blob.DecompID
 	kind string
@@ -151,7 +150,7 @@ func (m *storedMaps) ReadRuns(ctx context.Context, name string, _ int64, runs []
 	return nil
 }
 
-// storedFile returns the file of the dataset with the given path, or the first existing one.
+// storedFile returns the file of the dataset with the given path, or the first existing file.
 func storedFile(r *blob.Reader, path string) (blob.File, error) {
 	files := r.Inspect().Files()
 	for _, f := range files {

@@ -99,10 +99,11 @@ func (f *follower) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return f.end(r.Base(), s, false) // reports the next writer if one has begun
+	return f.end(r.Base(), s, false) // if another writer has begun, s describes that writer
 }
 
-// open waits until the dataset can be opened. It returns nil if the writer died before that.
+// open waits until the dataset can be opened. It returns nil if the writer died before the first
+// commit.
 func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*blob.Reader, error) {
 	for {
 		r, err := blob.Open(ctx, path, nil)
@@ -116,7 +117,7 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 		s, serr := watch.Look()
 		switch {
 		case serr != nil && !(errors.Is(serr, fs.ErrNotExist) && f.wait):
-			return nil, err // the first error is more useful
+			return nil, err // the error of Open is more useful than serr
 		case serr == nil && !f.wait && (s.State == blob.Died || f.hopeless(watch, s)):
 			return nil, f.end(path, s, true)
 		}
@@ -178,7 +179,6 @@ func (f *follower) recordVars(s *blob.Schema) (names []string) {
 	return names
 }
 
-// print prints the statistics of one record.
 func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 	names := f.recordVars(r.Schema())
 	if len(names) == 0 {
@@ -212,7 +212,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 			return err
 		}
 		if row.Record >= 0 {
-			continue // statistics of the only record in the part
+			continue // the totals of the part follow, and the part has only this record
 		}
 		if f.json {
 			line.Vars = append(line.Vars, namedSums{vars[row.Var].Name, meantBy(r.Schema(), vars[row.Var].Name), numbersOf(&row)})
@@ -232,14 +232,14 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 	return err
 }
 
-// namedSums is the statistics of a variable with its name.
+// namedSums holds the name and the statistics of a variable.
 type namedSums struct {
 	Name string `json:"name"`
 	meant
 	numbers
 }
 
-// row prints a line with fixed column widths, since later values are unknown.
+// row prints a line with fixed column widths, because later values are not known yet.
 func (f *follower) row(rec int64, v *blob.Variable, row *stats.Row) error {
 	const format = "%8v  %-16s %14s %14s %14s %10v %8v %8v\n"
 	if !f.head {

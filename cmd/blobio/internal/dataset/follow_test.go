@@ -31,8 +31,8 @@ func TestFollowNothing(t *testing.T) {
 	}
 }
 
-// TestFollow checks that the verb prints each record once, in order, during the writing, and runs a command for each. It ends
-// with the writer, and its exit code shows how the writer ended.
+// TestFollow checks that the verb prints each record once, in order, during the writing, and runs a command for each record.
+// The verb ends with the writer, and its exit code shows how the writer ended.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	here, dead := filepath.Join(dir, "here"), filepath.Join(dir, "dead")

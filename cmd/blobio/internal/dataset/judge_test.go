@@ -53,7 +53,7 @@ func zoo(t *testing.T, path string) {
 		if v.Type == cdf5.Char {
 			b := make([]byte, n)
 			for j := range b {
-				if j%17 < 12 { // otherwise zeros
+				if j%17 < 12 { // the rest stays zero
 					b[j] = "ab'd\n\"xx"[j%8]
 				}
 			}

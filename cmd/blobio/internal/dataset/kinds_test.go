@@ -21,7 +21,6 @@ import (
 	"blobio/internal/view/serve"
 )
 
-// attsOf makes attributes from names and values.
 func attsOf(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		a := cdf5.Att{Name: list[i].(string), Type: cdf5.Char, Value: list[i+1]}
@@ -40,9 +39,9 @@ type kind struct {
 
 	stats string // minimum, maximum, mean, values, fill values, NaN
 	dump  string // with dates
-	title string // of the picture: number and range of values
-	value string // of element 1: number, text
-	note  string // everywhere except in dumps of numbers; "": none
+	title string // title of the picture: number and range of values
+	value string // value of element 1: number, text
+	note  string // note of all verbs, except dumps of numbers; "": none
 
 	choose, chosen string // a selection, and the selected indices or the error
 }
@@ -105,8 +104,8 @@ func kinds() map[string]kind {
 // words matches the words in a picture.
 var words = regexp.MustCompile(`>([^<>]+)</text>`)
 
-// TestKinds checks that statistics, dumps, selections, pictures and the page agree about a coordinate. They agree about the
-// reason if they treat it as a plain number.
+// TestKinds checks that statistics, dumps, selections, pictures and the page interpret a coordinate in the same way. If
+// they treat it as a plain number, they give the same reason.
 func TestKinds(t *testing.T) {
 	list, dir := kinds(), t.TempDir()
 	s, err := serve.New(dir, nil)

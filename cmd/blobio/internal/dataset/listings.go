@@ -9,8 +9,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// listings is a file system that caches directory listings until a directory changes: thousands of datasets would each list their
-// directory several times. A directory that changed just now may change again without a new time, so its listing is not cached.
+// listings is a file system that caches the listing of a directory until the directory changes. Without the cache, ls would list
+// the directory several times for each of thousands of datasets. A directory that changed within the last tick is not cached,
+// because it may change again without a new modification time.
 type listings struct {
 	vfs.FS
 	mu   sync.Mutex
@@ -35,7 +36,7 @@ func (l *listings) ReadDir(name string) ([]fs.DirEntry, error) {
 	was := l.seen[name]
 	l.mu.Unlock()
 	if was.dir == now {
-		return slices.Clip(was.entries), nil // callers do not change them
+		return slices.Clip(was.entries), nil // callers do not change the entries
 	}
 	entries, err := l.FS.ReadDir(name)
 	if err == nil && time.Since(info.ModTime()) > tick {

@@ -8,7 +8,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestListings checks that an unchanged directory is listed once, and a directory that has or may have changed is listed again.
+// TestListings checks that an unchanged directory is listed once. A directory that changed, or may have changed, is listed
+// again.
 func TestListings(t *testing.T) {
 	dir, lists := t.TempDir(), 0
 	l := &listings{FS: vfs.NewFault(vfs.OS, func(op vfs.Op) error {

@@ -108,7 +108,7 @@ type (
 		Maps     []mapDesc    `json:"maps"`
 		Vars     []varDesc    `json:"variables"`
 
-		why error // error of every strict reader, except for missing subfiles
+		why error // error of Open, unless only subfiles are missing
 	}
 	setDesc struct {
 		First    int64 `json:"first"` // first record
@@ -228,7 +228,7 @@ func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, le
 	return out, nil
 }
 
-// unfinishedState reports in words whether someone is writing an output that does not have its name yet.
+// unfinishedState describes the state of an unfinished output: either a program is writing it, or its writer died.
 func unfinishedState(name string) string {
 	if holder, state, err := blob.WriterOf(name); err == nil && state == "writing" {
 		return "being written by " + holder
@@ -249,7 +249,7 @@ func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
 	}
 	defer r.Close()
 	for _, m := range r.Missing() {
-		if filepath.Clean(m) == filepath.Clean(path) { // the named subfile itself is missing
+		if filepath.Clean(m) == filepath.Clean(path) { // path is a missing subfile
 			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check lists the existing files): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}

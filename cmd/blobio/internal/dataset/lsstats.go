@@ -41,7 +41,6 @@ func (f *statsFlags) check(cmd *cobra.Command) error {
 	return cli.NotGiven(cmd, "needs --stats", "by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
-// run prints the statistics of each dataset.
 func (f *statsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string, asJSON bool) error {
 	return cli.List(cmd, e, paths, asJSON, "datasets",
 		func(path string) (*statsDesc, error) { return f.one(cmd.Context(), e, path) },
@@ -67,7 +66,6 @@ type (
 	}
 )
 
-// one computes the statistics of one dataset.
 func (f *statsFlags) one(ctx context.Context, e *cli.Env, path string) (*statsDesc, error) {
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {
@@ -151,7 +149,7 @@ func (d *statsDesc) print(e *cli.Env, byRecord bool) {
 	}
 }
 
-// meant describes how the numbers of a variable follow from the stored values, for JSON.
+// meant describes for JSON how a variable is unpacked.
 type meant struct {
 	Unpacked string   `json:"unpacked,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -164,7 +162,7 @@ func meantBy(s *blob.Schema, name string) meant {
 	return meant{cf.MeaningOf(sv).String(), cf.Remarks(s, sv), sv.Name}
 }
 
-// lines returns the same as text.
+// lines formats m as lines of text.
 func (m meant) lines() []string {
 	if m.Unpacked == "" {
 		return m.Notes

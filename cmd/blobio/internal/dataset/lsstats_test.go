@@ -80,7 +80,7 @@ func TestLsStats(t *testing.T) {
 		clitest.Bad(t, cli.Failed, "needs --stats", "ls", "-v", "T", path)
 		clitest.Bad(t, cli.Failed, "cannot be combined", "ls", "-l", "--stats", path)
 	}
-	toy := clitest.Toy(t, t.TempDir()) // one fill value in each record
+	toy := clitest.Toy(t, t.TempDir()) // the toy has one fill value in each record
 	clitest.Bad(t, cli.Failed, "date_written holds text", "ls", "--stats", "-v", "T,date_written", toy)
 	if x := statsOf(t, toy)["T"]; x.Fill != 3 || x.Values != 33 || *x.Min != 0.5 || *x.Max != 211.5 {
 		t.Errorf("fill values: %+v", x)

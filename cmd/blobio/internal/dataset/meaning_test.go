@@ -38,8 +38,8 @@ func packedFile(t *testing.T) string {
 	return name
 }
 
-// TestStatsMeaning checks that statistics use the meanings of stored numbers, and say so; other verbs pass on stored numbers
-// unchanged.
+// TestStatsMeaning checks that statistics unpack packed values and mention the unpacking. Other verbs do not change stored
+// values.
 func TestStatsMeaning(t *testing.T) {
 	name := packedFile(t)
 	got := statsOf(t, name)
@@ -74,7 +74,7 @@ func TestSelectPacked(t *testing.T) {
 	clitest.Shows(t, " bad = 2, 3 ;", "dump", "-v", "bad", "-d", "bad,1,2", name)
 }
 
-// TestJudgeStatsMeaning checks that cdo finds the same numbers.
+// TestJudgeStatsMeaning checks that cdo finds the same statistics of packed values.
 func TestJudgeStatsMeaning(t *testing.T) {
 	cdo := testfiles.Judge(t, "cdo")
 	name := packedFile(t)

@@ -11,7 +11,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestConvertNetCDF4 checks that each netCDF-4 storage reads back like the CDF-5 file, through every dataset verb.
+// TestConvertNetCDF4 checks that every dataset verb reads netCDF-4 files, with each kind of compression, like the CDF-5
+// file.
 func TestConvertNetCDF4(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	want := clitest.Read(t, canon)
@@ -42,7 +43,8 @@ func TestConvertNetCDF4(t *testing.T) {
 	}
 }
 
-// withPlain makes a netCDF-4 file with a variable, and a dataset without scales, which CDF-5 cannot hold.
+// withPlain makes a netCDF-4 file with a variable and an HDF5 dataset without dimension scales. CDF-5 cannot hold the HDF5
+// dataset.
 func withPlain(t *testing.T) string {
 	b := h5.NewBuilder()
 	d := b.Dataset("d", h5.Float32, []int64{3}, nil)
@@ -60,7 +62,7 @@ func withPlain(t *testing.T) string {
 }
 
 // TestLeftOut checks that items that CDF-5 cannot hold are left out with a message. check and diff then do not call the file
-// sound or equal. Of several verdicts "damaged" takes precedence.
+// sound or equal. If a file is also damaged, the verdict is "damaged".
 func TestLeftOut(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)
 	path, out := withPlain(t), filepath.Join(dir, "out.nc")

@@ -184,7 +184,7 @@ func TestDumpBinary(t *testing.T) {
 	}
 }
 
-// TestDumpStored checks that a process-centric file and a variable-centric one have the same header, except for the name.
+// TestDumpStored checks that a process-centric file and a variable-centric file have the same header, except for the name.
 func TestDumpStored(t *testing.T) {
 	paths := globes(t)
 	v, p := clitest.Good(t, "dump", "--stored", paths[1]), clitest.Good(t, "dump", "--stored", paths[2])
@@ -261,7 +261,7 @@ func TestDumpTimes(t *testing.T) {
 // variable-centric subfile.
 func TestJudgeNcdumpForms(t *testing.T) {
 	paths := globes(t)
-	t.Chdir(filepath.Dir(paths[0])) // NcML contains the name as given
+	t.Chdir(filepath.Dir(paths[0])) // NcML contains the path as given
 	same := func(what, got, want string) {
 		t.Helper()
 		if got != want {
@@ -288,7 +288,7 @@ func TestJudgeNcdumpForms(t *testing.T) {
 		}
 		want := testfiles.Run(t, "ncdump", "-v", strings.Join(maps, ","), file)
 		same("dump --stored", clitest.Good(t, "dump", "--stored", file), want)
-		_, got, _ := strings.Cut(clitest.Good(t, "dump", "--stored", fmt.Sprintf("%s.%04d", paths[2], k)), "{") // the other layout
+		_, got, _ := strings.Cut(clitest.Good(t, "dump", "--stored", fmt.Sprintf("%s.%04d", paths[2], k)), "{") // the same header in the other layout
 		_, want, _ = strings.Cut(want, "{")
 		same("dump --stored", got, want)
 	}

@@ -27,7 +27,7 @@ type plotFlags struct {
 	asJSON       bool
 }
 
-// NewPlot makes the verb that draws a variable. Other families draw other paths; Long lists them.
+// NewPlot makes the verb that draws a variable. The plot verbs of other families draw other files, which Long lists.
 func NewPlot(e *cli.Env) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
@@ -144,8 +144,8 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, name, path string) erro
 	return nil
 }
 
-// standable returns an error if a flag selects one element of a dimension along which the picture extends: the flag would have no
-// effect.
+// standable returns an error if a flag selects one element of a dimension along which the picture extends, because the flag would
+// have no effect.
 func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) error {
 	s, err := fieldplot.See(ctx, data, o)
 	if err != nil {

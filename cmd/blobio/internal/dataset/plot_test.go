@@ -13,8 +13,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestPlotVariable checks that plot draws a variable of a dataset and reports undrawable ones. Without a variable it draws the
-// map.
+// TestPlotVariable checks that plot draws a variable of a dataset and reports variables that cannot be drawn. Without a
+// variable it draws the map.
 func TestPlotVariable(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -28,7 +28,7 @@ func TestPlotVariable(t *testing.T) {
 		"section of TS":     {"TS", data, "--kind", "section"},
 		"histogram of TS":   {"TS", data, "--kind", "histogram", "--between", "250,300", "--log"},
 		"map of PS":         {"PS", data, "-d", "time,0001-01-02", "--colors", "grey"},
-		"map of PRECT":      {"PRECT", data, "--log", "--colors", "white-blue"}, // --log takes a value in another family
+		"map of PRECT":      {"PRECT", data, "--log", "--colors", "white-blue"}, // in another family, --log takes a value
 		"owners of D1, on ": {data},
 	}) {
 		out := at("x.png")

@@ -30,7 +30,7 @@ Committed data do not change. A directory stands for itself and for all datasets
 
 If one of the two copies of a manifest or log is damaged, it is rewritten from the other. If
 commits cannot be read, the dataset does not change, and the error names the damage. --force
-gives up lost commits. Of a damaged log, it keeps the commits before the damage. If both
+gives up lost commits. It keeps the commits before the damage in a log. If both
 copies of a manifest are damaged or missing, --force makes a new manifest from the headers
 and data of all subfiles, without the old checksums.
 

@@ -97,14 +97,14 @@ func TestRecover(t *testing.T) {
 	if now := clitest.Names(t, dead); now != was {
 		t.Errorf("recover of nothing has changed %s to %s", was, now)
 	}
-	clitest.Check(t, os.WriteFile(filepath.Join(dead, "new.nc.0000.partial"), []byte("CDF"), 0o666)) // no manifest, only the remains
+	clitest.Check(t, os.WriteFile(filepath.Join(dead, "new.nc.0000.partial"), []byte("CDF"), 0o666)) // remains of a writer without a manifest
 	if out := clitest.Good(t, "recover", filepath.Join(dead, "new.nc")); !strings.Contains(out, "new.nc.0000.partial: remove") || clitest.Names(t, dead) != was {
 		t.Errorf("recover of a first writer that died: %s\n%s", out, clitest.Names(t, dead))
 	}
 }
 
-// TestRecoverDirectories checks that remains of directory outputs are named. The next run with the same output removes them, and
-// so does recover by any of their names.
+// TestRecoverDirectories checks that ls and check name the remains of outputs that are directories. The next run with the same
+// output removes the remains; recover removes them by any of their names.
 func TestRecoverDirectories(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -161,8 +161,9 @@ func TestRecoverDirectories(t *testing.T) {
 	}
 }
 
-// TestCommitted checks a dataset with commits during the writing. ls and check show whether its writer is alive or dead, and at
-// which commit. Committed data can be dumped and converted meanwhile. recover finishes the dataset of a dead writer.
+// TestCommitted checks a dataset that is committed several times during the writing. ls and check show whether its writer is
+// alive or dead, and at which commit. During the writing, committed data can be dumped and converted. recover finishes the
+// dataset of a dead writer.
 func TestCommitted(t *testing.T) {
 	dir := t.TempDir()
 	here, dead := filepath.Join(dir, "here"), filepath.Join(dir, "dead")
@@ -206,8 +207,7 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// TestLsLostManifest checks that ls reports a dataset with a lost manifest with the error of other readers, and not as a foreign
-// dataset.
+// TestLsLostManifest checks a dataset with a lost manifest. ls must report the error of other readers, not a foreign dataset.
 func TestLsLostManifest(t *testing.T) {
 	_, _, variable, process := clitest.Toys(t)
 	for _, name := range []string{process, variable} {

@@ -39,7 +39,7 @@ func TestJSONOfText(t *testing.T) {
 			} `json:"variables"`
 		}
 		clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "dump", "--json", path)), &d))
-		// bytes as a reader decodes them
+		// bytes decodes text like a reader of the JSON
 		bytes := func(v any) string {
 			if m, ok := v.(map[string]any); ok {
 				var b []byte
@@ -307,14 +307,14 @@ func TestCheck(t *testing.T) {
 		t.Errorf("check --json: %d %+v", r.Code, raw)
 	}
 	gone := filepath.Join(dir, "gone.nc")
-	for _, paths := range [][]string{{gone}, {process, gone}} { // unreadable paths are listed beside readable ones
+	for _, paths := range [][]string{{gone}, {process, gone}} { // an unreadable path does not hide readable ones
 		r = clitest.Blobio(t, append([]string{"check", "--json"}, paths...)...)
 		clitest.Check(t, json.Unmarshal([]byte(r.Out), &raw))
 		if want := []int{cli.Failed, cli.Findings}[len(paths)-1]; r.Code != want || len(raw.Checked) != len(paths)-1 || len(raw.Failed) != 1 || raw.Failed[0].Path != gone || raw.Failed[0].Error["class"] != "missing" {
 			t.Errorf("check --json %s: %d %+v", paths, r.Code, raw)
 		}
 	}
-	// A foreign dataset gives a note, shown on request.
+	// A dataset without a manifest gives a note, which only --notes prints.
 	clitest.Check(t, os.Remove(variable+".manifest"))
 	if out := clitest.Good(t, "check", variable); !strings.Contains(out, "1 note (--notes shows them)") || strings.Contains(out, "another program") {
 		t.Errorf("check of a foreign dataset:\n%s", out)
@@ -352,7 +352,7 @@ func TestConvert(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "--format cdf5 has no such limits", "convert", "--force", "--format", "cdf2", variable, out)
 	clitest.Good(t, "convert", "--force", "--format", "cdf1", "--vars", "T,lat", variable, out)
-	// In the form of another dataset's map.
+	// The output uses the map of another dataset.
 	mapped := filepath.Join(dir, "mapped.nc")
 	m := filepath.Join(dir, "maps.nc")
 	clitest.Good(t, "decomp", "convert", variable, m)
@@ -419,7 +419,7 @@ func TestDiff(t *testing.T) {
 	clitest.Good(t, "diff", variable, process)
 	clitest.Good(t, "diff", canon, variable+".0001")
 	b := clitest.Read(t, canon)
-	// The last element of the last variable: count[2,5].
+	// Change the last element of the last variable, count[2,5].
 	b[len(b)-1]++
 	other := filepath.Join(dir, "other.nc")
 	clitest.Check(t, os.WriteFile(other, b, 0o666))

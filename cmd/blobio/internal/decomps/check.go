@@ -42,7 +42,6 @@ check verifies the maps and the structure, like "blobio check --quick".`,
 	return cmd
 }
 
-// checkedMaps holds the findings in a map file.
 type checkedMaps struct {
 	Path string `json:"path"`
 	cli.Found

@@ -27,7 +27,7 @@ func TestCheckMaps(t *testing.T) {
 	}{
 		{head + "0 2\n1 2\n1 2\n3 4\n", ": good", cli.Good},
 		{head + "0 2\n1 2\n", "1 of 2 processes have no list", cli.Findings}, // cut at the end of a line
-		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // cut there too, but nothing is missing
+		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // also cut at the end of a line, but complete
 		{head + "0 3\n1 2 2\n1 2\n3 4\n", "1 index given twice", cli.Good},
 		{head + "0 3\n1 2 3\n1 2\n3 4\n", "1 element owned by several ranks", cli.Good},
 		{head + "0 3\n1 2 5\n1 3\n3 4 9000000000\n", "2 indices are past the end of the array of 4 elements", cli.Good},
@@ -70,7 +70,7 @@ func TestCheckMaps(t *testing.T) {
 func TestWarnShared(t *testing.T) {
 	dims := []int64{4}
 	var maps []*decomp.Map
-	for _, second := range []int64{2, 1} { // its first element
+	for _, second := range []int64{2, 1} { // offset of rank 1: disjoint from rank 0, or overlapping
 		b := decomp.NewBuilder(dims, 2)
 		clitest.Check(t, b.Set(0, []decomp.Req{{Offset: 0, Length: 2}}))
 		clitest.Check(t, b.Set(1, []decomp.Req{{Offset: second, Length: 2}}))

@@ -13,7 +13,6 @@ import (
 	"blobio/internal/cli"
 )
 
-// mapOutput holds the options of writing map files.
 type mapOutput struct {
 	format string
 	force  bool

@@ -50,13 +50,13 @@ func openMaps(ctx context.Context, paths ...string) (*mapSource, error) {
 		}
 		blobErr = err
 		if info, serr := os.Stat(paths[0]); err != nil && (serr != nil || info.IsDir()) {
-			return nil, err // several files
+			return nil, err // no file, or a directory, which may hold several files
 		}
 	}
 	file, err := mapfile.Open(paths...)
 	if err != nil {
 		if errors.Is(err, blob.ErrNotFormat) && blobErr != nil && !errors.Is(blobErr, blob.ErrNotFormat) {
-			err = blobErr // a damaged or unfinished dataset
+			err = blobErr // the path is a damaged or unfinished dataset
 		} else if errors.Is(err, blob.ErrNotFormat) {
 			err = cli.WithHint(err, "not a map file or a dataset of blobs")
 		}

@@ -39,7 +39,7 @@ func TestDecompFiles(t *testing.T) {
 	}
 }
 
-// TestDecompRepeats checks that each verb reports a map with a repeated index, and does not count an element without an owner.
+// TestDecompRepeats checks that each verb reports a map with a repeated index, and counts only elements that have an owner.
 func TestDecompRepeats(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dup.dat")
 	clitest.Check(t, os.WriteFile(file, []byte("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"), 0o666))
@@ -92,11 +92,11 @@ func TestDecompPlot(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--force", "decomp", "plot", at("f.nc"), "-o", at("x.svg"))
 }
 
-// A small file can have a map of any size: the picture must not need memory for each element.
+// A small file can have a map of any size, so the picture must not need memory for each element.
 func TestDecompPlotHuge(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	const ncol = 54*30_000_000*30_000_000 + 2 // of a cubed sphere
+	const ncol = 54*30_000_000*30_000_000 + 2 // number of columns of a cubed sphere
 	clitest.Check(t, os.WriteFile(at("f.dat"), fmt.Appendf(nil, "version 2001 npes 1 ndims 1\n%d\n0 2\n1 2\n", int64(ncol)), 0o666))
 	clitest.Shows(t, "as an array", "decomp", "plot", at("f.dat"), "--width", "300", "-o", at("f.svg"))
 }

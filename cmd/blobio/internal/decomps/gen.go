@@ -89,8 +89,8 @@ func newDecompGen(e *cli.Env) *cobra.Command {
 (.nc, .h5) or as text (.dat).
 
   F   atmosphere: D1 dynamics columns, D2 physics columns, D3 lev x physics columns
-  G   ocean: cells, edges, and cells, edges, vertices, cells with levels
-  I   land: latitudes x longitudes, and four maps with levels; only land has owners
+  G   ocean: D1 cells, D2 edges; with levels D3 cells, D4 edges, D5 vertices, D6 cells
+  I   land: D1 latitudes x longitudes, D2 to D5 the same with levels; only land has owners
 
 The F maps equal the maps of the real model. The G and I maps distribute elements as the
 real models do, on a generated mesh and coast.

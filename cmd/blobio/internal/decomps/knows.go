@@ -18,7 +18,7 @@ func Knows(path string) bool {
 		return false
 	}
 	if b, err := vfs.ReadStream(path, 3); err == nil || string(b) == "CDF" {
-		return false // too short, or a dataset
+		return false // too short for a map file, or a dataset
 	}
 	if r, err := blob.Open(context.Background(), path, &blob.OpenOptions{AllowMissing: true}); err == nil {
 		r.Close()

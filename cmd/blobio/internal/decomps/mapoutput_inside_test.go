@@ -12,7 +12,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// Several maps as text are several files: all of them or none must be written.
+// Several maps as text need several files. Either all or none of these files must be written.
 func TestMapsAsTextAllOrNone(t *testing.T) {
 	maps, err := e3smcases.F{Ne: 2, Levels: 2, Ranks: 2}.Maps()
 	if err != nil {

@@ -57,7 +57,7 @@ func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	return f.deal(file, ranks)
 }
 
-// LoadToWrite is Load for writing a dataset: no rank may hold an index twice.
+// LoadToWrite is Load for writing a dataset. It returns an error if a rank holds an index twice.
 func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.Files...)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
 	for k := range file.Maps {
 		m, err := file.Maps[k].Map(file.Procs, mapfile.Options{Unsorted: true})
 		if err != nil {
-			continue // deal reports the error
+			continue // f.deal reports the error
 		}
 		if r := m.Repeats(); r.Again > 0 {
 			return nil, cli.Usagef("%s: D%d: %v; the first is index %d of rank %d: a map for writing must hold each index only once", strings.Join(f.Files, ", "), k+1, r, r.Off, r.Rank)

@@ -114,8 +114,8 @@ func (f *plotFlags) positions(ctx context.Context, o *mapplot.Options, paths []s
 	return "index", nil
 }
 
-// ofDataset sets in o a dataset's coordinates for the elements of its map Dk. It returns false if there are no coordinates, or no
-// dataset.
+// ofDataset stores in o the coordinates of the elements of map Dk, from the dataset. It returns false if the path is not a
+// dataset, or if the dataset has no coordinates.
 func ofDataset(ctx context.Context, o *mapplot.Options, paths []string, k int) (bool, error) {
 	if len(paths) != 1 {
 		return false, nil

@@ -25,11 +25,12 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 		Use:   "check PATH...",
 		Short: "Check FTI checkpoint files for errors",
 		Long: `Check checkpoint files: the file block, every record (including records without a checksum),
-the hash of every chunk, and the checksum of the file by both rules of FTI. check also reports
-files that FTI wrote but cannot restart from, with the reason. For files of the POSIX mode,
-check compares the size and the MD5. In a directory, it checks all files that end in .fti.
-If there are none, it checks the directories of FTI runs below (Local/node0/<id>/l3). In a
-store, it checks the seal, the files of all checkpoints and ranks, and the side files.
+the hash of every chunk, and the checksum of the file by the rules of FTI's writer and reader.
+check also reports files that FTI wrote but cannot restart from, with the reason. For files of
+the POSIX mode, check compares the size and the MD5. In a directory, it checks all files that
+end in .fti. If there are none, it checks the directories of FTI runs below it, such as
+Local/node0/<id>/l3. In a store, it checks the seal, the files of all checkpoints and ranks,
+and the side files.
 
 In JSON, var is the id of a variable and dataset is the number of a checkpoint.`,
 		Example: `  blobio ff check Ckpt7-Rank0.fti
@@ -45,7 +46,6 @@ In JSON, var is the id of a variable and dataset is the number of a checkpoint.`
 	return cmd
 }
 
-// ffChecked holds the findings in one file.
 type ffChecked struct {
 	Path string `json:"path"`
 	cli.Found
@@ -63,7 +63,7 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 		}
 		list, isDir, err := ffPaths(path)
 		if err != nil {
-			list = []string{path} // one reports the error later
+			list = []string{path} // f.one reports the error later
 		}
 		files = append(files, list...)
 		if isDir && err == nil {
@@ -108,7 +108,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string, found b
 	}
 	c := &ffChecked{Path: path}
 	for _, x := range list {
-		if errors.Is(x.Err, ffformat.ErrNotFormat) && !(found && amongOthers(path)) { // the file may be sound in its own format
+		if errors.Is(x.Err, ffformat.ErrNotFormat) && !(found && amongOthers(path)) { // the file may be a sound file of another format
 			x.Severity = fault.Unchecked
 		}
 		c.Add(x)

@@ -1,2 +1,2 @@
-// Package fti holds the verbs of FTI-FF files and of stores of them.
+// Package fti holds the verbs of FTI-FF files and of stores of such files.
 package fti

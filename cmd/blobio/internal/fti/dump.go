@@ -49,11 +49,11 @@ Exit codes: 0 all printed or written, 1 variables or metadata are damaged, 2 cou
 
 JSON: {path, layout, file_block: {offset, checksum, my_hash, checkpoint,
 checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
-blocks: [{offset, bytes, containers: [...]}]}, containers as in ff ls; of a file of the
-POSIX mode {path, layout, metadata, section, checkpoint, file_size, checksum, variables:
-[{variable, offset, bytes, name}]}; with --var
-{path, variable, type, bytes, first, values: [...]}, where hex is text, and NaN and infinities
-are null; with --output {path, variables: [{variable, bytes, file, error}]}.`,
+blocks: [{offset, bytes, containers: [...]}]}, where containers are as in ff ls. For a file of
+the POSIX mode: {path, layout, metadata, section, checkpoint, file_size, checksum, variables:
+[{variable, offset, bytes, name}]}. With --var:
+{path, variable, type, bytes, first, values: [...]}, where hex values are text, and NaN and
+infinities are null. With --output: {path, variables: [{variable, bytes, file, error}]}.`,
 		Example: `  blobio ff dump Ckpt7-Rank0.fti
   blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
   blobio ff dump --var 2 --type i4 --elements 1000:1010 Ckpt7-Rank0.fti

@@ -118,8 +118,8 @@ func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
 	return ffformat.NewReader(f, f.size, f.path, &ffformat.Options{Lenient: lenient})
 }
 
-// openFFReader opens a file to read its variables. It checks the metadata as "ff ls" does. With lenient, damage is stored in bad;
-// otherwise it is an error. A file of FTI's POSIX mode is first read completely.
+// openFFReader opens a file to read its variables. It checks the same metadata as "ff ls". If lenient is set, damage is stored in
+// bad; otherwise damage is an error. A file of FTI's POSIX mode is first read completely.
 func openFFReader(ctx context.Context, path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
 	f, err := openFF(path)
 	if err != nil {
@@ -320,7 +320,7 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	case errors.As(err, &fe) && filepath.Base(fe.File) == sealName:
 		_, serr := os.Stat(fe.File)
 		if cmd.Name() == "repair" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
-			return "", true // there is nothing to rebuild from
+			return "", true // no hint: no file is left from which to rebuild
 		}
 		return ffRebuildHint, true
 	case cmd.Name() == "check", cmd.Name() == "repair", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):

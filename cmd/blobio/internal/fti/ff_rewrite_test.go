@@ -137,7 +137,7 @@ func TestFFRepair(t *testing.T) {
 	}
 	clitest.Check(t, os.WriteFile(two, whole[:len(whole)-60], 0o666)) // the file block is truncated
 	clitest.Shows(t, "3 variables", "ff", "repair", "--force", "--no-sync", "--checkpoint", "2", two, out)
-	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // as far as there are records
+	text := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "x"), two) // the records that exist are read
 	if text.Code != cli.Findings || !strings.Contains(text.Out, "var3.raw") {
 		t.Errorf("extract of a file that is cut: %+v", text)
 	}
@@ -147,20 +147,20 @@ func TestFFRepair(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "an input and an output", "ff", "repair", one)
 }
 
-// TestFFExtractDoubtful checks that a record with a changed number is not extracted silently.
+// TestFFExtractDoubtful checks that extracting a record with a changed number gives a warning.
 func TestFFExtractDoubtful(t *testing.T) {
 	dir, one, _ := ffToys(t)
 	fast := filepath.Join(dir, "fast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
 	whole := clitest.Read(t, fast)
-	clitest.FlipByte(t, fast, 840+12) // after the data: dbsize, numvars, and the id of variable 1
+	clitest.FlipByte(t, fast, 840+12) // id of variable 1, which follows the data, dbsize and numvars
 	r := clitest.Blobio(t, "ff", "dump", "-o", filepath.Join(dir, "out"), fast)
 	clitest.Holds(t, r.Err, "blobio: warning: ", "FB.myHash")
 	if r.Code != cli.Findings {
 		t.Errorf("exit code %d", r.Code)
 	}
 	clitest.Check(t, os.WriteFile(fast, []byte(whole), 0o666))
-	clitest.FlipByte(t, fast, 100) // in variable 1: prints neither values nor a difference, and nothing about other variables
+	clitest.FlipByte(t, fast, 100) // in variable 1: no values, no difference and no other variables may be printed
 	for _, args := range [][]string{{"--elements", "0:4"}, {"--json"}} {
 		clitest.Bad(t, cli.Findings, "variable 1: ", append([]string{"ff", "dump", "--var", "1", fast}, args...)...)
 	}

@@ -39,7 +39,7 @@ map: each character is 2 B, # metadata, . reserved but unused
 		t.Errorf("ff ls -l:\n%s", out)
 	}
 	clitest.Check(t, os.WriteFile(filepath.Join(dir, "no.fti"), make([]byte, 1000), 0o666))
-	torn := clitest.Blobio(t, "ff", "ls", dir) // beside other checkpoints the file counts as a torn one
+	torn := clitest.Blobio(t, "ff", "ls", dir) // beside other checkpoints, the file counts as a torn checkpoint
 	if torn.Code != cli.Findings {
 		t.Errorf("ff ls of a torn file among others: %+v", torn)
 	}

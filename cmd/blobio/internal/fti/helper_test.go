@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ffToys makes two checkpoints of three variables: 1 has int32 values, 2 grew and then shrank, 3 has doubles and is not in the
-// first checkpoint.
+// ffToys makes two checkpoints of three variables: variable 1 has int32 values, variable 2 grew and then shrank, and variable 3
+// has doubles and is not in the first checkpoint.
 func ffToys(t *testing.T) (dir, one, two string) {
 	t.Helper()
 	dir = t.TempDir()

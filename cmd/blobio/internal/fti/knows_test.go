@@ -12,7 +12,7 @@ import (
 )
 
 // TestKnowsNoNetCDF checks that a file with any name is recognized by its metadata. A file that begins like netCDF or HDF5 is not
-// searched, which would take a minute for 100 MB.
+// searched, because the search would take a minute for 100 MB.
 func TestKnowsNoNetCDF(t *testing.T) {
 	list := clitest.Glob(t, filepath.Join(testfiles.Dir(t, "fti", "tiny", "v1.4", "l1"), "*.fti"))
 	file := clitest.Read(t, list[0])

@@ -304,7 +304,7 @@ func (d *ffDesc) state() string {
 	return "metadata good"
 }
 
-// written returns the time of the checkpoint; layouts E and F store too little of it.
+// written returns the time of the checkpoint. Layouts E and F store only its low 32 bits, so the result is "".
 func (d *ffDesc) written() string {
 	if d.Timestamp <= 1<<32 {
 		return ""

@@ -13,7 +13,7 @@ import (
 
 // Characters for bytes that do not belong to a variable.
 const (
-	symbolOther   = '*' // variables beyond those that have a letter
+	symbolOther   = '*' // variables without a letter of their own
 	symbolEmpty   = '.'
 	symbolMeta    = '#'
 	symbolGap     = '_'
@@ -24,8 +24,8 @@ const (
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// mapSymbols returns the character of each variable. It is the id if all ids are 0 to 9. Otherwise it is a letter in order of
-// first appearance, and * for the rest.
+// mapSymbols returns the character of each variable. The character is the id if all ids are 0 to 9. Otherwise the variables get
+// letters in order of first appearance, and * if there are no more letters.
 func mapSymbols(f *ffformat.File) map[int32]rune {
 	vars := f.Vars()
 	digits := true
@@ -52,7 +52,7 @@ const (
 )
 
 // writeMap prints a file's map, with columns characters per line. The first line gives the bytes per character. A character shows
-// the kind of most of its bytes, with one exception: the start of metadata is shown if the characters around are of one kind.
+// the kind of most of its bytes, with one exception: a character between two characters of one kind shows the start of metadata.
 func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	extents := f.Extents()
 	total := int64(0)
@@ -80,7 +80,7 @@ func usage(extents []ffformat.Extent) map[string]int64 {
 	return sum
 }
 
-// mapKey explains the characters other than variables.
+// mapKey explains the characters that do not stand for variables.
 func mapKey(usage map[string]int64, cell int64) []string {
 	out := []string{"each character is " + cli.HumanBytes(cell)}
 	for _, k := range []struct {

@@ -8,7 +8,7 @@ import (
 	"blobio/ffformat"
 )
 
-// fileOf makes a file of layout F with these containers, one block for each list.
+// fileOf makes a file of layout F with a block for each list of containers.
 func fileOf(blocks ...[]ffformat.Container) *ffformat.File {
 	f := &ffformat.File{Layout: ffformat.LayoutF}
 	at := int64(0)
@@ -30,8 +30,8 @@ func fileOf(blocks ...[]ffformat.Container) *ffformat.File {
 	return f
 }
 
-// shrunk makes a file with two variables: one fills its container; the other fills half of its first container and nothing of its
-// second.
+// shrunk makes a file with two variables. The first variable fills its container. The second variable fills half of its first
+// container; its second container is empty.
 func shrunk() *ffformat.File {
 	return fileOf(
 		[]ffformat.Container{{ID: 1, ChunkSize: 1 << 20, ContainerSize: 1 << 20}, {ID: 2, ChunkSize: 1 << 19, ContainerSize: 1 << 20}},

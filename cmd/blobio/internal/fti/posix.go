@@ -14,7 +14,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// posixOf returns FTI's metadata for a file that is not FTI-FF, as err says. Without metadata it returns err.
+// posixOf returns FTI's metadata for a file of the POSIX mode. err is the error of reading the file as FTI-FF. posixOf
+// returns err if it finds no metadata, or if err is not ErrNotFormat.
 func posixOf(path string, err error) (*ffformat.PosixFile, error) {
 	if !errors.Is(err, ffformat.ErrNotFormat) {
 		return nil, err
@@ -66,8 +67,8 @@ func (d *ffDesc) printPosix(e *cli.Env) error {
 	return nil
 }
 
-// lostOf finds files of FTI's POSIX mode that should be near the checked files but are missing. It returns findings for the
-// metadata that list them.
+// lostOf finds files of FTI's POSIX mode that should be near the checked files but are missing. The findings are about the
+// metadata that list the missing files.
 func lostOf(files []string) (list []*ffChecked) {
 	seen := map[string]bool{}
 	for _, file := range files {

@@ -15,7 +15,8 @@ import (
 )
 
 // ftiGroup is checkpoint 6 of four ranks, written by FTI (HEAD of 2022-11-25, ckpt_io = 1) at level 3. Each rank has a checkpoint
-// file with variables 7 (int), 3 (double) and 40 (13 chars), and a parity file. The largest has an odd number of bytes.
+// file with variables 7 (int), 3 (double) and 40 (13 chars), and a parity file. The largest checkpoint file has an odd number of
+// bytes.
 var ftiGroup = [4][2]string{
 	{"0000000001000000020000000000000000000000000000000000e03f61616161616161616161616161",
 		"5d9fb4653510b4658691b465ec5ab4659ea9b63597307a41000001e05fd4224515cbebd480538123668a79462e093359b349a6c179"},
@@ -27,8 +28,8 @@ var ftiGroup = [4][2]string{
 		"88190488e09604885317048889250488438707f0fee8a90a0000774cce7d6197216d75783e723d624dabe91610f606060619191919"},
 }
 
-// groupRun writes the directories of that run for level 2, with the partners' copies, or level 3. file returns the path of a
-// rank's file.
+// groupRun writes the directories of the run of ftiGroup: for level 2 with the copies of partners, for level 3 with parity files.
+// file returns the path of a rank's file.
 func groupRun(t *testing.T, level int) (dir string, file func(rank int) string, data [4][]byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -123,7 +124,7 @@ func TestPosixGroup(t *testing.T) {
 	if out := clitest.Good(t, "ff", "repair", file(2), out); !strings.Contains(out, "nothing to repair") {
 		t.Error(out)
 	}
-	// A node with its own disk must not report files of others as lost.
+	// A node with its own disk must not report files of other nodes as lost.
 	for rank := 1; rank < 4; rank++ {
 		clitest.Check(t, os.RemoveAll(filepath.Join(dir, "Local", fmt.Sprintf("node%d", rank))))
 	}

@@ -13,8 +13,9 @@ import (
 	"blobio/internal/cli"
 )
 
-// posixRun writes FTI's files in POSIX mode for checkpoint 2 of two ranks, level 4, with three variables each. Metadata of old
-// versions lack positions. It returns the checkpoint file of rank 1, its metadata and its bytes.
+// posixRun writes FTI's files in POSIX mode for checkpoint 2 of two ranks, level 4, with three variables each. If old is set,
+// the metadata lack positions, like those of old versions. posixRun returns the checkpoint file of rank 1, its metadata and
+// its bytes.
 func posixRun(t *testing.T, old bool) (file, meta string, data []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +71,7 @@ func TestPosix(t *testing.T) {
 		}
 		clitest.Bad(t, cli.Failed, "no variable 99", "ff", "dump", file, "-o", filepath.Join(out, "no"), "--vars", "10,99")
 		clitest.Good(t, "ff", "convert", file, filepath.Join(out, "converted"))
-		// Damage to a byte, the end, the metadata.
+		// Damage a byte, the end and the metadata.
 		flipped := bytes.Clone(data)
 		flipped[120] ^= 1
 		for what, b := range map[string][]byte{"MD5 of the file": flipped, "156 bytes, want 157": data[:156]} {

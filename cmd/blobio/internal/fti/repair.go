@@ -44,10 +44,11 @@ from the other files and the parity (RSed) of its group. IN is the name of the l
 input is compared with FTI's checksums first.
 
 A store is a directory of checkpoints of many ranks. Its seal is a file that lists the
-committed checkpoints. repair restores a lost or damaged seal. It uses a slot if the slot has
-one file for each rank, all of one checkpoint, and every byte is intact. The files do not
-change. A damaged seal is kept as checkpoints.damaged. A complete checkpoint that was
-interrupted just before its commit may reappear, because only the seal lists commits.
+committed checkpoints. repair restores a lost or damaged seal from the slots, the directories
+that hold one checkpoint each. It uses a slot only if the slot has one file for each rank, all
+files are of one checkpoint, and every byte is intact. The files do not change. A damaged
+seal is kept as checkpoints.damaged. A checkpoint that was complete but not yet committed may
+reappear, because only the seal lists commits.
 
 Exit codes: 0 nothing is lost, 1 variables are damaged or slots cannot be used, 2 could
 not run.

@@ -213,8 +213,8 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 }
 
 // Knows reports whether a path is an FTI checkpoint file, a store, or a position in a store. A file that ends in .fti always
-// counts, since its metadata at the end may be torn. Other files are searched for metadata, which is slow, but not if they begin
-// like netCDF or HDF5 files.
+// counts, because its metadata are at the end and may be torn. Other files are searched for metadata. The search is slow, so
+// files that begin like netCDF or HDF5 files are not searched.
 func Knows(path string) bool {
 	if _, ok := parseFFPlace(path); ok {
 		return true

@@ -17,9 +17,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestFFWriteIsWhole checks that after any failure of convert, compact or repair (full disk or cancellation, before any
-// operation) the final name has the old content or the complete new file. This holds after a power cut too, and no other files
-// remain.
+// TestFFWriteIsWhole lets convert, compact and repair fail (full disk, cancellation or power cut) before each file operation.
+// The final name must have the old content or the complete new file, and no other files may remain.
 func TestFFWriteIsWhole(t *testing.T) {
 	data := bytes.Repeat([]byte("checkpoint"), 1200)
 	path := ffWrite(t, filepath.Join(t.TempDir(), "Ckpt1-Rank0.fti"), 1, []ffPart{{1, 0, 0, 12000, data}, {2, 0, 0, 9000, data[3:9003]}}, []ffPart{{3, 0, 0, 5000, data[:5000]}})
@@ -98,7 +97,7 @@ func TestFFWriteIsWhole(t *testing.T) {
 					entries, lerr := mem.ReadDir(".")
 					clitest.Check(t, lerr)
 					for _, x := range entries {
-						lease := how == "error" && x.Name() == durable.LockName("out.fti") // it could not be removed, and ends with the process
+						lease := how == "error" && x.Name() == durable.LockName("out.fti") // the lock could not be removed; it ends with the process
 						if x.Name() != "out.fti" && how != "power cut" && !lease {
 							t.Errorf("%s, %s at %d: %s is left", verb, how, n, x.Name())
 						}

@@ -25,7 +25,7 @@ and so on. The directory is created if needed. Existing pages are replaced. The 
 output of --help. The date of the pages is SOURCE_DATE_EPOCH (seconds since 1970) from the
 environment, or else today.
 
-Packages include the pages. Use this verb for a command that was built or copied.`,
+Packages include the pages. This verb is for a command that was built from source or copied.`,
 		Example: `  blobio man ~/.local/share/man/man1 && man blobio-convert`,
 		Args:    cli.ExactArgs(1, "a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {

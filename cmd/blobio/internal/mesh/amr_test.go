@@ -204,7 +204,8 @@ func TestAmrPlot(t *testing.T) {
 	}
 }
 
-// TestAmrPlotField checks a slice of each axis, an integral, and edges. A complete picture shows the extrema of the statistics.
+// TestAmrPlotField checks a slice of each axis, an integral, and edges. A picture of the whole field shows the extrema of the
+// statistics.
 func TestAmrPlotField(t *testing.T) {
 	dir, flat, _ := clitest.Mesh(t)
 	cube := filepath.Join(dir, "cube")
@@ -252,8 +253,8 @@ func TestAmrPlotField(t *testing.T) {
 	}
 }
 
-// TestAmrConvertForEnzoE checks that a checkpoint of bricks, from which Enzo-E cannot restart, becomes restartable. The data stay
-// the same back and forth.
+// TestAmrConvertForEnzoE checks that convert --for-enzo-e makes a checkpoint of bricks restartable. Converting it back must
+// restore the data.
 func TestAmrConvertForEnzoE(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -346,7 +347,7 @@ func TestAmrRefuses(t *testing.T) {
 	}
 }
 
-// A restart needs these, but the checkpoint lacks them.
+// A sound checkpoint may not fit the precision or the maximum level of the run that restarts.
 func TestAmrCheckForRestart(t *testing.T) {
 	_, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "check", check1)
@@ -363,7 +364,7 @@ func TestAmrCheckForRestart(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--max-level -1, want 0 to 20", "amr", "check", "--max-level", "-1", check1)
 }
 
-// If OUT.partial contains foreign files, the error names it, and not the nonexistent OUT.
+// If OUT.partial contains foreign files, the error must name OUT.partial, because OUT does not exist.
 func TestAmrPartialOfOthers(t *testing.T) {
 	dir, check1, _ := clitest.Mesh(t)
 	partial := filepath.Join(dir, "out.partial")
@@ -423,7 +424,7 @@ func TestAmrDumpToCheckpoint(t *testing.T) {
 	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--levels", "1:2", check1, at("C"))
 	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--files", "5", at("C"), at("D"))
 	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
-	// Without the manifest nothing marks it as a dump.
+	// Without the manifest, nothing marks the output as a dump.
 	clitest.Check(t, os.Remove(filepath.Join(at("C"), cellodir.Manifest)))
 	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the complete checkpoint, or give --levels 1:2 to make",
 		"amr", "convert", "--to", "cello", at("C"), at("E"))

@@ -30,10 +30,11 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Check a checkpoint for errors",
-		Long: `Check checkpoints. check looks for missing, extra and duplicate blocks. It compares lists with
-groups, and the index of each block with its name and level. It verifies sets of children, the
-balance of the tree, order numbers, types, shapes and existing checksums. Each finding names
-the effect on Enzo-E: it hangs, crashes, or runs on with wrong data.
+		Long: `Check checkpoints. check looks for missing, extra and duplicate blocks. It compares block
+lists with the groups of the files, and the index of each block with its name and level. It
+verifies sets of children, the balance of the tree, order numbers, types, shapes and existing
+checksums. Each finding names the effect on Enzo-E: it hangs, crashes, or runs on with wrong
+data.
 
 Enzo-E cannot restart from every sound checkpoint, for example from one with elongated blocks.
 --for-enzo-e reports everything that prevents a restart; --enzo-float and --max-level imply
@@ -79,7 +80,8 @@ type (
 	}
 )
 
-// mostOfKind is the maximum number of kept findings of one kind: one severity, about one attribute, dataset or table.
+// mostOfKind is the maximum number of kept findings of one kind. Findings of one kind have the same severity, and
+// concern the same attribute, dataset or table.
 const mostOfKind = 20
 
 func (c *amrChecked) add(x fault.Finding) {

@@ -173,7 +173,7 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 			return err
 		}
 		if m.Dump() && f.enzo {
-			return fmt.Errorf("%s is a dump: Enzo-E cannot restart from what is made of it", m.path)
+			return fmt.Errorf("%s is a dump, and Enzo-E cannot restart from a converted dump", m.path)
 		}
 		if m.Dump() { // the output of a dump is a dump
 			c.Fields = m.fieldNames()

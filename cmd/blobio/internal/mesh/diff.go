@@ -48,7 +48,7 @@ func (f *amrDiffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string)
 		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)
 	}
 	t := f.trust
-	t.scrambled = true // compare both unchanged
+	t.scrambled = true // compare scrambled fields as they are
 	a, err := openFields(ctx, e, pathA, "the comparison", t)
 	if err != nil {
 		return err

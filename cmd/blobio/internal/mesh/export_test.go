@@ -1,4 +1,3 @@
 package mesh
 
-// Names for tests of another package.
 const MostOfKind = mostOfKind

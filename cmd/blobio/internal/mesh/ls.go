@@ -203,7 +203,8 @@ func describeMesh(ctx context.Context, m *amrMesh) (*amrDesc, error) {
 	return d, nil
 }
 
-// describeData describes fields and particles. It counts particles only in leaf blocks: refined blocks have copies or leftovers.
+// describeData describes fields and particles. It counts particles only in leaf blocks, because refined blocks have copies or
+// leftovers.
 func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 	meta := m.Meta()
 	counts := make([]int64, len(meta.Particles))

@@ -68,15 +68,15 @@ func TestAmrScrambled(t *testing.T) {
 			t.Errorf("ls of %s: %s", name, out)
 		}
 	}
-	// Correct fields alone have no mark.
+	// A file with only correct fields has no mark.
 	if out := clitest.Good(t, "dump", "--header", at("a.nc")); strings.Count(out, ":scrambled = 1 ;") != 2 {
 		t.Errorf("dump --header: %s", out)
 	}
 	convert("--fields", "density,bfield_y", at("Real"), at("right.nc"))
 }
 
-// TestAmrUnfit checks that checkpoints on which Enzo-E aborts or misbehaves are sound, but errors with --for-enzo-e. Verbs that
-// write one print a warning.
+// TestAmrUnfit checks sound checkpoints on which Enzo-E aborts or misbehaves. check reports errors only with --for-enzo-e.
+// Verbs that write such a checkpoint print a warning.
 func TestAmrUnfit(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -121,7 +121,7 @@ func TestAmrUnfit(t *testing.T) {
 			t.Errorf("%s: %s", c.name, r.Out)
 		}
 	}
-	// A checkpoint without ghosts, made from one with ghosts, gives a warning. A dump does not, since Enzo-E does not use it.
+	// Removing the ghost zones of a checkpoint gives a warning. A dump gives none, because Enzo-E does not read dumps.
 	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
 	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from the output: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)
@@ -174,8 +174,8 @@ func TestAmrNoVerify(t *testing.T) {
 	}
 }
 
-// TestAmrPeriodic checks that blocks at a periodic border are neighbours of those at the opposite border, and that their
-// neighbour lists agree.
+// TestAmrPeriodic checks that blocks at a periodic border are neighbours of the blocks at the opposite border, and that
+// their neighbour lists agree.
 func TestAmrPeriodic(t *testing.T) {
 	dir := t.TempDir()
 	for axes, want := range map[string]int{"": 0, "x": 1, "xy": 2, "all": 2} {
@@ -189,7 +189,7 @@ func TestAmrPeriodic(t *testing.T) {
 	for _, axes := range []string{"z", "xq", "ally"} {
 		clitest.Bad(t, cli.Failed, `, want all, or some of the axes xy`, "amr", "gen", "uniform", "--periodic", axes, filepath.Join(dir, "no"))
 	}
-	// Refined at the border: the tree must be balanced across it.
+	// The mesh is refined at the border, so the tree must be balanced across the border.
 	path := filepath.Join(dir, "shock")
 	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--cells", "4", "--at", "0.1", "--levels", "3", "--periodic", "all", path)
 	clitest.Good(t, "amr", "check", path)

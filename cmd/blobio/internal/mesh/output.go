@@ -83,7 +83,7 @@ func (o *amrOutput) celloOptions() cello.Options {
 	return c
 }
 
-// given is an ordering given as a list.
+// given is an amr.Ordering that consists of a list of indices.
 type given []amr.Index
 
 // Name implements amr.Ordering.
@@ -121,19 +121,20 @@ func (o *amrOutput) write(ctx context.Context, e *cli.Env, s amrSource, out stri
 		size += m.FieldBytes(&m.Fields[i], c.Ghosts)
 	}
 	if c.Files == 0 {
-		c.Files = max(m.Files, 1) // the same number as the input
+		c.Files = max(m.Files, 1) // as many files as the input has
 	}
 	err := comm.Run(ctx, min(par.Workers(o.workers), n), nil, func(ctx context.Context, w comm.Comm) error {
 		src := counted{s.share(w.Rank(), w.Size()), func() { p.At(s.verb, done.Add(1)*size, int64(n)*size) }}
 		return cello.WriteFrom(ctx, w, out, m, src, &c)
 	})
 	if r := (*comm.RankError)(nil); errors.As(err, &r) && r.Err != nil {
-		err = r.Err // the number of the worker is meaningless
+		err = r.Err // users do not know the numbers of workers
 	}
 	if err == nil {
 		err = ctx.Err()
 	}
-	// If out does not exist, the error is about out.partial, which contains foreign files.
+	// If out does not exist, the error is about out.partial, which contains foreign files, and
+	// stays unchanged.
 	if errors.Is(err, blob.ErrExist) && exists(out) {
 		err = fmt.Errorf("the output %s %w", out, blob.ErrExist)
 	}

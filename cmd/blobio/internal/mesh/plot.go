@@ -45,8 +45,8 @@ plane, a thin line joins the blocks before and after.
 "amr convert --order" puts the blocks in the order of another curve.
 
 JSON: {path, bytes, by, drawn, leaves, axis, at}. For a field: {path, bytes, field, kind, min,
-max, finest, level, axis, at}, with the finest level shown, and the level of the cells of the
-picture.`,
+max, finest, level, axis, at}, where finest is the finest level shown, and level is the level
+of the cells of the picture.`,
 		Example: `  blobio plot density Check-10 -o rho.png
   blobio amr plot density Check-05 --axis x --at 0.25 --blocks --log -o slice.png
   blobio amr plot density Check-05 --project -o column.png

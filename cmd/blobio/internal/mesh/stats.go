@@ -21,10 +21,10 @@ type amrStatsFlags struct {
 // statsHelp is the help of --stats.
 const statsHelp = `--stats shows statistics of fields over the whole domain. Each position counts once, with
 the value of the finest level that covers it. Totals and means are weighted by volume. The
-width along a missing axis is 1. Each extremum has the centre of its cell and its block. NaN
-and infinite values are counted, but excluded from the statistics. Fields on faces are
-averaged to cells. --by-level adds a line for each level, for the cells that no finer level
-covers.`
+width along a missing axis is 1. For each extremum, the block and the centre of the cell
+are shown. NaN and infinite values are counted, but excluded from the statistics. Fields on
+faces are averaged to cells. --by-level adds a line for each level, for the cells that no
+finer level covers.`
 
 func (f *amrStatsFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()

@@ -64,7 +64,7 @@ func (f *mountFlags) detach(e *cli.Env, dir, at string) error {
 		fmt.Fprintf(e.Out, "%s is shown at %s (process %d, log %s; fusermount3 -u %s ends it)\n", cli.Plain(dir), cli.Plain(at), cmd.Process.Pid, cli.Plain(name), cli.Plain(at))
 		return cmd.Process.Release()
 	}
-	_ = cmd.Wait() // its output is in the log
+	_ = cmd.Wait() // the output of the process is in the log
 	said, rerr := io.ReadAll(io.NewSectionReader(log, begin, 1<<16))
 	if text := strings.TrimSpace(strings.TrimPrefix(string(said), "blobio: ")); text != "" && rerr == nil {
 		return cli.WithHint(fmt.Errorf("%s", text), "")

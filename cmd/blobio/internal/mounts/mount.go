@@ -110,11 +110,11 @@ func (f *mountFlags) run(ctx context.Context, e *cli.Env, dir, at string) error 
 	if f.noVerify {
 		o.Verify = blob.VerifyNever
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // when the terminal closes; set up before others can see the mount
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // handle a closing terminal before the mount is visible
 	defer stop()
 	m, err := mount.New(dir, at, o)
 	if err != nil {
-		return cli.WithHint(err, "") // a name in use is not a dataset here
+		return cli.WithHint(err, "") // without the usual hint for an existing name, which is about datasets
 	}
 	if f.ready {
 		if err := tellReady(); err != nil {

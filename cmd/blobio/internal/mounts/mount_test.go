@@ -22,7 +22,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// asBlobio makes the test binary act as the command, since a background mount restarts its own binary.
+// asBlobio makes the test binary act as the command, because a background mount starts its own binary again.
 const asBlobio = "BLOBIO_TEST_AS_BLOBIO"
 
 func TestMain(m *testing.M) {
@@ -159,8 +159,8 @@ func TestInterruptedInUse(t *testing.T) {
 	}
 }
 
-// TestKilled checks that nothing blocks after a kill: programs get an error, and the next mount there or fusermount3 clears the
-// old one.
+// TestKilled checks that nothing blocks after a kill: programs get an error, and either the next mount at this mount point or
+// fusermount3 clears the old mount.
 func TestKilled(t *testing.T) {
 	dir, want := toys(t)
 	at := t.TempDir()
@@ -206,7 +206,7 @@ func TestDaemon(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	damaged := filepath.Join(dir, "bad.nc.manifest")
 	b := clitest.Read(t, filepath.Join(dir, "toy.nc.manifest"))
-	b[len(b)/4] ^= 1 // in both copies
+	b[len(b)/4] ^= 1 // damage both copies
 	b[3*len(b)/4] ^= 1
 	clitest.Check(t, os.WriteFile(damaged, b, 0o666))
 	cmd := blobio(t, "mount", "--daemon", "--log", log, "--only-datasets", "--memory", "64M", "--workers", "2", dir, at)
@@ -307,10 +307,10 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestYT checks that yt reads an exported mesh beside datasets through a mount as it does without.
+// TestYT checks that yt reads the same data from an exported mesh through a mount as directly.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
-	toys(t) // or there is no FUSE
+	toys(t) // skips the test without FUSE
 	dir, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", check1, filepath.Join(dir, "yt"))
 	at := t.TempDir()
@@ -366,7 +366,7 @@ func TestNobodyReads(t *testing.T) {
 	run(t, cmd, at)
 	reads(t, at, want)
 	clitest.Check(t, os.WriteFile(name, b[:len(b)/2], 0o666))
-	for i := range 3000 { // each is a new line
+	for i := range 3000 { // each error is a new line
 		if f, err := os.Open(filepath.Join(at, "toy.nc")); err == nil {
 			_, _ = f.ReadAt(make([]byte, 1), int64(len(want)-1-i%64))
 			f.Close()
@@ -393,7 +393,8 @@ func TestFewFilesWrite(t *testing.T) {
 	}
 }
 
-// TestFewFiles checks that datasets with more subfiles than the limit of open files work, as files and in the verbs.
+// TestFewFiles checks datasets with more subfiles than the limit of open files: their files in the mount and the verbs must
+// work.
 func TestFewFiles(t *testing.T) {
 	dir := t.TempDir()
 	out := t.TempDir()
@@ -420,7 +421,7 @@ func TestFewFiles(t *testing.T) {
 			}
 		}
 	}
-	toys(t) // or there is no FUSE
+	toys(t) // skips the test without FUSE
 	for _, limit := range []int{64, 1024} {
 		at := t.TempDir()
 		run(t, clitest.Limited(t, blobio(t, "mount", dir, at), limit), at)

@@ -108,7 +108,6 @@ func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err e
 	return nil
 }
 
-// options returns the workloads and the options given by the flags.
 func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench.Options, err error) {
 	switch {
 	case f.runs < 1:
@@ -138,8 +137,8 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	return names, o, err
 }
 
-// tell prints results, and stores them in dir unless it is "". It returns the error of their run. Incomplete results are printed
-// but not stored.
+// tell prints results, and stores them in dir unless it is "". It returns err, the error of the run. Incomplete results are
+// printed but not stored.
 func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()

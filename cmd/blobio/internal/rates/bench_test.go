@@ -61,7 +61,7 @@ func TestBenchUsage(t *testing.T) {
 	clitest.Check(t, os.WriteFile(file, nil, 0o666))
 	args := []string{"bench", "run", "check", "--quick", "--dir", t.TempDir(), "-o", filepath.Join(file, "results")}
 	clitest.Bad(t, cli.Failed, "not a directory", args...)
-	if r := clitest.Blobio(t, args...); r.Out != "" { // before any measurement
+	if r := clitest.Blobio(t, args...); r.Out != "" { // the error must come before any measurement
 		t.Errorf("%v: prints\n%s", args, r.Out)
 	}
 	clitest.Bad(t, cli.Failed, "", "bench", "show", filepath.Join(t.TempDir(), "nothing"))

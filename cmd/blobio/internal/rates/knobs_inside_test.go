@@ -15,7 +15,7 @@ import (
 func leaves(t reflect.Type, before string) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Name == "FS" { // for programs and their tests
+		if f.Name == "FS" { // programs and tests set this field, not users
 			continue
 		}
 		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[blob.Compress]() {
@@ -39,7 +39,7 @@ func field(v any, path string) any {
 
 // TestKnobs checks that each option of writers and readers has a flag of replay that changes it.
 func TestKnobs(t *testing.T) {
-	// Fields for which replay has its own flags: the flag, and a value other than the default.
+	// Fields for which replay has flags of its own, with a value that differs from the default.
 	flags := map[string][]string{"Layout": {"--layout=process"}, "Subfiles": {"--subfiles=2"}, "Records": {"--no-fixed-records"}, "Force": {"--force"},
 		"Grouping": {"--grouping=block"}, "Compress": {"--compress=zstd:2", "--layout=process"}, "Stripe.Count": {"--stripe-count=3", "--stripe-size=64K"}}
 	for _, k := range inside.Knobs() {
@@ -78,7 +78,7 @@ func TestKnobs(t *testing.T) {
 		return field(o.Options, path)
 	}
 	for _, path := range append(leaves(reflect.TypeFor[blob.Options](), ""), leaves(reflect.TypeFor[blob.OpenOptions](), "Open.")...) {
-		if path == "Repeats" || path == "Open.ZeroFill" { // replay always sets the first, like E3SM-IO, and reads what it has written
+		if path == "Repeats" || path == "Open.ZeroFill" { // replay always sets Repeats, like E3SM-IO, and reads only elements that it has written
 			continue
 		}
 		if flags[path] == nil {

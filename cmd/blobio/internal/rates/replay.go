@@ -117,7 +117,6 @@ func histories() (out []string) {
 	return out
 }
 
-// options returns the options given by the flags.
 func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOptions, err error) {
 	letter, _, single := strings.Cut(f.caseName, "_")
 	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Async: f.async, Float: f.float,
@@ -217,7 +216,7 @@ func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map
 			return nil, cli.Usagef("--ranks %d, want a positive number", ranks)
 		}
 	}
-	f.maps.Coalesce = true // the same bytes as E3SM-IO
+	f.maps.Coalesce = true // to write the same bytes as E3SM-IO
 	return f.maps.Load(ranks)
 }
 

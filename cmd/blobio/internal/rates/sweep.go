@@ -38,15 +38,15 @@ each, and save the time of each phase. A combination is called a point. Under mp
 (blobio-mpi) each process is a rank, and points with fewer ranks use the first processes.
 Otherwise ranks are goroutines of this process.
 
-Flags of axes take lists: --ranks 64,256,1024 --subfiles 1/node,1/target. Other axes have one
-value. --plan prints the points without running them. Values that cannot be combined are
-skipped and listed.
+An axis is an option with a list of values: --ranks 64,256,1024 --subfiles 1/node,1/target. An
+axis that is not given has its default value. --plan prints the points without running them.
+Values that cannot be combined are skipped and listed.
 
 Case "even" needs no map file. It has --variables record variables of type double. Each rank
 has --elements elements of each variable, in --pieces pieces that are assigned to the ranks in
 turn. The histories of E3SM use generated maps (--ne, --cells, --lat, ...) or maps from files
-(--map F=FILE). Sizes apply to the smallest number of ranks. With --scaling weak, the data grow
-with the number of ranks.
+(--map F=FILE). The sizes are those at the smallest number of ranks. With --scaling weak, the
+data grow with the number of ranks.
 
 All points run once, then again, --repeats times in total. The phases are create, compute, post
 (all puts), flush and close, then open and read. For each phase, the minimum, mean and maximum

@@ -42,7 +42,8 @@ func TestBenchSweepExamples(t *testing.T) {
 	}
 }
 
-// TestBenchSweep checks a sweep from plan to files, and its continuation after an interruption.
+// TestBenchSweep checks a sweep from the plan to the files of results, and its continuation after an
+// interruption.
 func TestBenchSweep(t *testing.T) {
 	dir := t.TempDir()
 	args := func(more ...string) []string {

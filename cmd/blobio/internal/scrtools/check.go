@@ -59,7 +59,7 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 		return cli.Usagef("--cache needs --control")
 	}
 	var looks []func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]
-	var all [][]*scrChecked // index: check
+	var all [][]*scrChecked // results of each of looks
 	if len(args) > 0 || len(f.control) == 0 {
 		d, err := scrPrefix(args)
 		if err != nil {

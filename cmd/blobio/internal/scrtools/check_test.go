@@ -16,7 +16,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// finds runs scr check, which must find errors; the line of one of them contains all the words.
+// finds runs scr check, which must find errors. One line must contain all the words.
 func finds(t *testing.T, args []string, words ...string) {
 	t.Helper()
 	r := clitest.Blobio(t, append([]string{"scr", "check"}, args...)...)

@@ -9,7 +9,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// In caches without checksums, as SCR 3 writes them, redundancy must reveal a flipped byte if all nodes are named.
+// SCR 3 writes caches without checksums. If all nodes are named, check must find a flipped byte by comparing data
+// with their redundancy.
 func TestScrCheckCompares(t *testing.T) {
 	for _, scheme := range []redset.Scheme{redset.Partner, redset.XOR, redset.RS} {
 		control, dir := protectedCache(t, scheme)

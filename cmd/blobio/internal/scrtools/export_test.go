@@ -1,6 +1,6 @@
 package scrtools
 
-// The tests see these, too.
+// Exported for tests.
 type ScrChecked = scrChecked
 type ScrConfLine = scrConfLine
 type ScrFlushRow = scrFlushRow

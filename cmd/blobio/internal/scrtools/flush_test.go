@@ -100,7 +100,7 @@ func TestScrFlushOfSCR(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--need", "3", prefix)
 }
 
-// A deleted dataset must be neither called safe nor listed for saving. A dropped one stays as safe as before.
+// A deleted dataset must be neither called safe nor listed for saving. A dropped dataset stays as safe as before.
 func TestScrFlushAfterDelete(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	clitest.Good(t, "scr", "index", "--drop", "ckpt.3", prefix)

@@ -44,8 +44,8 @@ place under the lock of SCR, so changes during a run are safe. Without flags, ha
 conditions and reports whether one holds now.
 
 A run checks the conditions after each checkpoint, and when it asks whether to checkpoint or to
-exit. Nothing is killed. ExitReason is then the reason why the run ended. "scr run" starts no
-other run until --unset reason or --remove.
+exit. Nothing is killed. When a condition ends the run, the file records the reason as
+ExitReason. "scr run" then starts no other run until --unset reason or --remove.
 
 A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m or +600 (seconds)
 from now, or seconds since 1970. --before ends the run before the time, earlier by the value of
@@ -234,7 +234,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	return nil
 }
 
-// change changes the halt file, even one damaged by a crash.
+// change changes the halt file, even if a crash has damaged the file.
 func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir, edit func(h *cadence.Halt)) error {
 	if _, err := vfs.OS.Stat(d.File("halt.scr")); errors.Is(err, fs.ErrNotExist) {
 		var h cadence.Halt

@@ -87,7 +87,7 @@ func TestScrHalt(t *testing.T) {
 	}
 }
 
-// After a run that ended by itself, an explicit run is allowed, but the loop starts no other.
+// After a run that ended by itself, a new run is allowed, but the run loop starts no other run.
 func TestScrHaltFinalized(t *testing.T) {
 	dir := haltDir(t)
 	clitest.Good(t, "scr", "halt", "--reason", "SCR_FINALIZE_CALLED", dir)

@@ -148,7 +148,8 @@ func newScrSound(d *prefixdir.Dir, x *prefixdir.Index) (*scrSound, error) {
 	return s, nil
 }
 
-// next returns the name of the dataset for the next run, if the index has one. "" means that it has none, or that none is sound.
+// next returns the name of the dataset for the next run, if the index has one. "" means that the index names none, or that no
+// candidate is sound.
 func (s *scrSound) next(x *prefixdir.Index) string {
 	if x.Current() == "" {
 		return ""

@@ -107,7 +107,7 @@ func TestScrIndexChanges(t *testing.T) {
 	}
 }
 
-// If a crash has cut an index from 773 to 40 bytes, the reference replaces it by an empty one and counts from 1 again. All
+// If a crash has cut an index from 773 to 40 bytes, the reference replaces it by an empty index and counts from 1 again. All
 // earlier datasets become invisible.
 func TestDefect2TornIndex(t *testing.T) {
 	p := clitest.ScrSets(t, 3)
@@ -280,7 +280,7 @@ func TestDefect3CountOverTheData(t *testing.T) {
 	}
 }
 
-// A dataset with a damaged map must not be reported as removed with its files: the files are unknown.
+// A dataset with a damaged map must not be reported as removed with its files, because the files are unknown.
 func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	m := filepath.Join(prefix, ".scr", "scr.dataset.3", "rank2file.0.0")

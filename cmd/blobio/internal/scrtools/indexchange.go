@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// named returns the error of a dataset that may not exist.
+// named adds advice to the error of a dataset that does not exist.
 func named(err error) error {
 	if errors.Is(err, fault.ErrMissing) {
 		return cli.WithHint(err, "scr index lists all datasets")
@@ -32,7 +32,7 @@ func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
 	return nil
 }
 
-// indexChange is a change of the index: a dataset given by a word, and the destination of the answer.
+// indexChange is a change of the index. word is the name or number of a dataset; say prints the result.
 type indexChange struct {
 	dir  *prefixdir.Dir
 	word string

@@ -28,8 +28,8 @@ func newScrInterval(e *cli.Env) *cobra.Command {
 		Long: `Compute the best time between two checkpoints by the formulas of Young and Daly. The formulas
 need the cost of a checkpoint and the mean time between failures (MTBF). The cost is the time
 during which a checkpoint blocks the program, with its share of synchronous flushes. Both values
-come from the log of the runs, PREFIX/.scr/log, or from --cost and --mtbf. Runs write a log with
-SCR_LOG_ENABLE=1.
+come from the log of the runs, PREFIX/.scr/log, or from --cost and --mtbf. Runs write the log if
+SCR_LOG_ENABLE=1 is set.
 
 The row "so far" is the compute time between two checkpoints in the logged runs.
 
@@ -107,7 +107,7 @@ func readPaceLog(name string) (*paceLog, error) {
 	return p, nil
 }
 
-// source finds the log, if one is needed.
+// source finds the log. It returns nil if no log is needed.
 func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, error) {
 	given := cmd.Flags().Changed
 	switch {
@@ -171,7 +171,7 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	return nil
 }
 
-// noFailure returns the mean time between failures, or an error that says why it is unknown.
+// noFailure returns the mean time between failures, or an error with the reason why it is unknown.
 func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {

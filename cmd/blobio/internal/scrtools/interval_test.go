@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// scrLog writes a log with the numbers of checkpoints of its runs; the last run is halted.
+// scrLog writes a log. runs has the number of checkpoints of each run; the last run is halted.
 func scrLog(t *testing.T, runs ...int) (prefix string) {
 	t.Helper()
 	prefix = t.TempDir()

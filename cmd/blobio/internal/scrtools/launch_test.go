@@ -28,8 +28,8 @@ type fakeNodes struct {
 	root string // parent of the private directories
 }
 
-// onNode is the script that runs a command on a node, whose directories are below its own root. It rewrites words that name a
-// directory of the node, like the namespace of another host.
+// onNode is the script that runs a command on a node, whose directories are below its own root. Words that name a directory of
+// the node are rewritten, so that each node has its own namespace.
 const onNode = `#!/bin/sh
 node=$1; shift
 n=$#; was=

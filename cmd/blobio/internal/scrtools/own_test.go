@@ -21,7 +21,7 @@ import (
 )
 
 // ownCluster lets the library write checkpoints 1 and 2 of four ranks, each on its own node. Checkpoint 2 is flushed and in the
-// caches. It returns the prefix directory, and the nodes for --control.
+// caches. ownCluster returns the prefix directory, and the nodes for --control.
 func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix string, controls []string) {
 	t.Helper()
 	root := t.TempDir()
@@ -68,7 +68,7 @@ func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix
 	return prefix, controls
 }
 
-// Files that the library writes must be good, in all schemes and layouts; a flipped byte in any of them must be found.
+// Files that the library writes must be good, in all schemes and layouts; check must find a flipped byte in any of these files.
 func TestScrCheckFindsEachByte(t *testing.T) {
 	for _, c := range crashtest.Some(t, 2, []struct {
 		name   string
@@ -142,5 +142,5 @@ func absenceIsLegal(name string) bool {
 	case "flush.scr", "halt.scr", "nodes.scr", "app.conf": // optional files
 		return true
 	}
-	return strings.HasSuffix(name, ".redsum") // the reference does not write these
+	return strings.HasSuffix(name, ".redsum") // SCR does not write these files
 }

@@ -21,7 +21,7 @@ type users struct {
 	t    *testing.T
 	exe  string
 	dir  string // sticky and writable for everybody
-	home string // the victim's, closed to others
+	home string // folder of the victim, closed to other users
 }
 
 const (
@@ -138,12 +138,12 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	unhurt("status", u.as(victim, "scr", "transfer", "--status", control))
 	unhurt("a command", u.as(victim, "scr", "transfer", "--command", "run", control))
 
-	// The folder is the victim's, but its parent is the attacker's, who could replace the folder.
+	// The folder belongs to the victim. Its parent belongs to the attacker, who could replace the folder.
 	inside := filepath.Join(u.dir, "x", "scr.78")
 	u.mkdir(victim, inside)
 	unhurt("in a folder of another user", u.as(victim, append(serve, inside)...))
 
-	// A link in place of the folder, and one in place of the file.
+	// First the folder, then the file is replaced by a link.
 	mine := filepath.Join(u.dir, "v")
 	u.mkdir(victim, mine)
 	clitest.Check(t, os.Symlink(control, filepath.Join(mine, "scr.1")))
@@ -155,7 +155,7 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	unhurt("a command through a link", u.as(victim, "scr", "transfer", "--command", "stop", filepath.Join(mine, "scr.2")))
 	unhurt("the status through a link", u.as(victim, "scr", "transfer", "--status", filepath.Join(mine, "scr.2")))
 
-	// The victim's file, but writable for everybody.
+	// The file belongs to the victim, but everybody can write to it.
 	open := filepath.Join(mine, "scr.3")
 	u.mkdir(victim, open)
 	clitest.Check(t, os.Chmod(open, 0o777))
@@ -254,7 +254,7 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 	}
 	for _, n := range []string{"prefix", "prefix/.scr", "cntl/x/scr.77", "cntl/x", "cache/x/scr.77", "cache/x", "cntl"} {
 		fresh()
-		if n[0] == 'c' { // its contents are the victim's
+		if n[0] == 'c' { // the contents of this directory belong to the victim
 			u.mkdir(victim, filepath.Join(u.dir, n[:strings.IndexByte(n+"/", '/')], "x", "scr.77"))
 		}
 		theirs(n)
@@ -277,7 +277,8 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestScrOpenShared checks that a prefix directory writable by its group, or by all if sticky, is accepted only on request.
+// TestScrOpenShared checks that some prefix directories are accepted only on request: if the group can write to the directory,
+// or if it is sticky and everybody can write to it.
 func TestScrOpenShared(t *testing.T) {
 	dir := t.TempDir()
 	prefix := filepath.Join(dir, "prefix")

@@ -108,7 +108,7 @@ func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 	if err := set.Check(); err != nil {
 		e.Code = cli.Findings
 		for _, l := range strings.Split(err.Error(), "\n") {
-			if x := cli.ErrorText(errors.New(l)); !slices.Contains(faults, x) { // a descriptor may have the same error
+			if x := cli.ErrorText(errors.New(l)); !slices.Contains(faults, x) { // skip an error that a descriptor has reported
 				faults = append(faults, x)
 			}
 		}

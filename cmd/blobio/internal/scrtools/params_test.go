@@ -58,7 +58,7 @@ CKPT=0 INTERVAL=1 TYPE=PARTNER  USER:4
 		Lines  []scrtools.ScrConfLine
 	}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, args("--json")...)), &out))
-	if len(out.Params) < len(config.Params())-3 || len(out.Lines) != 2 { // except passwords
+	if len(out.Params) < len(config.Params())-3 || len(out.Lines) != 2 { // parameters for passwords are not listed
 		t.Errorf("JSON: %d parameters of %d, %d lines", len(out.Params), len(config.Params()), len(out.Lines))
 	}
 	clitest.Bad(t, cli.Failed, `no parameter "frob"`, args("frob")...)

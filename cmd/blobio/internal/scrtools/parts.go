@@ -81,7 +81,7 @@ func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 		return err
 	}
 	up := hostlist.Diff(f.Source.Nodes, checker.DownNodes())
-	if len(up) == 0 && len(t.down) > 0 { // the error would lose the reasons
+	if len(up) == 0 && len(t.down) > 0 { // the loop's error would not name the reasons
 		more := ""
 		if n := len(t.down) - 1; n > 0 {
 			more = fmt.Sprintf("; and %d more", n)

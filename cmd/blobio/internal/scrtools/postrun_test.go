@@ -44,7 +44,7 @@ func crashed(t *testing.T, prefix, root string) (file func(rank int) (name strin
 		if err != nil {
 			return err
 		}
-		// The name is the one on the node, whose disk is below its root.
+		// Route returns the name on the node. The simulated disk of the node is below root/node.
 		if !strings.HasPrefix(to, root) {
 			to = filepath.Join(root, node, to)
 		}
@@ -87,7 +87,7 @@ func TestScrPostrunSaves(t *testing.T) {
 	clitest.Shows(t, "nothing to save", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)
 }
 
-// Two lost nodes of four are too many for XOR. postrun must say so, and list nothing as complete.
+// Two lost nodes of four are too many for XOR. postrun must report this, and list nothing as complete.
 func TestScrPostrunCannot(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	crashed(t, prefix, root)
@@ -97,7 +97,7 @@ func TestScrPostrunCannot(t *testing.T) {
 	}
 }
 
-// The end of scr run must do the same, even if no run ended normally.
+// scr run must save the checkpoint at its end, even if no run ended normally.
 func TestScrRunSaves(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	ready, done := filepath.Join(prefix, "ready"), filepath.Join(prefix, "done")
@@ -119,7 +119,7 @@ func TestScrRunSaves(t *testing.T) {
 		default:
 		}
 	}
-	file := crashed(t, prefix, root) // stands for the program during its run
+	file := crashed(t, prefix, root) // writes what the program would write during its run
 	clitest.Check(t, os.RemoveAll(filepath.Join(root, "n2")))
 	clitest.Check(t, os.WriteFile(done, nil, 0o644))
 	r := <-over
@@ -134,8 +134,8 @@ func TestScrRunSaves(t *testing.T) {
 	}
 }
 
-// A prefix directory named through a link, as a shell does, is the same directory that the program got from the system. A moved
-// directory is not, and the error must name the verb that can help.
+// The caches name the prefix directory by its real path. postrun must accept a link to that directory. For a moved directory,
+// the error must name scr scavenge --was.
 func TestScrPostrunOtherNames(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	file := crashed(t, prefix, root)

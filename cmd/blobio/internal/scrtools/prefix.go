@@ -45,7 +45,7 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	return nil, cli.WithHint(fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint)
 }
 
-// onlyOne returns which of some flags is given, and an error if there are several.
+// onlyOne returns the flag of names that is given, or "". It returns an error if several flags are given.
 func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	for _, n := range names {
 		if !cmd.Flags().Changed(n) {
@@ -85,7 +85,7 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	if t, err := time.Parse("15:04", s); err == nil { // the next such time
+	if t, err := time.Parse("15:04", s); err == nil { // the next time of day hh:mm
 		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, time.Local)
 		if at.Before(now) {
 			at = at.AddDate(0, 0, 1)
@@ -121,7 +121,8 @@ func KnowsPrefix(path string) bool {
 	return isDir(filepath.Join(path, prefixdir.MetaDir)) && !has(filepath.Join(path, prefixdir.MetaDir), "filemap_0") || isDir(path) && has(path, "index.scr")
 }
 
-// KnowsControl reports whether a path is the control directory of a node, which lists the content of its caches.
+// KnowsControl reports whether a path is the control directory of a node. The directory has the list of the files in the caches
+// of the node.
 func KnowsControl(path string) bool {
 	return isDir(path) && (has(path, cachedir.CatalogName) || has(path, cachedir.MasterName))
 }

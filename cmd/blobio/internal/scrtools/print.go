@@ -173,12 +173,12 @@ func plainKeys(t *kvtree.Tree) bool {
 	return true
 }
 
-// quoteKeys returns the tree with all other keys in quotes. Quoted keys differ from all plain keys that do not begin with a
-// quote. Keys that become equal are merged.
+// quoteKeys returns the tree with the keys that are not plain text in quotes. If two keys become equal, their subtrees are
+// merged.
 func quoteKeys(t *kvtree.Tree) *kvtree.Tree {
 	out := kvtree.New()
 	keys := t.Keys()
-	for i := len(keys) - 1; i >= 0; i-- { // each new entry becomes the head
+	for i := len(keys) - 1; i >= 0; i-- { // in reverse, because Set adds a new key at the head
 		sub := quoteKeys(t.Get(keys[i]))
 		if was := out.Get(clean(keys[i])); was != nil {
 			was.Merge(sub)

@@ -20,7 +20,6 @@ import (
 	"blobio/internal/scr/runloop"
 )
 
-// scrRunFlags are the flags of run.
 type scrRunFlags struct {
 	scrAlloc
 	launcher          string
@@ -61,7 +60,7 @@ for a node with a private directory below DIR. Processes read their rank and nod
 BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
 
 Messages of the loop go to standard error; with --json, so does the standard output of the
-program. --dry-run searches the commands that start the program and reach nodes, tests the nodes
+program. --dry-run looks for the commands that start the program and reach nodes, tests the nodes
 and prints the commands. It starts nothing, but creates the directories of --node-root.
 
 --only carries out one part of the loop, for scripts that start the program themselves. prerun
@@ -354,7 +353,7 @@ func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) 
 	p.Down, p.Skipped = append(p.Down, down...), append(p.Skipped, skipped...)
 	up := hostlist.Diff(o.Nodes, o.Checker.DownNodes())
 	p.Needs = o.MinNodes
-	if p.Needs == 0 { // the nodes file is from an earlier allocation: a run would remove it
+	if p.Needs == 0 { // ignore the nodes file of an earlier allocation, which a run would remove
 		p.Needs = len(o.Nodes)
 		if o.Use > 0 {
 			p.Needs = o.Use

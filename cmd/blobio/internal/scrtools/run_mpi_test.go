@@ -33,7 +33,7 @@ func init() {
 	}
 }
 
-// scrProgram is an MPI program that takes six checkpoints. In its first run, a rank is killed in the fourth.
+// scrProgram is an MPI program that takes six checkpoints. In the first run, a rank is killed during the fourth checkpoint.
 func scrProgram(dir string) error {
 	if err := os.Chdir(os.Getenv("SCR_PREFIX")); err != nil {
 		return err

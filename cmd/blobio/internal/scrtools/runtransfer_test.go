@@ -20,7 +20,7 @@ import (
 )
 
 // transferProgram is the program of TestScrRunTransfer, on one node. The first run dies after it has requested a flush in the
-// background. The second finds the flushed checkpoint and continues from it.
+// background. The second run finds the flushed checkpoint and continues from it.
 func transferProgram() error {
 	prefix, first := os.Getenv("SCR_PREFIX"), os.Getenv("BLOBIO_RUN") == "1"
 	file := filepath.Join(prefix, "ckpt.1", "state")

@@ -35,7 +35,7 @@ func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
 	return scrPrefix(args)
 }
 
-// ids returns the scavenged datasets, or the requested one.
+// ids returns the scavenged datasets, or only the requested dataset.
 func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 	ids, err := salvage.Datasets(d)
 	if err != nil {

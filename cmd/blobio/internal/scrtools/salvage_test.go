@@ -17,7 +17,6 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// scrDo runs a verb of "blobio scr".
 func scrDo(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
 	return clitest.Blobio(t, append([]string{"scr"}, args...)...)
@@ -133,7 +132,7 @@ func TestScrSalvageUsage(t *testing.T) {
 }
 
 // TestDefect9ScavengeMakesTheFolder checks that scavenge creates .scr/scr.dataset.<id>; scr_copy fails unless a script has
-// created it. A directory without .scr is reported as no prefix directory, and an obstacle is named.
+// created the folder. scavenge reports a directory without .scr, and names a file that is in the way of the folder.
 func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	prefix, root := allocation(t), t.TempDir()
 	clitest.Good(t, "scr", "run", "--only", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, "--prefix", prefix)

@@ -199,7 +199,7 @@ func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 	return err
 }
 
-// scrSavedAll describes the datasets that only caches held.
+// scrSavedAll is the result of saving datasets that existed only in caches.
 type scrSavedAll struct {
 	rep    *salvage.RunReport
 	all    []scrRebuilt
@@ -237,7 +237,7 @@ func (s *scrSavedAll) json(place string) map[string]any {
 	return map[string]any{"datasets": s.all, "current": s.rep.Current, "checkpoint": s.rep.Safe, "failed": failed}
 }
 
-// lines returns the same as text. hint follows the datasets.
+// lines formats the result as lines of text. hint follows the datasets.
 func (s *scrSavedAll) lines(hint ...string) (out []string) {
 	for _, x := range s.failed {
 		out = append(out, fmt.Sprintf("%s: dataset %d: %s", x.node, x.id, x.text))

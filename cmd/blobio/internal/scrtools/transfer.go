@@ -20,7 +20,6 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// scrTransfer are the flags of "scr transfer".
 type scrTransfer struct {
 	file    string
 	prefix  string
@@ -45,8 +44,8 @@ func newScrTransfer(e *cli.Env) *cobra.Command {
 directory of the node lists the files. CONTROL is this file, or the directory. One process on
 each node runs beside the program and may outlive it. If COMMAND in the transfer file is RUN, the
 process copies the files under FILES, within the limits of the transfer file and of the flags.
-If COMMAND is STOP, the process waits; if COMMAND is EXIT, it ends. Each file with a checksum is
-compared with it. A copy gets its final name only when it is complete and durable. If the process
+If COMMAND is STOP, the process waits; if COMMAND is EXIT, it ends. Files with a checksum are
+verified. A copy gets its final name only when it is complete and durable. If the process
 is killed, start it again to copy the remaining files.
 
 transfer writes only below the prefix directory: --prefix, SCR_PREFIX, or the working directory.
@@ -87,7 +86,7 @@ Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not
 	cli.ChoiceFlag(cmd, &f.command, "command", "", "set the command of the process", "run", "stop", "exit")
 	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO` (repeatable)")
 	fl.StringVar(&f.prefix, "prefix", "", "write only below this `DIR` (default: SCR_PREFIX, or the working directory)")
-	fl.BoolVar(&f.shared, "shared", false, "accept a prefix directory that its group, or if sticky also others, can write to (also: BLOBIO_SHARED=1)")
+	fl.BoolVar(&f.shared, "shared", false, "accept a prefix directory in which its group can write, or a sticky one in which others can write (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing left to copy")
 	fl.Var(cli.SizeFlag(&f.bw), "bw", "maximum bytes per second (default: the limit in the transfer file)")
 	fl.Float64Var(&f.cpu, "cpu", 0, "maximum share of a core, in percent (default: the limit in the transfer file)")
@@ -134,7 +133,7 @@ func notTransfer(name string) error {
 	case errors.Is(err, kvtree.ErrNotFormat):
 		return cli.WithHint(err, "not a transfer file, so the file was not changed")
 	case err != nil || t.Len() == 0:
-		return nil // its user reports or repairs it
+		return nil // the caller reports or repairs the damage
 	}
 	for _, key := range []string{"FILES", "COMMAND", "STATE", "FLAG", "BW", "PERCENT"} {
 		if t.Get(key) != nil {

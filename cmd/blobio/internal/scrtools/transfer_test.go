@@ -13,7 +13,6 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// transferDo runs "blobio scr transfer".
 func transferDo(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
 	if i := len(args) - 1; i >= 0 {
@@ -22,7 +21,7 @@ func transferDo(t *testing.T, args ...string) clitest.Result {
 	return clitest.Blobio(t, append([]string{"scr", "transfer"}, args...)...)
 }
 
-// A list is made, processed once, and printed.
+// scr transfer makes a list, processes the list once, and prints it.
 func TestScrTransfer(t *testing.T) {
 	dir := t.TempDir()
 	ctl := filepath.Join(dir, "ctl")
@@ -100,7 +99,7 @@ func TestScrTransfer(t *testing.T) {
 	if r := transferDo(t, "--status", ctl); r.Code != cli.Findings || !strings.Contains(r.Out, "failed") {
 		t.Errorf("%+v", r)
 	}
-	// EXIT ends a process that would wait.
+	// EXIT ends a process that would otherwise wait.
 	if r := transferDo(t, "--command", "exit", ctl); r.Code != cli.Good {
 		t.Errorf("%+v", r)
 	}

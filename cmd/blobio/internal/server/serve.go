@@ -160,7 +160,7 @@ func reachable(a net.Addr) string {
 // maxToken is the maximum size of a token, in bytes.
 const maxToken = 4 << 10
 
-// readToken reads the first line of a file that others must not be able to read.
+// readToken reads the first line of a file. It returns an error if other users can read the file.
 func readToken(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -25,12 +25,12 @@ import (
 type family struct {
 	name  string
 	knows func(path string) bool
-	// verbs maps a verb to the family's own verb. If that ends with a flag, the flag takes each path.
+	// verbs maps a verb to the family's own verb. If the own verb ends with a flag, each path is a value of the flag.
 	verbs map[string]string
 }
 
-// families are tried in this order, since an array with versions consists of FTI files. A path outside all families is a dataset
-// or unknown to blobio.
+// families are tried in this order: stores of versions come before checkpoints of FTI, because an array with versions consists of
+// FTI files. A path of no family is a dataset, or unknown to blobio.
 var families = []family{
 	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot", "convert": "amr convert"}},
 	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "convert": "versions convert"}},
@@ -100,7 +100,7 @@ func whatItIs(path string, args []string) string {
 	return "it is " + what + ": " + who
 }
 
-// route splits a command line into one for each family of its paths.
+// route splits a command line into several command lines, one for each family of paths.
 func route(args []string) ([][]string, error) {
 	at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") })
 	if at < 0 {
@@ -194,7 +194,7 @@ func (f *family) refuses(verb string) error {
 	if words := f.verbs[verb]; words != "" {
 		return fmt.Errorf("%s does not accept a %s, but \"blobio %s\" does", verb, f.name, words)
 	}
-	return fmt.Errorf("%s does not accept a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
+	return fmt.Errorf("%s does not accept a %s, only these verbs do: %s", verb, f.name, strings.Join(f.takes(), ", "))
 }
 
 // ofVariable reports whether the arguments of plot are a variable and a dataset, not paths of one family.

@@ -30,7 +30,7 @@ func TestFamilies(t *testing.T) {
 	const no = "-"
 	for _, c := range []struct {
 		path                        string
-		ls, check, dump, diff, plot string // words of the printed block, of findings after ?, of an error after !, or no
+		ls, check, dump, diff, plot string // expected words: of the output, of findings (after ?), or of an error (after !); or no
 	}{
 		{canon, "ordinary netCDF", ": good", "netcdf toy", "are equal", "!not a map file or a dataset of blobs"},
 		{variable, "variable-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
@@ -109,9 +109,9 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%v: %d\n%s%s", args, r.Code, r.Out, r.Err)
 		}
 	}
-	// A flag that takes a value in only one family.
+	// -b is a flag of amr ls, and takes no value.
 	clitest.Shows(t, "BLOCK", "ls", "-b", cello)
-	// Names that are shell patterns.
+	// Names of directories may look like shell patterns.
 	odds := filepath.Join(dir, "[1-3]")
 	clitest.Check(t, os.Mkdir(odds, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(odds, "a.block_list"), nil, 0o666))
@@ -124,7 +124,7 @@ func TestFamilies(t *testing.T) {
 	if r := clitest.Blobio(t, "ls", odds); !strings.Contains(r.Out, "a.fti") {
 		t.Errorf("a directory with a file of FTI: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	// One damaged file among good ones of other kinds.
+	// check must report a damaged file among good files of other kinds.
 	odd := filepath.Join(dir, "odd.kvt")
 	b := clitest.Read(t, tree)
 	b[len(b)-6] ^= 1

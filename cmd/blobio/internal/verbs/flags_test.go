@@ -12,10 +12,11 @@ import (
 	"blobio/internal/cli"
 )
 
-// shorthands are the short flags with the same meaning everywhere. The meaning of others depends on the verb.
+// shorthands are the short flags with the same meaning everywhere. The meaning of other short flags depends on the verb.
 var shorthands = map[string]string{"o": "output", "v": "vars", "q": "quiet", "n": "dry-run", "s": "set"}
 
-// kinds are the kinds of values of flags by name, which are the same everywhere, and the minimum number of verbs with the flag.
+// kinds maps the name of a flag to the kind of its value, which is the same in all verbs, and to the minimum number of verbs
+// with the flag.
 var kinds = map[string]struct {
 	kind  string
 	verbs int
@@ -51,7 +52,7 @@ func TestFlags(t *testing.T) {
 			}
 			if k, ok := kinds[name]; ok {
 				count[name]++
-				if l := c.Flags().Lookup(name); strings.Contains(l.Usage, "`") { // has a word of its own
+				if l := c.Flags().Lookup(name); strings.Contains(l.Usage, "`") { // the usage names the kind of value
 				} else if kind != k.kind {
 					t.Errorf("%s: --%s takes %q, elsewhere %q", path, name, kind, k.kind)
 				}

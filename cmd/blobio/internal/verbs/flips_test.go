@@ -110,7 +110,7 @@ func TestFlips(t *testing.T) {
 		name := f.files[rnd.IntN(len(f.files))]
 		b := clitest.Read(t, name)
 		off, with := rnd.IntN(len(b)), byte(1+rnd.IntN(255))
-		if i/len(forms)%2 == 0 { // small files have their data there
+		if i/len(forms)%2 == 0 { // change a byte in the last fifth, where small files have their data
 			off = len(b) - 1 - off/5
 		}
 		b[off] ^= with

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write testdata/json-fields.txt anew")
 const jsonFieldsFile = "testdata/json-fields.txt"
 
 // fields collects the names of all fields of a value with the kinds of their contents. Array elements count as one. Names below a
-// field "data" come from a file, so they are left out.
+// field "data" are left out, because they come from a file.
 func fields(at string, v any, into map[string][]string) {
 	kind := ""
 	switch v := v.(type) {
@@ -48,8 +48,8 @@ func fields(at string, v any, into map[string][]string) {
 	}
 }
 
-// TestJSONFields checks that the JSON output of verbs has exactly the fields and kinds in testdata/json-fields.txt. Programs rely
-// on them: -update may add lines, but lines must never be removed.
+// TestJSONFields checks that the JSON output of verbs has exactly the fields and kinds in testdata/json-fields.txt. -update may
+// add lines, but lines must never be removed, because programs rely on the fields.
 func TestJSONFields(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)
 	broken := filepath.Join(dir, "broken.nc")

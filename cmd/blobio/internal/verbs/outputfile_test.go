@@ -42,8 +42,8 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	}
 }
 
-// TestSecondWriter checks that a second writer of an output fails with the name of the first, and changes nothing. Remains of
-// dead writers do not block it, and are removed.
+// TestSecondWriter checks that a second writer of an output fails with the name of the first writer, and changes nothing.
+// Remains of dead writers do not block a writer, and are removed.
 func TestSecondWriter(t *testing.T) {
 	dir, lines := outputs(t)
 	at := func(name string) string { return filepath.Join(dir, name) }

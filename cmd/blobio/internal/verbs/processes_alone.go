@@ -8,7 +8,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// joinAdvice says how to make processes run as one job.
+// joinAdvice explains how to run processes as one job.
 const joinAdvice = "start this command only once, or build it with MPI (go build -tags mpi)"
 
 // runTogether runs a command line in all processes of the job: only this one.

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// joinAdvice says how to make processes run as one job.
+// joinAdvice explains how to run processes as one job.
 const joinAdvice = "start the command with mpirun, or with srun --mpi=pmix or --mpi=pmi2"
 
 // join makes the process part of a job.

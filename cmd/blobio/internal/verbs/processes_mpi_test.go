@@ -135,7 +135,8 @@ func TestConvertUnderMPI(t *testing.T) {
 	}
 }
 
-// TestErrorsUnderMPI checks that the first process prints one line for an error on any process, and that all have one exit code.
+// TestErrorsUnderMPI checks that the first process prints one line for an error on any process, and that all processes have the
+// same exit code.
 func TestErrorsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()
@@ -172,7 +173,7 @@ func TestErrorsUnderMPI(t *testing.T) {
 	}
 }
 
-// TestSweepUnderMPI checks that the first processes run the points, and that an error of one of them is an error of its run.
+// TestSweepUnderMPI checks that the first processes run the points, and that an error of one process is an error of the run.
 func TestSweepUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()

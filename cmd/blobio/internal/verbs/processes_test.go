@@ -11,7 +11,8 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestOneOfSeveral checks that without MPI one of several processes writes nothing, for any launcher. It may still read.
+// TestOneOfSeveral checks that a binary without MPI refuses to write if a launcher has started several processes. It may
+// read.
 func TestOneOfSeveral(t *testing.T) {
 	_, canon, variable, _ := clitest.Toys(t)
 	dir := t.TempDir()
@@ -37,8 +38,8 @@ func TestOneOfSeveral(t *testing.T) {
 		"PMIX_RANK=1":                         "one of several processes (PMIX_RANK=1)",
 		"SLURM_STEP_ID=0 SLURM_NTASKS=3":      "one of 3 processes (SLURM_NTASKS=3)",
 		"SLURM_NTASKS=3 SLURM_PROCID=2":       "one of several processes (SLURM_PROCID=2)",
-		"BLOBIO_MPI=0 SLURM_STEP_NUM_TASKS=2": "", // intended by the user
-		"SLURM_NTASKS=3 SLURM_PROCID=0":       "", // a batch script
+		"BLOBIO_MPI=0 SLURM_STEP_NUM_TASKS=2": "", // BLOBIO_MPI=0: each process shall work alone
+		"SLURM_NTASKS=3 SLURM_PROCID=0":       "", // the batch script of a job is a single process
 	} {
 		t.Run(env, func(t *testing.T) {
 			clear(t)

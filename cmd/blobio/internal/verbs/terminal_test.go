@@ -98,7 +98,8 @@ func TestWrongNumbers(t *testing.T) {
 	}
 }
 
-// TestOutputsThatNobodyCouldOpen checks that names are refused as outputs if readers would take them for other files, or if no manifest can hold them.
+// TestOutputsThatNobodyCouldOpen checks that an output name is refused if readers would take it for another file, or if no manifest
+// can hold it.
 func TestOutputsThatNobodyCouldOpen(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	before := clitest.Names(t, dir)

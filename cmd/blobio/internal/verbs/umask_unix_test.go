@@ -11,7 +11,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// The user's umask determines who may read a map file.
+// The umask of the user must determine the mode of a map file.
 func TestMapFilesObeyUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	name := filepath.Join(t.TempDir(), "m.nc")

@@ -74,7 +74,7 @@ func TestDamageEndsWithOne(t *testing.T) {
 					}
 				}
 				r := clitest.Blobio(t, args...)
-				elsewhere := strings.HasPrefix(line, "plot") || strings.HasPrefix(line, "where") // damage at bytes that the verb does not read
+				elsewhere := strings.HasPrefix(line, "plot") || strings.HasPrefix(line, "where") // this verb does not read the damaged bytes
 				if r.Code != cli.Findings && !(elsewhere && r.Code == cli.Good) {
 					t.Errorf("%s: %s: %s: exit code %d, want 1\n%s", layout, what, line, r.Code, r.Err)
 				}
@@ -123,7 +123,7 @@ func TestOtherFormats(t *testing.T) {
 	}
 	for _, c := range []struct{ words, line string }{
 		{`convert does not accept a checkpoint of Cello, but "blobio amr convert" does`, "convert " + cello + " " + dir + "/x.nc"},
-		{`where does not accept a checkpoint of Cello, which is for ls`, "where T[0] " + cello},
+		{`where does not accept a checkpoint of Cello, only these verbs do: ls`, "where T[0] " + cello},
 		{`convert does not accept a map file, but "blobio decomp convert" does`, "convert " + maps + " " + dir + "/x.nc"},
 		{`the file is a checkpoint of Cello, for "blobio amr"`, "decomp check " + cello},
 		{`the file is a checkpoint of Cello, for "blobio amr"`, "decomp info " + cello},
@@ -140,7 +140,7 @@ func TestOtherFormats(t *testing.T) {
 	clitest.Shows(t, ": good", "decomp", "check", blobs)
 	clitest.FlipByte(t, blobs+".0000", 0x100)
 	clitest.Bad(t, cli.Findings, "0x100", "decomp", "check", blobs)
-	// A subfile replaced by a Git LFS pointer is elsewhere, not damaged.
+	// A subfile that is a Git LFS pointer is stored elsewhere, and must not be called damaged.
 	clitest.Check(t, os.WriteFile(blobs+".0000", clitest.Read(t, pointer), 0o666))
 	for _, line := range []string{"dump", "decomp info"} {
 		clitest.Bad(t, cli.Failed, lfs, append(strings.Fields(line), blobs)...)

@@ -113,7 +113,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, ke
 	for x := range v.Check(ctx, func(done, total int64) { p.At("check "+c.Array, done, total) }) {
 		add(x)
 	}
-	if name, level := arrays.Member(c.Array); name != "" && level >= 0 && c.Errors == 0 { // otherwise already reported
+	if name, level := arrays.Member(c.Array); name != "" && level >= 0 && c.Errors == 0 { // other faults are already reported
 		for _, x := range v.Versions() {
 			if x.Number == 0 {
 				continue

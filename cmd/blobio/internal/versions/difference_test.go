@@ -13,7 +13,8 @@ import (
 
 var must = testfiles.Must
 
-// Runs of elements that differ in their bits, their distances, and ranges not listed.
+// TestDifference checks the ranges of elements that differ in their bits, the distances, and the
+// number of omitted ranges.
 func TestDifference(t *testing.T) {
 	dir := t.TempDir()
 	steps := [][]float64{{0, 1, 2, 3, 4, 5}, {0, 1.5, 4, 3, math.NaN(), 5}, {math.Copysign(0, -1), 1.5, 4, 3, math.NaN(), 5}}

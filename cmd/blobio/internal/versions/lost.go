@@ -91,7 +91,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 		h.withoutGlobal(ctx)
 		return
 	}
-	named := map[int][]int64{} // by level: snapshots that name a version of it
+	named := map[int][]int64{} // by level: the snapshots that name a version of the level
 	var gone []memberFinding
 	if h.global != nil {
 		for _, s := range h.global.Versions() {
@@ -100,10 +100,10 @@ func (h *hierarchyView) check(ctx context.Context) {
 			}
 			snap, err := h.global.Snapshot(ctx, s.Number)
 			if errors.Is(err, versioned.ErrNotFormat) {
-				return // another array with the name
+				return // the array is not an array of snapshots
 			}
 			if err != nil {
-				continue // reported for the array, or the key is unknown
+				continue // either the check of the array reports err, or the key is unknown
 			}
 			h.known = max(h.known, len(snap.Versions))
 			for l, n := range snap.Versions {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// Lost arrays of a store must be found and listed as lost, whatever remains of them.
+// Lost arrays of a store must be found and listed as lost, whichever of their files remain.
 func TestVersionsLost(t *testing.T) {
 	for _, x := range []struct {
 		name        string
@@ -40,7 +40,7 @@ func TestVersionsLost(t *testing.T) {
 			t.Errorf("without %s: ls: %d\n%s%s", x.name, r.Code, r.Out, r.Err)
 		}
 	}
-	dir, _ := clitest.VersionStore(t) // a version that a snapshot names
+	dir, _ := clitest.VersionStore(t) // the next step drops a version that a snapshot names
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "amr.level0"), "--versions", "2", "--force")
 	clitest.Bad(t, cli.Findings, "version 2 is missing, but snapshot 1 needs it", "versions", "check", dir)
 }

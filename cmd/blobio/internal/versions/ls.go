@@ -123,7 +123,8 @@ func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, paths []string) e
 	return damage
 }
 
-// list describes an array, or the arrays of a store and their hierarchies. It prints them unless JSON is requested.
+// list describes an array, or the arrays of a store and their hierarchies. It prints the descriptions unless JSON is
+// requested.
 func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key []byte) (all []*arrayDesc, hs []hierarchyDesc, damage error) {
 	if arrays.Is(dir, nil) {
 		d, err := describeArray(ctx, dir, key, true)
@@ -141,7 +142,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 	}
 	for _, name := range names {
 		d, err := describeArray(ctx, filepath.Join(dir, name), key, f.asJSON)
-		if cli.IsFormatError(err) { // the others can be listed
+		if cli.IsFormatError(err) { // the other arrays are still listed
 			if damage == nil {
 				damage = err
 			}
@@ -184,7 +185,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 	return all, hs, damage
 }
 
-// newest returns the newest untainted version, or the newest one if all are tainted.
+// newest returns the newest untainted version. If all versions are tainted, it returns the newest version.
 func (d *arrayDesc) newest() *versionDesc {
 	return &d.Versions[newestOf(len(d.Versions), func(i int) bool { return d.Versions[i].Tainted })]
 }
@@ -242,7 +243,7 @@ func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionD
 	return nil
 }
 
-// otherwise ignores the errors of arrays that only have the name of a level, and of those with an unknown key.
+// otherwise ignores the error of an array that is not a level despite its name, or whose key is unknown.
 func otherwise(err error) error {
 	if errors.Is(err, versioned.ErrNotFormat) || errors.Is(err, versioned.ErrKey) {
 		return nil

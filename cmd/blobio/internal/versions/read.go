@@ -17,7 +17,7 @@ import (
 // versionsPiece is the number of bytes of a version in memory at once.
 const versionsPiece = 4 << 20
 
-// parseRange parses "0:10,5,:". Each dimension has a range lo:hi (without hi) or an index.
+// parseRange parses "0:10,5,:". Each dimension has a range lo:hi, which excludes hi, or an index.
 func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
 	if s == "" {

@@ -8,7 +8,8 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// ls must show marks, verbs that use the newest version must respect them, and they can be removed.
+// ls must show the marks. Verbs that use the newest version must respect the marks. Marks can be
+// removed.
 func TestVersionsTaint(t *testing.T) {
 	dir, _ := clitest.VersionStore(t)
 	rho := filepath.Join(dir, "rho")

@@ -158,7 +158,7 @@ func (k *versionsKey) one(dir string) (*versioned.View, error) {
 	return openVersions(dir, key)
 }
 
-// findVersion returns the version with the number; -1 means the newest untainted one.
+// findVersion returns the version with a number; -1 means the newest untainted version.
 func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error) {
 	all := v.Versions()
 	i := slices.IndexFunc(all, func(x versioned.VersionInfo) bool { return x.Number == number })
@@ -171,7 +171,8 @@ func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error)
 	return versioned.VersionInfo{}, fmt.Errorf("array %s: version %d: %w", v.Spec().Name, number, versioned.ErrNoVersion)
 }
 
-// newestOf returns the index of the newest untainted version of n, or of the newest one if all are tainted.
+// newestOf returns the index of the newest untainted version among n versions. If all are tainted, it
+// returns the index of the newest version.
 func newestOf(n int, tainted func(i int) bool) int {
 	for i := n - 1; i >= 0; i-- {
 		if !tainted(i) {

@@ -155,7 +155,7 @@ func TestVersionsDrop(t *testing.T) {
 	clitest.Good(t, "versions", "check", rho)
 	clitest.Holds(t, clitest.Good(t, "versions", "drop", level, "--keep", "1"), "kept for snapshots: 2 (--force drops them)\n", "3 versions (0, 1, 3)")
 	clitest.Shows(t, `"dropped": [`, "versions", "drop", level, "--versions", "2", "--force", "--json")
-	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
+	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // drop needs no key
 	for words, args := range map[string]string{
 		"is the newest version":                           "--versions 6",
 		"no such version":                                 "--versions 4",
@@ -175,7 +175,7 @@ func TestVersionsRefuses(t *testing.T) {
 	clitest.Check(t, os.WriteFile(short, []byte("abc"), 0o600))
 	for _, c := range []struct{ words, args string }{
 		{"needs the directory of a store", "ls"},
-		{"no such file or directory\n", "ls " + dir + "/none"}, // without a hint: there is nothing to check
+		{"no such file or directory\n", "ls " + dir + "/none"}, // no hint, because there is nothing to check
 		{"no array in this directory", "ls " + filepath.Dir(dir)},
 		{"is a store of 5 arrays, want the directory of one array", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
