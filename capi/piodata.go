@@ -332,6 +332,17 @@ func blobioGoPioAgree(nc, code int32, textp, p uintptr, e *C.blobio_pio_failure)
 	})
 }
 
+//export blobioGoPioIsBase
+func blobioGoPioIsBase(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		base := int32(0)
+		if x.f.IsBase() {
+			base = 1
+		}
+		return edge.Store(out, base)
+	})
+}
+
 //export blobioGoPioPut
 func blobioGoPioPut(nc, v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error {

@@ -2,10 +2,12 @@ package pio
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"strings"
+
+	"blobio/cdf5"
 )
 
 // account yields, line by line, the definitions and writes that must be equal on all ranks for a commit.
@@ -40,6 +42,71 @@ func account(f *definitions, l *log) iter.Seq[string] {
 	}
 }
 
+// digest is a hash of everything in account.
+func digest(f *definitions, l *log) int64 {
+	h := hash(1)
+	for _, d := range f.dims {
+		h.text(d.name)
+		h.numbers(d.n)
+	}
+	h.atts(f.atts)
+	for _, v := range f.vars {
+		h.text(v.name)
+		h.numbers(int64(v.t), int64(len(v.dims)))
+		for _, d := range v.dims {
+			h.numbers(int64(d))
+		}
+		h.atts(v.atts)
+	}
+	for i, v := range f.vars {
+		for _, rec := range l.records(v) {
+			for _, w := range l.of[v][rec] {
+				h.numbers(int64(i), rec)
+				if w.d != nil {
+					h.numbers(w.off, w.n, w.d.total, int64(w.d.key[0]))
+					h.text(string(w.fill))
+				} else {
+					h.numbers(w.part.Elems())
+				}
+			}
+		}
+	}
+	return int64(h >> 1)
+}
+
+// hash is a running hash of numbers and texts.
+type hash uint64
+
+func (h *hash) numbers(n ...int64) {
+	for _, x := range n {
+		*h = hash(mix(uint64(*h)+uint64(x)) + 0x9e3779b97f4a7c15)
+	}
+}
+
+func (h *hash) text(s string) {
+	h.numbers(int64(len(s)))
+	for len(s) >= 8 {
+		h.numbers(int64(binary.LittleEndian.Uint64([]byte(s[:8]))))
+		s = s[8:]
+	}
+	for i := range len(s) {
+		h.numbers(int64(s[i]))
+	}
+}
+
+func (h *hash) atts(list []cdf5.Att) {
+	h.numbers(int64(len(list)))
+	for _, a := range list {
+		h.text(a.Name)
+		h.numbers(int64(a.Type))
+		if text, ok := a.Value.(string); ok {
+			h.text(text)
+		} else {
+			h.text(fmt.Sprint(a.Value))
+		}
+	}
+}
+
 // shown returns the value of an attribute on one line.
 func shown(value any) string {
 	if text, ok := value.(string); ok {
@@ -50,11 +117,7 @@ func shown(value any) string {
 
 // same returns an error with the first difference if ranks have different definitions or writes. Collective.
 func (f *File) same(ctx context.Context) error {
-	h := fnv.New64a()
-	for line := range account(&f.definitions, &f.log) {
-		_, _ = h.Write([]byte(line + "\n")) // never fails
-	}
-	sum := int64(h.Sum64() >> 1)
+	sum := digest(&f.definitions, &f.log)
 	got, err := agreeMin(ctx, f.s.c, nil, sum, ^sum)
 	if err != nil || got[0] == ^got[1] {
 		return err

@@ -2,7 +2,6 @@ package pio
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/blob"
@@ -102,7 +101,7 @@ func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
 	f, b := a.f, a.f.base
 	byShape := map[string]blob.DecompID{}
 	for d := a.s.NumDecomps(); d > 0; d-- {
-		byShape[fmt.Sprint(a.s.DecompDims(blob.DecompID(d)))] = blob.DecompID(d)
+		byShape[keyOf(a.s.DecompDims(blob.DecompID(d)))] = blob.DecompID(d)
 	}
 	users := map[blob.DecompID][]*route{}
 	for i, v := range f.vars {
@@ -118,7 +117,7 @@ func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
 			}
 			r.id, r.dec = id, a.s.Vars()[id].Decomp
 		} else if size := r.elems * int64(v.t.Size()); size > f.limits.whole {
-			if r.dec = byShape[fmt.Sprint(shape)]; r.dec == 0 && size > f.limits.fresh {
+			if r.dec = byShape[keyOf(shape)]; r.dec == 0 && size > f.limits.fresh {
 				return false, nil
 			}
 		}

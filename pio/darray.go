@@ -122,7 +122,8 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if err != nil {
 			return err
 		}
-		packed := d.pack(bytesOf(m), int64(d.t.Size()))
+		packed := f.s.spare.take(d.kept * int64(d.t.Size()))
+		d.pack(packed, bytesOf(m), int64(d.t.Size()))
 		if own, err = converted(x.t, d.t, cdf5.View(d.t, packed), x.fill()); errors.Is(err, fault.ErrRange) {
 			misfit, err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err), nil
 		}

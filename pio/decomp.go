@@ -59,11 +59,17 @@ func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []in
 		return nil, failed(EINVAL, "decomposition: the ranks' arrays have %d to %d elements, want equal arrays", got[1], ^got[2])
 	}
 	d.most = ^got[0]
-	all, err := s.c.AllreduceInt64(ctx, []int64{d.kept, int64(sum[0]), int64(sum[1])}, comm.Sum)
+	all, err := s.c.AllreduceInt64(ctx, []int64{d.kept, int64(sum[0]), int64(sum[1]), int64(d.excess(s.c.Rank(), s.c.Size()))}, comm.Sum)
 	if err != nil {
 		return nil, err
 	}
 	d.total, d.key = all[0], [2]uint64{uint64(all[1]), uint64(all[2])}
+	switch {
+	case d.total == d.elems && all[3] == 0:
+		d.once = 1
+	case d.total >= d.elems:
+		d.once = -1
+	}
 	return d, nil
 }
 
@@ -199,6 +205,9 @@ func (d *Decomp) records(n int64) []*Decomp {
 		p.key = [2]uint64{mix(d.key[0] + uint64(k)), mix(d.key[1] ^ uint64(k))}
 		if d.total == d.elems { // otherwise total stays 0, a lower bound
 			p.total = each
+		}
+		if d.once == 1 {
+			p.once = 1
 		}
 		d.parts[k] = p
 	}

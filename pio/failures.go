@@ -61,6 +61,9 @@ func (f *File) agreeBut(ctx context.Context, err, soft error) (agreedSoft, agree
 
 // failures returns this rank's failed writes in order, and the error of the first one.
 func (l *log) failures(vars []*variable) (list []failure, err error) {
+	if !l.fails {
+		return nil, nil
+	}
 	for i, v := range vars {
 		for _, rec := range l.records(v) {
 			for _, w := range l.of[v][rec] {
@@ -79,16 +82,20 @@ func (l *log) failures(vars []*variable) (list []failure, err error) {
 
 // sortOut removes failed writes from the log, so that all ranks have the same writes. A write that failed on all ranks is already
 // known to all of them. A write that failed on some ranks is now an error on all. The other ranks have dropped the writes that it
-// replaced, so this rank drops them too. dirty means that some rank has something to commit. Collective.
-func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
+// replaced, so this rank drops them too. dirty means that some rank has something to commit. same means that all ranks have the
+// same definitions and writes; if it is false, they may differ. Collective.
+func (f *File) sortOut(ctx context.Context) (dirty, same bool, err error) {
 	list, err := f.log.failures(f.vars)
-	clean := int64(1)
+	clean, sum := int64(1), int64(0)
 	if f.dirty() {
 		clean = 0
+		if err == nil {
+			sum = digest(&f.definitions, &f.log)
+		}
 	}
-	got, err := f.agree(ctx, err, clean)
+	got, err := f.agree(ctx, err, clean, sum, ^sum)
 	if dirty = got != nil && got[0] == 0; err == nil || got == nil {
-		return dirty, err
+		return dirty, dirty && got != nil && got[1] == ^got[2], err
 	}
 	var mine []byte
 	for _, x := range list {
@@ -98,7 +105,7 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 	}
 	all, gerr := f.s.c.Allgather(ctx, mine)
 	if gerr != nil {
-		return false, gerr
+		return false, false, gerr
 	}
 	ranks := map[failure]int{}
 	for _, b := range all {
@@ -132,7 +139,8 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 	if known {
 		err = nil
 	}
-	return dirty, err
+	f.log.fails = false
+	return dirty, false, err
 }
 
 // recount recomputes the number of records.

@@ -16,6 +16,7 @@ type log struct {
 	of    map[*variable]map[int64][]*write
 	bytes int64 // maximum over the ranks
 	calls int64 // so far
+	fails bool  // some write has failed on this rank
 }
 
 // write is the part of one record of a variable that one call writes.
@@ -43,7 +44,7 @@ func (l *log) add(v *variable, rec int64, w *write) {
 		l.of[v] = map[int64][]*write{}
 	}
 	l.calls++
-	w.call = l.calls
+	w.call, l.fails = l.calls, l.fails || w.failed != nil
 	list := l.of[v][rec]
 	if w.whole() {
 		list = slices.DeleteFunc(list, func(o *write) bool {
@@ -73,7 +74,11 @@ func (l *log) drop(v *variable, rec int64, which func(w *write) bool) {
 }
 
 // records returns the written records of a variable, in order.
-func (l *log) records(v *variable) []int64 { return slices.Sorted(maps.Keys(l.of[v])) }
+func (l *log) records(v *variable) []int64 {
+	recs := slices.Collect(maps.Keys(l.of[v]))
+	slices.Sort(recs)
+	return recs
+}
 
 func (l *log) empty() bool { return len(l.of) == 0 }
 

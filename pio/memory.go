@@ -3,6 +3,7 @@ package pio
 import (
 	"cmp"
 	"errors"
+	"unsafe"
 
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
@@ -55,22 +56,36 @@ func converted(t, have cdf5.Type, data any, fill []byte) ([]byte, error) {
 // mixable reports whether a memory type and a file type convert into each other.
 func mixable(memory, file cdf5.Type) bool { return (memory == cdf5.Char) == (file == cdf5.Char) }
 
-// pack copies the elements of memory that are in the file, of size bytes each, in the order of the runs.
-func (d *Decomp) pack(memory []byte, size int64) []byte {
-	out := make([]byte, d.kept*size)
+// pack copies the elements of memory that are in the file, of size bytes each, to out, in the order of the runs.
+func (d *Decomp) pack(out, memory []byte, size int64) {
 	if d.place == nil {
-		rest := out
 		for _, s := range d.spans {
-			rest = rest[copy(rest, memory[s.at*size:(s.at+s.n)*size]):]
+			out = out[copy(out, memory[s.at*size:(s.at+s.n)*size]):]
 		}
-		return out
+		return
 	}
-	for i, p := range d.place {
+	switch size {
+	case 4:
+		scatter(elementsOf[[4]byte](out), elementsOf[[4]byte](memory), d.place)
+	case 8:
+		scatter(elementsOf[[8]byte](out), elementsOf[[8]byte](memory), d.place)
+	default:
+		for i, p := range d.place {
+			if p >= 0 {
+				copy(out[p*size:(p+1)*size], memory[int64(i)*size:])
+			}
+		}
+	}
+}
+
+// scatter copies each element of memory to its place in out; there is none for a hole.
+func scatter[T any](out, memory []T, place []int64) {
+	memory = memory[:len(place)]
+	for i, p := range place {
 		if p >= 0 {
-			move(out[p*size:], memory[int64(i)*size:], size)
+			out[p] = memory[i]
 		}
 	}
-	return out
 }
 
 // unpack is the reverse of pack. Elements that no file has stay unchanged.
@@ -81,22 +96,60 @@ func (d *Decomp) unpack(memory, packed []byte, size int64) {
 		}
 		return
 	}
-	for i, p := range d.place {
-		if p >= 0 {
-			move(memory[int64(i)*size:], packed[p*size:], size)
+	switch size {
+	case 4:
+		gather(elementsOf[[4]byte](memory), elementsOf[[4]byte](packed), d.place)
+	case 8:
+		gather(elementsOf[[8]byte](memory), elementsOf[[8]byte](packed), d.place)
+	default:
+		for i, p := range d.place {
+			if p >= 0 {
+				copy(memory[int64(i)*size:][:size], packed[p*size:])
+			}
 		}
 	}
 }
 
-// move copies one element.
-func move(dst, src []byte, size int64) {
-	switch size {
-	case 4:
-		*(*[4]byte)(dst) = *(*[4]byte)(src)
-	case 8:
-		*(*[8]byte)(dst) = *(*[8]byte)(src)
-	default:
-		copy(dst[:size], src[:size])
+// gather is the reverse of scatter.
+func gather[T any](memory, packed []T, place []int64) {
+	memory = memory[:len(place)]
+	for i, p := range place {
+		if p >= 0 {
+			memory[i] = packed[p]
+		}
+	}
+}
+
+// elementsOf returns bytes as elements of an array of bytes, which need no alignment.
+func elementsOf[T any](b []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+}
+
+// spare holds the buffers of written data for later writes, by size: new memory costs several times as much as a copy to it.
+type spare struct {
+	of    map[int64][][]byte
+	bytes int64
+}
+
+// take returns a buffer of n bytes of any content.
+func (s *spare) take(n int64) []byte {
+	list := s.of[n]
+	if len(list) == 0 {
+		return make([]byte, n)
+	}
+	b := list[len(list)-1]
+	s.of[n], s.bytes = list[:len(list)-1], s.bytes-n
+	return b
+}
+
+// give gives back a buffer that nothing uses. Beyond limit bytes, all are freed: their sizes may be out of use.
+func (s *spare) give(b []byte, limit int64) {
+	n := int64(len(b))
+	if s.bytes+n > limit || s.of == nil {
+		s.of, s.bytes = map[int64][][]byte{}, 0
+	}
+	if n > 0 && n <= limit {
+		s.of[n], s.bytes = append(s.of[n], b), s.bytes+n
 	}
 }
 

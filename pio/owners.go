@@ -13,8 +13,8 @@ import (
 // owners.
 func (d *Decomp) holes() bool { return d.total != d.elems || d.once != 1 }
 
-// single reports whether no element has two owners, as the map of a file requires. Ranks exchange their runs only in the first
-// call. Collective.
+// single reports whether no element has two owners, as the map of a file requires. If InitDecomp could not find out, because some
+// elements have no owner, the ranks exchange their runs, once. Collective.
 func (d *Decomp) single(ctx context.Context) (bool, error) {
 	if d.once != 0 {
 		return d.once > 0, nil
@@ -74,6 +74,21 @@ func mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0xd6e8feb86659fd93
 	return x ^ x>>32
+}
+
+// excess returns this rank's part of a sum that is 0 if every element of the array has one owner. If the ranks have as many elements
+// as the array, but some element has two owners, the sum is 0 only with probability 2^-64.
+func (d *Decomp) excess(rank, ranks int) (sum uint64) {
+	for _, q := range d.runs {
+		for i := q.Offset; i < q.End(); i++ {
+			sum += mix(uint64(i) + 1)
+		}
+	}
+	r := &route{routing: share, elems: d.elems}
+	for i, end := r.bounds(0, rank, ranks); i < end; i++ {
+		sum -= mix(uint64(i) + 1)
+	}
+	return sum
 }
 
 // prints returns this rank's part of the key. Sums over all ranks are equal only for equal maps, except with probability 2^-64.

@@ -2,6 +2,7 @@ package pio
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"blobio/blob"
@@ -56,9 +57,9 @@ func (b *schemaOf) setAtts(v blob.VarID, atts []cdf5.Att) {
 
 // decomposition returns the decomposition of a route in the schema, and adds it if missing.
 func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blob.DecompID {
-	key := fmt.Sprint(shape)
+	key := keyOf(shape)
 	if r.routing == straight {
-		key = fmt.Sprint(shape, r.d.key)
+		key = keyOf(append(shape[:len(shape):len(shape)], int64(r.d.key[0]), int64(r.d.key[1])))
 	}
 	if id, ok := b.known[key]; ok {
 		return id
@@ -74,7 +75,7 @@ func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blo
 // shape, because it will probably be written in the same way.
 func (b *schemaOf) route(ctx context.Context) (err error) {
 	f, by := b.f, map[string]*Decomp{}
-	of := func(r *route) string { return fmt.Sprint(stripped(f.shape(r.v))) }
+	of := func(r *route) string { return keyOf(stripped(f.shape(r.v))) }
 	for _, v := range f.vars {
 		r := &route{v: v, name: v.name, elems: product(f.shape(v)), record: f.isRecord(v)}
 		b.routes = append(b.routes, r)
@@ -106,6 +107,15 @@ func (b *schemaOf) route(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// keyOf returns a key for maps: equal for equal numbers.
+func keyOf(n []int64) string {
+	b := make([]byte, 0, 64)
+	for _, x := range n {
+		b = binary.LittleEndian.AppendUint64(b, uint64(x))
+	}
+	return string(b)
 }
 
 // attChanges returns the attributes that are new or changed. ok is false if attributes are missing or the order has changed.

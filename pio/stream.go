@@ -33,9 +33,9 @@ func (f *File) commit(ctx context.Context) error {
 	if f.broken != nil { // set on all ranks
 		return f.broken
 	}
-	dirty, bad := f.sortOut(ctx)
-	for ; dirty; dirty = f.dirty() {
-		err := f.advance(ctx, false)
+	dirty, same, bad := f.sortOut(ctx)
+	for ; dirty; dirty, same = f.dirty(), false {
+		err := f.advance(ctx, false, same)
 		if err == nil {
 			err = f.finish(ctx)
 		}
@@ -46,10 +46,13 @@ func (f *File) commit(ctx context.Context) error {
 	return bad
 }
 
-// advance puts the log, unless the open writer cannot take it. With open, a new writer will get more data later. Collective.
-func (f *File) advance(ctx context.Context, open bool) error {
-	if err := f.same(ctx); err != nil {
-		return err
+// advance puts the log, unless the open writer cannot take it. With open, a new writer will get more data later. same means that the
+// ranks have already found the same definitions and writes. Collective.
+func (f *File) advance(ctx context.Context, open, same bool) error {
+	if !same {
+		if err := f.same(ctx); err != nil {
+			return err
+		}
 	}
 	if f.w == nil {
 		if err := f.begin(ctx, open); err != nil {
@@ -192,6 +195,9 @@ func (f *File) putAll(ctx context.Context) error {
 	st.wrote = true
 	for _, r := range st.routes {
 		for _, rec := range f.log.records(r.v) {
+			for _, w := range f.log.of[r.v][rec] {
+				f.s.spare.give(w.data, f.opt.Buffer)
+			}
 			f.log.done(r.v, rec)
 		}
 		r.old = 0
@@ -262,7 +268,8 @@ func (f *File) spill(ctx context.Context) error {
 	if f.broken != nil {
 		return f.broken
 	}
-	if _, err := f.sortOut(ctx); err != nil || f.log.empty() {
+	_, same, err := f.sortOut(ctx)
+	if err != nil || f.log.empty() {
 		return err
 	}
 	if f.w == nil && (f.opt.Form == Process || f.log.bytes < bufferFactor*f.opt.Buffer && !f.log.decides(f)) {
@@ -276,7 +283,7 @@ func (f *File) spill(ctx context.Context) error {
 	if f.w != nil && (f.changed || !f.w.accepts(&f.log)) {
 		return f.commit(ctx)
 	}
-	return f.advance(ctx, true)
+	return f.advance(ctx, true, same)
 }
 
 // decides reports whether the log has a write of each large variable that a new writer would get.

@@ -17,8 +17,9 @@ type SystemOptions struct {
 
 // A System is one rank's handle on a group of ranks that write and read files together.
 type System struct {
-	c   comm.Comm
-	opt SystemOptions
+	c     comm.Comm
+	opt   SystemOptions
+	spare spare
 }
 
 // NewSystem makes a System from the ranks of c. During a call only the System may use c. Collective.

@@ -105,6 +105,9 @@ func (f *File) FromBase(ctx context.Context, err error, n int64) (int64, error) 
 	return got[0], nil
 }
 
+// IsBase reports whether this is rank SystemOptions.Base, whose data PutVars writes.
+func (f *File) IsBase() bool { return f.usable() == nil && f.s.c.Rank() == f.s.root() }
+
 // gather copies the elements of a region from memory, in C order, and converts them to type t.
 func (g *region) gather(v *variable, have cdf5.Type, m any) ([]byte, error) {
 	n := product(g.count)

@@ -94,6 +94,7 @@ GO(ReadDarray, int32_t nc, int32_t v, int32_t decomp, whole n, word p);
 GO(PutFrame, int32_t nc, int32_t v, int32_t decomp, whole frame, int32_t mem, word p);
 GO(GetFrame, int32_t nc, int32_t v, int32_t decomp, whole frame, int32_t mem, word p);
 GO(Agree, int32_t nc, int32_t code, word text, word n);
+GO(IsBase, int32_t nc, word out);
 GO(Put, int32_t nc, int32_t v, int32_t much, word start, word count, word stride, word imap, int32_t mem, word p);
 GO(Get, int32_t nc, int32_t v, int32_t much, word start, word count, word stride, word imap, int32_t mem, word p);
 
@@ -102,4 +103,5 @@ GO(Get, int32_t nc, int32_t v, int32_t much, word start, word count, word stride
 /* Of pio.c, for fortran.c. */
 __attribute__((visibility("default"))) int blobio_pio_wrong(int iosysid, int code, const char *text);
 int blobio_pio_agree(int nc, int code, word n);
+int blobio_pio_is_base(int nc, int *base);
 #endif

@@ -96,15 +96,19 @@ PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *s
 	int v = varid - 1, rc = shape_of(nc, v, 1, &s);
 	if (!rc && nstart)
 		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
-	rc = blobio_pio_agree(nc, rc, (word)&have); // only the base needs all of the array
-	if (rc)
-		return rc;
 	static const double nothing;
 	if (!p)
 		p = &nothing; // an empty array
-	if (!nstart)
-		return have < s.all ? put_less(nc, v, type, &s, have, p) : put_typed(nc, v, type, NULL, NULL, p);
-	return have < all ? wrong(nc, "put_var: there are fewer values than count requires") : put_typed(nc, v, type, cstart, ccount, p);
+	int whole = !nstart && s.ndims, base = 0;
+	if (!rc && nstart)
+		rc = blobio_pio_is_base(nc, &base);
+	if (!rc && base && have < all) // the other ranks need no array
+		rc = wrong(nc, "put_var: there are fewer values than count requires");
+	if (rc || whole) // an error reaches the other ranks, whether they are here or in a put; without one, the base's length selects the puts
+		rc = blobio_pio_agree(nc, rc, (word)&have);
+	if (rc)
+		return rc;
+	return whole && have < s.all ? put_less(nc, v, type, &s, have, p) : put_typed(nc, v, type, nstart ? cstart : NULL, nstart ? ccount : NULL, p);
 }
 
 PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *start, int ncount, const int *count, PIO_Offset have, void *p) {

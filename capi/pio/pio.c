@@ -50,6 +50,9 @@ PIO_API int blobio_pio_wrong(int iosysid, int code, const char *text) { CALL(Ref
 // The ranks agree on a code. Without an error, n, a PIO_Offset, becomes the base rank's. Collective.
 int blobio_pio_agree(int nc, int code, word n) { CALL(Agree, nc, code, P(blobio_last_error()), n); }
 
+// base is 1 on the rank whose data put_var writes.
+int blobio_pio_is_base(int nc, int *base) { CALL(IsBase, nc, P(base)); }
+
 enum { NAME_SIZE = PIO_MAX_NAME + 1 };
 
 // --- texts of codes: netCDF's and PnetCDF's own, since programs compare them
