@@ -11,22 +11,18 @@
 //	Convert, Check, Diff         convert to netCDF or between layouts; find faults; compare
 //	Recover, WriterOf            clean up after a dead writer; find the present writer
 //
-// A map (D1, D2, ...) assigns the elements of an array to ranks. It is a list of
-// requests for each rank: offset and length in elements of the flattened canonical
-// array. A blob holds one rank's elements of one variable, or of one record of it,
-// in map order: request by request. A dataset is one or more subfiles, name.0000
-// and so on.
+// A map (D1, D2, ...) assigns the elements of an array to ranks. It has a list of requests for each rank: offset and length in elements of the
+// flattened canonical array. A blob holds one rank's elements of one variable, or of one record of a variable, in map order: request by request.
+// A dataset is one or more subfiles, name.0000 and so on.
 //
-// A dataset appears complete when Close returns nil; a crash leaves the old state
-// or the new one. Only one writer at a time holds a name (ErrInUse). Create, Append,
-// Flush, FlushAsync, Wait and Close are collective: all ranks return nil, or all
-// return an error. Put is not collective. After an error the writer is broken
-// (ErrBroken), and its uncommitted files are removed. A fault in a file is a *FormatError.
+// A dataset is complete and visible when Close returns nil; a crash leaves the old state or the new state. A dataset has one writer at a time
+// (ErrInUse). Create, Append, Flush, FlushAsync, Wait and Close are collective: all ranks return nil, or all return an error. Put is not
+// collective. After an error the writer is broken (ErrBroken), and its uncommitted files are removed. A fault in a file is a *FormatError.
 //
 // docs/guide-go.md is the guide. The formats are in docs/format-variable-centric.md,
 // docs/format-process-centric.md (compressed files too) and docs/format-manifest.md.
 //
-// This package is a thin API over its internal packages: dataset (schema, options, headers), layout (positions in files), lease, process, write,
+// This package forwards to its internal packages: dataset (schema, options, headers), layout (positions in files), lease, process, write,
 // read, watch, resume (append, adoption, recovery), check, convert, netcdf4.
 //
 // Read first: schema.go, writer.go, reader.go; then internal/write/writer.go and internal/read/window.go.

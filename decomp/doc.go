@@ -1,8 +1,8 @@
-// Package decomp has decomposition maps: which rank owns which elements of an array.
+// Package decomp has decomposition maps, which assign the elements of an array to ranks.
 //
 //	Builder, Regular, Map.Sub       make a Map
 //	Map.Reqs, Clip                  requests of a rank
-//	Map.Scatter, Gather             between a blob and the canonical array
+//	Map.Scatter, Gather             copy between a blob and the canonical array
 //	Map.Index, Index.At, Range      owners of elements
 //	Map.Coverage                    gaps and overlaps
 //
@@ -18,8 +18,8 @@
 package decomp
 
 // Storage of a map. A production map has tens of millions of requests, but they repeat: a rank of the F case owns the same
-// columns on each of 72 levels. So a rank is a sequence of blocks. A block is a pattern of runs, repeated count times and
-// shifted by stride each time:
+// columns on each of 72 levels. So a rank is stored as a sequence of blocks. A block is a pattern of runs, repeated count
+// times and shifted by stride each time:
 //
 //	rank   | block | block | ...
 //	block  base, count, stride, pattern, pos

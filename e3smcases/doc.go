@@ -1,5 +1,5 @@
-// Package e3smcases holds the three E3SM I/O cases as data, and makes the
-// decompositions and values that go with them.
+// Package e3smcases has the definitions of the three E3SM I/O cases, and makes their
+// decompositions and values.
 //
 //	Load              a Case: dimensions, attributes, variables, in file order
 //	F, G, I           maps of any size for any number of ranks: Maps; Case.Maps for a dataset
@@ -11,11 +11,11 @@
 //	             vertices x levels, cells x (levels + 1)
 //	I_h0, I_h1   land (ELM), 5 maps: lat x lon, and four with a level dimension in front
 //
-// F's D1 is HOMME's own partition and numbering (cubed sphere, np = 4 points,
-// space-filling curve). D2 and D3 are CAM's chunked physics columns. All three equal the
-// maps captured from E3SM, at ne = 4 with 16 ranks and at ne = 30 with 512. I's maps are
-// ELM's round-robin segments over a land mask. They equal the captured map if the captured
-// mask is used; the mask here is our own. G's maps come from a geodesic Voronoi mesh
-// without the land, cut by recursive bisection, and only resemble MPAS-Ocean's.
-// bench/results/maps.md compares the maps in figures.
+// F's D1 is HOMME's own partition and numbering (cubed sphere, np = 4 points, space-filling
+// curve). D2 and D3 are CAM's chunked physics columns. All three equal the maps captured from
+// E3SM, at ne = 4 with 16 ranks and at ne = 30 with 512. I's maps are ELM's round-robin
+// segments over a land mask. They equal the captured map if the captured mask is used; the
+// built-in mask differs. G's maps come from a geodesic Voronoi mesh without the land, cut by
+// recursive bisection, and only resemble MPAS-Ocean's. bench/results/maps.md compares the
+// maps.
 package e3smcases
