@@ -1,5 +1,5 @@
 // Package scr takes multilevel checkpoints, like the Scalable Checkpoint/Restart library (SCR). Files are written
-// into a cache on the nodes, protected against the loss of nodes, and sometimes copied to the parallel file
+// into a cache on the nodes, protected against the loss of nodes, and some copied to the parallel file
 // system. After a failure the next run finds the remaining files, rebuilds the lost ones, and restarts from the
 // newest whole checkpoint.
 //
