@@ -4,14 +4,14 @@
 // (ErrUnsupported).
 //
 //	DecodeHeader          a Header from a file
-//	Header.Layout         offsets of variables; AppendTo the bytes of the header
+//	Header.Layout         offsets of variables; AppendTo: the bytes of the header
 //	Header.Extent         offset and length of a variable, or of one record
 //	ToFile, FromFile      numbers in memory to bytes of the file, and back
 //
-// The unlimited dimension has length 0 and is the first dimension of a record variable. A record is one index of it. The
-// size of a record variable is the size of one record.
+// The unlimited dimension has length 0 and is the first dimension of a record variable. A record is one index along this
+// dimension. The size of a record variable is the size of one record.
 //
-// DecodeHeader trusts no count: it compares each with the bytes left in the file and under DecodeOptions.MaxHeader.
+// DecodeHeader compares each count with the remaining bytes of the file and with DecodeOptions.MaxHeader.
 // Memory grows only with bytes that were read. Sums and products over 2^63 are errors, so no method of a decoded Header
 // overflows. Errors are *FormatError with the offset of the wrong field.
 //

@@ -1,8 +1,8 @@
-// Package decomp has decomposition maps: which rank owns which elements of an array.
+// Package decomp has decomposition maps, which assign the elements of an array to ranks.
 //
 //	Builder, Regular, Map.Sub       make a Map
 //	Map.Reqs, Clip                  requests of a rank
-//	Map.Scatter, Gather             between a blob and the canonical array
+//	Map.Scatter, Gather             copy between a blob and the canonical array
 //	Map.Index, Index.At, Range      owners of elements
 //	Map.Coverage                    gaps and overlaps
 //

@@ -1,5 +1,5 @@
-// Package e3smcases holds the three E3SM I/O cases as data, and makes the
-// decompositions and values that go with them.
+// Package e3smcases has the definitions of the three E3SM I/O cases, and makes their
+// decompositions and values.
 //
 //	Load              a Case: dimensions, attributes, variables, in file order
 //	F, G, I           maps of any size for any number of ranks: Maps; Case.Maps for a dataset

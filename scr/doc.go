@@ -1,8 +1,7 @@
-// Package scr takes multilevel checkpoints, as the Scalable Checkpoint/Restart library
-// does. Files are written into a cache on the nodes, protected there against the loss of
-// nodes, and from time to time copied to the parallel file system. After a failure the
-// next run finds the remaining files, rebuilds the lost ones, and restarts from the newest
-// whole checkpoint.
+// Package scr takes multilevel checkpoints, like the Scalable Checkpoint/Restart library (SCR). Files are written
+// into a cache on the nodes, protected against the loss of nodes, and some copied to the parallel file
+// system. After a failure the next run finds the remaining files, rebuilds the lost ones, and restarts from the
+// newest whole checkpoint.
 //
 //	Open, Close                                  a Session on each rank
 //	NeedCheckpoint, Start, Route, Complete       writing: Route returns the path
@@ -10,15 +9,13 @@
 //	Flush, WaitFlush, Drop, Delete               operations on a dataset by name
 //	ShouldExit                                   whether the run should end
 //
-// All calls except Route, Files, Owner, Notes and Params are collective: all ranks make
-// the same calls in the same order, and all get an error if one does. A call at the wrong
-// time fails with ErrState and changes nothing. The package never ends the process. It uses the parameters of SCR (LoadParams).
+// All calls except Route, Files, Owner, Notes and Params are collective: all ranks make the same calls in the
+// same order, and an error on one rank is an error on all. A call at the wrong time fails with ErrState and
+// changes nothing. The package never ends the process. It uses the parameters of SCR (LoadParams).
 //
-// A dataset is complete when every rank has completed it and its redundancy is on disk.
-// In the prefix directory the index entry is written last. A restart uses only verified
-// data: it checks the CRC-32 of each file, of all redundancy, and of the trees that
-// describe them. Files have the form of SCR 3, with additional keys and files that SCR
-// ignores.
+// A dataset is complete when every rank has completed it and its redundancy is on disk. In the prefix directory
+// the index entry is written last. A restart verifies the CRC-32 of each file, of all redundancy, and of the
+// trees that describe them. Files have the form of SCR 3, with additional keys and files that SCR ignores.
 //
 // docs/guide-scr.md is the guide and lists differences from SCR. docs/format-scr.md and
 // docs/format-redset.md describe the files.
@@ -33,7 +30,7 @@ package scr
 //	       catalogue: dataset, incomplete    the oldest dataset is deleted
 //	       its folder                        an entry without a folder; deleted at restart
 //	Route: bypass: file map, before the file  as before; hidden files are removed by the maps
-//	Complete: sizes agreed upon              an incomplete dataset; deleted at restart
+//	Complete: ranks agree on sizes           an incomplete dataset; deleted at restart
 //	       bypass: map, summary: RENAMES     as before
 //	       datasets that lose files to it:   the next run continues from here
 //	       incomplete; files renamed
@@ -47,8 +44,7 @@ package scr
 //	       map, summary
 //	       index: COMPLETE, CURRENT          the dataset is in the prefix directory (bypass: index before summary)
 //
-// Restart: Open merges the catalogues of all nodes. For each dataset, newest first, it
-// moves the files to the current nodes of their ranks. It checks and rebuilds file maps
-// and files (package redset), and deletes copies left on other nodes. A dataset that cannot
-// be rebuilt is not offered. It is deleted when the run continues from an older one, or to
-// make room.
+// Restart: Open merges the catalogues of all nodes. For each dataset, newest first, it moves the files to the
+// current nodes of their ranks. It checks and rebuilds file maps and files (package redset), and deletes copies
+// left on other nodes. A dataset that cannot be rebuilt is not offered. It is deleted when the run continues from
+// an older dataset, or to make room.

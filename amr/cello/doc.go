@@ -9,14 +9,14 @@
 //	Checkpoint.Unfit    lists the fields that prevent a restart of Enzo-E
 //	WriteYT             writes the form that yt reads
 //
-// A directory is absent or whole at any time: it is written under another name,
-// synced and renamed. Besides Enzo-E's files it has blobio.manifest, with checksums
-// and costs, which other programs ignore. Data that do not match the manifest are
-// ErrChecksum. Directories of Enzo-E have no manifest; there Verify can only check the
+// A directory is absent or whole at any time, because it is written under another name,
+// synced and renamed. Besides Enzo-E's files it has blobio.manifest, with checksums and
+// costs, which other programs ignore. Data that do not match the manifest are
+// ErrChecksum. Directories of Enzo-E have no manifest, so Verify can only check the
 // structure and look for implausible values.
 //
-// Memory is bounded. Rank floor(f*ranks/files) writes file f, whichever ranks own its
-// blocks. A writer holds at most Options.Memory of the blocks of other processes.
+// Rank floor(f*ranks/files) writes file f. A writing rank holds at most Options.Memory
+// bytes of blocks of other processes.
 //
 // docs/format-cello.md describes the format byte by byte, with sources.
 package cello
@@ -29,9 +29,9 @@ package cello
 //	|            |         | block 0| block 1|     | 4096 |         |         |
 //	+------------+---------+--------+--------+-----+------+---------+---------+-----
 //
-// The data of a block are its datasets, one after the other, each at a multiple of
-// 8 bytes. Blocks of ranks of the writer's process are not copied; other blocks
-// arrive in rounds that every rank computes from the same plan.
+// The data of a block are its datasets, one after the other, each at a multiple of 8
+// bytes. Blocks of ranks of the writer's process are not copied. Other blocks arrive in
+// rounds; every rank computes the rounds from the same plan.
 //
 // Counters of a restart:
 //
