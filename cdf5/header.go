@@ -40,8 +40,8 @@ func (a *Att) Len() int64 {
 	return int64(len(b) / e.Size())
 }
 
-// Var is a variable. Dims has dimension ids, slowest first. If the first dimension is unlimited, the variable is a record
-// variable.
+// Var is a variable. Dims has the ids of the dimensions, the slowest dimension first. If the first dimension is unlimited, the
+// variable is a record variable.
 type Var struct {
 	Name string
 	Type Type
@@ -153,8 +153,8 @@ func (h *Header) Elems(v int) int64 {
 // record of a record variable.
 func (h *Header) Bytes(v int) int64 { return h.Elems(v) * int64(h.Vars[v].Type.Size()) }
 
-// RecSize returns the number of bytes from one record to the next; 0 without a record variable. It is the sum of the padded sizes
-// or, with exactly one record variable, its unpadded size.
+// RecSize returns the number of bytes from one record to the next, or 0 without a record variable. This is the sum of the padded
+// sizes of the record variables. If there is only one record variable, it is the unpadded size of this variable.
 func (h *Header) RecSize() int64 {
 	n, sum, only := 0, int64(0), int64(0)
 	for v := range h.Vars {
@@ -212,7 +212,8 @@ func (p *Places) Extent(v int, rec int64) (off, n int64) {
 	return q.begin + rec*q.stride, q.bytes
 }
 
-// FirstRecord returns the file offset of the record section, the smallest begin of a record variable, or -1 if there is none.
+// FirstRecord returns the file offset of the record section, which is the smallest begin of a record variable. It returns -1 if
+// there is no record variable.
 func (h *Header) FirstRecord() int64 {
 	first := int64(-1)
 	for v := range h.Vars {
@@ -244,8 +245,7 @@ func (h *Header) Records(size int64) int64 {
 	return (size-first-need)/recSize + 1
 }
 
-// FileSize returns the size in bytes of a complete file with numRecs records, including the last pad. It is at least the size of
-// the header, the fixed variables and the records.
+// FileSize returns the size in bytes of a complete file with numRecs records, including the last pad.
 func (h *Header) FileSize(numRecs int64) int64 {
 	end := h.EncodedLen()
 	for v := range h.Vars {

@@ -49,7 +49,7 @@ func pattern(t cdf5.Type, seed, n int) any {
 	return s
 }
 
-// sampleAtts has one attribute of every type of the version, and odd lengths.
+// sampleAtts has one attribute of every type of the version. Some of their lengths need a pad.
 func sampleAtts(v cdf5.Version) []cdf5.Att {
 	atts := []cdf5.Att{
 		{Name: "title", Type: cdf5.Char, Value: "a title"},

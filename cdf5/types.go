@@ -40,7 +40,7 @@ var sizes = func() (s [len(elems)]int) {
 	return s
 }()
 
-// natural is the Type of each type in memory. Char is not one of them.
+// natural maps each type in memory to a Type. No type in memory maps to Char.
 var natural = [...]Type{0, elem.Int8: Byte, elem.Int16: Short, elem.Int32: Int, elem.Int64: Int64,
 	elem.Uint8: UByte, elem.Uint16: UShort, elem.Uint32: UInt, elem.Uint64: UInt64, elem.Float32: Float, elem.Float64: Double}
 

@@ -101,8 +101,8 @@ func (p *Pool[K, V]) Put(key K) {
 	}
 }
 
-// makeRoom closes idle values until the pool's limit and the budget hold. Budget.mu is held, but released during the closes. The
-// error is from values of this pool.
+// makeRoom closes idle values until neither the pool's limit nor the budget is exceeded. The caller holds Budget.mu, which
+// makeRoom releases while it closes values. The error comes from values of this pool.
 func (p *Pool[K, V]) makeRoom() error {
 	var own []func() error
 	for len(p.held) > p.max && p.idle.Len() > 0 {
@@ -118,7 +118,7 @@ func (p *Pool[K, V]) makeRoom() error {
 	return err
 }
 
-// errors returns once the errors of values closed for other pools. Budget.mu is held.
+// errors returns the errors from closing values to make room for other pools. It returns each error only once. Budget.mu is held.
 func (p *Pool[K, V]) errors() error {
 	err := errors.Join(p.late...)
 	p.late = nil
@@ -170,7 +170,7 @@ func (e *pooled[K, V]) evict() func() {
 	return func() { _ = leave() }
 }
 
-// await waits until no selected key is being closed. Budget.mu is held, but released while await waits.
+// await waits until no selected key is being closed. The caller holds Budget.mu, which await releases while it waits.
 func (p *Pool[K, V]) await(which func(K) bool) {
 	for again := true; again; {
 		again = false

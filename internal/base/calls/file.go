@@ -61,7 +61,7 @@ func (f *File) use(op string, call func(fd int) error) error {
 	return nil
 }
 
-// move reads or writes all of b, in several calls if necessary. It returns none if a call moves no byte.
+// move reads or writes all of b, in several calls if necessary. It returns the error none if a call moves no byte.
 func (f *File) move(op string, b []byte, off int64, none error, call func(fd int, b []byte, off int64) (int, error)) (total int, err error) {
 	if len(b) == 0 {
 		return 0, nil

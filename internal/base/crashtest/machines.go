@@ -12,7 +12,8 @@ type Machines struct{ under vfs.FS }
 // NewMachines returns machines that share under.
 func NewMachines(under vfs.FS) *Machines { return &Machines{under} }
 
-// Machine returns the file system as one machine sees it. Without locks, even the machine itself has none.
+// Machine returns the file system as one machine sees it. Without locks, the file system has no locks even between processes
+// of this machine.
 func (m *Machines) Machine(locks bool) *Machine {
 	n := &Machine{under: m.under, locks: locks, held: map[string]map[*file]bool{}, stopped: make(chan struct{}), end: make(chan struct{})}
 	close(n.end)

@@ -48,7 +48,8 @@ type Scenario struct {
 	Seed  int64
 	// Only selects the operations to test. nil: for Cuts the operations that change something, for Faults all.
 	Only func(op vfs.Op) bool
-	// Always selects operations that every sample includes, besides the Last of a scenario whose operations fail.
+	// Every sample includes the operations that Always selects. In Faults, every sample also includes the last operations, Last
+	// in number.
 	Always func(op vfs.Op) bool
 	Last   int64
 
@@ -115,7 +116,7 @@ func (d *Disks) drop(t testing.TB) {
 	}
 }
 
-// hook makes the disks call f before each operation, whose number counts all disks.
+// hook makes the disks call f before each operation.
 func (s *Scenario) hook(d *Disks, f func(disk int, op vfs.Op) error) {
 	if d.dirs != nil {
 		d.FS = []vfs.FS{vfs.NewFault(at(d.dirs[0]), func(op vfs.Op) error { return f(0, op) })}
@@ -235,7 +236,7 @@ func ShortWrite(err error) Way {
 	return w
 }
 
-// Dies makes an operation and all later ones fail with err, like a killed program.
+// Dies makes an operation and all later operations fail with err, as if the program had been killed.
 func Dies(err error) Way {
 	w := Fails(err)
 	w.Name, w.Dies = "end", true

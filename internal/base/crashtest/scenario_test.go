@@ -153,7 +153,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestWays: half of a write is done, and no operation of a dead program.
+// TestWays: a short write does half of its bytes, and a dead program does no operation.
 func TestWays(t *testing.T) {
 	size := func(m *vfs.Mem) int64 {
 		st, err := m.Stat("f.new")
@@ -189,7 +189,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestSamples: the seed draws the sample, which has one of each Every and all of Always. All seeds together have all operations.
+// TestSamples: the seed draws the sample. A sample has one of each Every consecutive operations and all operations that Always
+// selects. The samples of all seeds together have all operations.
 func TestSamples(t *testing.T) {
 	run := One(func(fsys vfs.FS) error {
 		for i := range 50 {
