@@ -12,9 +12,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// An Entry is a later commit of an active writer: its additions to the previous state. In the log, an entry is an object, a line
-// feed, and a second object with the checksum and a copy of the first, as in a manifest. An entry has Subfiles or Sets, never
-// both. It may have neither if it has Atts or Held.
+// An Entry is a later commit of an active writer. It has the additions to the previous state. In the log, an entry is an object,
+// a line feed, and a second object with the checksum and a copy of the first, as in a manifest. An entry has Subfiles or Sets,
+// never both. An entry with Atts or Held may have neither Subfiles nor Sets.
 type Entry struct {
 	Version  int       `json:"blobio_commit"` // 1; 2 with Atts; 3 with Held alone
 	ID       string    `json:"id"`            // ID of the dataset
@@ -176,7 +176,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	if len(e.Sets) > 0 {
 		recs := m.Records
 		for i := range e.Sets {
-			if n := len(e.Sets[i].Added); n > 0 { // only a manifest of version 4 may have added variables
+			if n := len(e.Sets[i].Added); n > 0 { // only a manifest of version 4 may list added variables
 				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
 			}
 			m.Sets = append(m.Sets, e.Sets[i])
@@ -213,8 +213,8 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 }
 
 // applyLog applies the entries in b, the bytes of the log. It returns the length of the entries and the flaws of entries with one
-// damaged copy. An incomplete last entry is ignored. Complete bytes that are no entry are an error, because a reader may have seen
-// a commit that is now lost.
+// damaged copy. An incomplete last entry is ignored. Complete bytes that are not an entry are an error, because a commit that
+// readers have seen may be lost.
 func (m *Manifest) applyLog(b []byte, name string) (n int64, flaws []error, err error) {
 	last := byte('\n') // last byte of the previous entry
 	for len(b) > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLogDamage: a truncated log, or one that ends in zeros, has the commits before the damage. A flipped bit loses no commit and
-// is reported. In a log of an older version, which has each entry once, a flipped bit is an error.
+// is reported. A log of an older version has only one copy of each entry, so a flipped bit is an error.
 func TestLogDamage(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 4)

@@ -113,7 +113,7 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
-// late adds an entry like a writer that has checked lease and name earlier.
+// late adds an entry without checks, as if the writer had checked its lease and the name of the log before.
 func late(t *testing.T, l *Log, e *Entry) {
 	t.Helper()
 	b, err := e.Encode()
@@ -350,7 +350,7 @@ func TestAddAtts(t *testing.T) {
 }
 
 // TestLogHeldBack: the state has the records that its last commit held back; the finished manifest does not. An entry may contain
-// only them. A value that does not fit the state is an error.
+// only held-back records. A value that does not fit the state is an error.
 func TestLogHeldBack(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 3)

@@ -58,7 +58,7 @@ type Manifest struct {
 	settled bool           // every subfile has its final name
 	coarse  bool           // Grow has dropped the piece checksums
 	pieces  int            // number of piece checksums; only in a clone
-	atts    map[attKey]int // index of each attribute in Atts, whose list is then unshared; nil: unknown
+	atts    map[attKey]int // index of each attribute in Atts; nil: not computed. If computed, no other manifest shares the list Atts
 }
 
 // SetInfo describes the subfiles of one set.
@@ -203,7 +203,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return manifests.Encode(m)
 }
 
-// Decode is the reverse of Encode; it keeps the names as written. name is for error messages.
+// Decode is the reverse of Encode. It does not change the names of sets. name is for error messages.
 func Decode(b []byte, name string) (*Manifest, error) {
 	m := new(Manifest)
 	flaw, err := manifests.Decode(b, name, m, &m.Version)
@@ -220,7 +220,7 @@ func Decode(b []byte, name string) (*Manifest, error) {
 // maxRecords bounds the records of a manifest, so that sums cannot overflow.
 const maxRecords = 1 << 62
 
-// validate checks the manifest for consistency. The files are checked when they are opened.
+// validate checks whether the fields of the manifest are consistent. It reads no other file.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
@@ -331,8 +331,8 @@ func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// own renames the sets to match the dataset base. Users copy and rename a dataset by its file names, so the written names may be
-// old.
+// own changes the names of the sets to those of the dataset base. Users copy and rename datasets, so the names in the manifest
+// may be old.
 func (m *Manifest) own(base string) {
 	for k := range m.Sets {
 		m.Sets[k].Base = SetBase(filepath.Base(base), m.number(k))
@@ -340,11 +340,12 @@ func (m *Manifest) own(base string) {
 	m.was, m.Base = m.Base, filepath.Base(base)
 }
 
-// Was returns the base name, without directory, when the manifest was written.
+// Was returns the base name, without directory, that the dataset had when the manifest was written.
 func (m *Manifest) Was() string { return m.was }
 
-// number returns the dataset's number for set k of the manifest. An announcement has one set, whose name contains the number;
-// otherwise the number is k. If an older version appended to a copy, earlier sets have the original's name.
+// number returns the number of set k of the manifest in the dataset. In an announcement, the only set has the number that its
+// name contains. In other records, the number is k. Then the name may not contain it: if an older version appended to a copy of
+// a dataset, earlier sets have the name of the original.
 func (m *Manifest) number(k int) int {
 	rest, ok := strings.CutPrefix(m.Sets[k].Base, m.Base)
 	if ok && rest == "" {

@@ -33,7 +33,8 @@ func (s *Set) Len() int {
 }
 
 // Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
-// opens no file. A name that ends in a number is taken for a subfile, even if it is none or is a dataset's own name.
+// opens no file. Find treats a name that ends in a number as the name of a subfile, even if it is the name of a dataset or of
+// another file.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	info, err := fsys.Stat(path)
@@ -169,7 +170,8 @@ func (s *Set) add(dir, name, entry string) {
 	s.Members[i] = dir + entry
 }
 
-// isFile reports whether an entry is a regular file or a link to one. A directory is none, nor a pipe, whose opening would block.
+// isFile reports whether an entry is a regular file or a link to one. Directories are not files here. Pipes are not, either,
+// because opening a pipe would block.
 func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type().IsRegular()
@@ -178,8 +180,8 @@ func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// List returns the datasets of subfiles in a directory, sorted by name. Files without a number count only if there is nothing
-// else. Hidden files never count. A Zarr directory is ErrUnsupported.
+// List returns the datasets of subfiles in a directory, sorted by name. List returns files without a number only if there are no
+// datasets of subfiles. It never returns hidden files. A Zarr directory is ErrUnsupported.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)

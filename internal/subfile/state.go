@@ -9,8 +9,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Partial reports whether an uncommitted writer used partial names for all subfiles. Files with final names are then not its own.
-// A torn announcement counts as partial: a writer of final names syncs its announcement first, unless it wants no durability.
+// Partial reports whether an uncommitted writer used partial names for all subfiles. Files with final names then do not belong to
+// this writer. Partial returns true for a torn announcement, because a writer that uses final names syncs its announcement before
+// it creates subfiles, unless it wants no durability.
 func (s *State) Partial() bool {
 	if s.Intent == nil {
 		return s.NextErr != nil
@@ -54,7 +55,7 @@ type State struct {
 
 // ReadState reads the manifests of the dataset base. A dataset without manifests is foreign: Manifest is nil and there is no
 // error. An unfinished dataset gives blob.ErrNotCommitted and a State. An unreadable record gives an error and no State, because
-// only a readable record can be found unprepared or torn.
+// only the content of a record shows whether the record is unprepared or torn.
 func ReadState(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, false) }
 
 // ReadForced is ReadState for callers that give up commits that damage has made unreadable: an announcement that may be a commit,
@@ -107,7 +108,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
-		return nil, nerr // it may be a commit, which ignoring it would undo
+		return nil, nerr // it may be a commit, and ignoring a commit would undo it
 	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // complete but damaged, so it may be a commit, too
 		return nil, nerr
 	default:

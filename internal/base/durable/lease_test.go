@@ -33,7 +33,7 @@ func take(t *testing.T, fsys vfs.FS, name string) *Lease {
 	return l
 }
 
-// takeOn takes the lease of d.nc on a machine with this boot mark.
+// takeOn takes the lease of d.nc on a machine with this boot ID.
 func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 	t.Helper()
 	return need(Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot}))
@@ -125,7 +125,7 @@ func TestProcesses(t *testing.T) {
 		}
 		fmt.Println("held")
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
-		runtime.KeepAlive(l)                 // the finalizer of a file closes it
+		runtime.KeepAlive(l)                 // otherwise the garbage collector could close the file
 		os.Exit(0)
 	}
 	name := filepath.Join(t.TempDir(), "d.nc")

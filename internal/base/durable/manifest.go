@@ -63,8 +63,8 @@ func sumOf(line []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(line), crc32.IEEETable, []byte{'\n'})
 }
 
-// differ returns the total length n of all, and the offset at of the first difference from b. at is -1 if they are equal, and the
-// length of b if b is a prefix.
+// differ compares b with the concatenation of all. n is the length of the concatenation. at is the offset of the first
+// difference, -1 if there is none, and the length of b if b is a prefix.
 func differ(b []byte, all [][]byte) (n, at int) {
 	at = -1
 	for _, want := range all {
@@ -138,7 +138,8 @@ func (k Manifest) Length(b []byte) int {
 	return n
 }
 
-// once reports whether the bytes after the first checksum end a file without a copy, allowing one damaged byte.
+// once reports whether the bytes after the first checksum are the end of a file without a copy, except for at most one damaged
+// byte.
 func once(b []byte) bool {
 	same := 0
 	for i, c := range []byte(sumEnd) {
@@ -162,8 +163,8 @@ func (k Manifest) In(b []byte) bool {
 	return bytes.Contains(b, k.start()) || bytes.Contains(b, []byte(sumField))
 }
 
-// Torn reports whether a crash can have left b, the last bytes of a file, at offset off. That holds if b is a prefix of an output
-// of Encode, or has zeros in unwritten blocks. Any other bytes were completely written and are damaged.
+// Torn reports whether a crash can have left b, the last bytes of a file, at offset off. A crash leaves a prefix of an output of
+// Encode, or zeros in blocks that were not written. All other bytes are damage.
 func (k Manifest) Torn(b []byte, off int64) bool {
 	for at := 0; at < len(b); {
 		from := bytes.IndexByte(b[at:], 0)

@@ -71,7 +71,7 @@ func TestManifestVersion(t *testing.T) {
 }
 
 // TestManifestTwice: a reader of the first two lines finds the content it knows. A flipped bit or damage of one copy loses no
-// content and is reported. The rest of a crash is not taken for complete content.
+// content and is reported. A manifest that a crash has cut off is not taken for complete content.
 func TestManifestTwice(t *testing.T) {
 	twice := manifests
 	twice.Twice = true

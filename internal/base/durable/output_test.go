@@ -152,8 +152,8 @@ func TestOutputMeanwhile(t *testing.T) {
 	holds(t, "read", mem, "d.nc", "theirs", "[d.nc]")
 }
 
-// TestOutputCrash: after a power cut at any operation the name has the old or the new content, whole; after Commit the new. The
-// next writer is not blocked and leaves no other files.
+// TestOutputCrash: after a power cut at any operation, the name has all of the old or all of the new content. After Commit, it
+// has the new content. The next writer is not blocked and leaves no other files.
 func TestOutputCrash(t *testing.T) {
 	for _, old := range []string{"", "old"} {
 		mem := vfs.NewMem()

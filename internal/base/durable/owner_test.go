@@ -131,7 +131,7 @@ func TestReleaseOfOpen(t *testing.T) {
 }
 
 // TestTakeoverOfOpen: a dead holder's lease can be taken over where open files cannot be replaced. If another process keeps the
-// file open, the error has a remedy and no file is left.
+// file open, the error names a remedy and no file is left.
 func TestTakeoverOfOpen(t *testing.T) { synctest.Test(t, testTakeoverOfOpen) }
 
 func testTakeoverOfOpen(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplaceCheck: when Check is called, the content is whole and synced under its temporary name, and Check decides.
+// TestReplaceCheck: when Check is called, the content is whole and synced under its temporary name. An error of Check
+// prevents the rename.
 func TestReplaceCheck(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, errors.Join(Replace(mem, "f", []byte("old"), ReplaceOptions{}), Replace(mem, "f.mine", []byte("of a dead writer"), ReplaceOptions{})))

@@ -34,7 +34,8 @@ func TestRecent(t *testing.T) {
 	})
 }
 
-// TestReleaseOther: Release does not remove another holder's file, unless Check has just found the file to be its own.
+// TestReleaseOther: Release does not remove another holder's file. Only if Check has just succeeded does Release remove the file
+// without another look.
 func TestReleaseOther(t *testing.T) {
 	for _, checked := range []time.Duration{-1, 2 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

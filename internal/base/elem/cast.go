@@ -60,7 +60,7 @@ func nearest[S Number](v S) float32 {
 	return float32(sign * float64(u))
 }
 
-// narrow converts float64 to float32. Infinities and NaN pass.
+// narrow converts float64 to float32. Infinities and NaN stay.
 func narrow[D, S Number](dst []D, src []S) int {
 	dst = dst[:len(src)]
 	for i, v := range src {
@@ -73,8 +73,8 @@ func narrow[D, S Number](dst []D, src []S) int {
 	return -1
 }
 
-// checkNarrow is narrow without the conversion. Without the sign bit, the bits of finite values are ordered, and below infinity
-// and NaN.
+// checkNarrow is narrow without the conversion. As integers without the sign bit, the bits of finite values have the order of
+// the magnitudes, and are less than the bits of infinity and NaN.
 func checkNarrow(src []float64) (bad int) {
 	const (
 		most = 0x47EFFFFFE0000000 // the greatest float32

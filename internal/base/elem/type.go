@@ -80,7 +80,7 @@ func (t Type) kind() *kind {
 	return &kinds[t]
 }
 
-// Size returns the size of an element in bytes, or 0 for no type.
+// Size returns the size of an element in bytes, or 0 for an invalid type.
 func (t Type) Size() int { return t.kind().size }
 
 // Align returns the alignment of an element in bytes.

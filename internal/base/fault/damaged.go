@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Damaged reports whether an error means damage, as a check would judge: data, or what they depend on, are lost or cannot be
-// trusted. Unsupported features, an exhausted process, a wrong argument and a missing name are not damage. One damaged part makes
-// a joined error damage. A part with another format is damage, unless other reports that the file may have another format.
+// Damaged reports whether an error means damage in the sense of a check: data, or metadata that are needed to read them, are lost
+// or cannot be trusted. Unsupported features, an exhausted process, a wrong argument and a missing name are not damage. One
+// damaged part makes a joined error damage. A file with another format is damage, unless other reports that the file may have
+// another format.
 func Damaged(err error, other func(file string) bool) bool {
 	return !Exhausted(err) && damaged(err, other)
 }
@@ -23,7 +24,7 @@ func damaged(err error, other func(file string) bool) bool {
 	case interface{ Unwrap() []error }:
 		return slices.ContainsFunc(x.Unwrap(), func(err error) bool { return damaged(err, other) })
 	}
-	return isAny(err, ErrTruncated, ErrChecksum, ErrCorrupt) && !isAny(err, ErrUsage, ErrUnsupported, ErrVersion) // an error of another process, with all its parts in one
+	return isAny(err, ErrTruncated, ErrChecksum, ErrCorrupt) && !isAny(err, ErrUsage, ErrUnsupported, ErrVersion) // an error from another process is one value that has the classes of all its parts
 }
 
 // damaged is Damaged for an error of one file.

@@ -20,7 +20,7 @@ type Finding struct {
 	Effect   string // known effect on Enzo-E, such as "hangs"
 	Err      error  // class or underlying error, for errors.Is; may be nil
 
-	// The subject, besides the offset in a file.
+	// The subject of the finding, in addition to the file and the offset.
 	Rank    Number // rank that wrote or needs the data
 	Node    Number // node in a list of nodes
 	Dataset Number // dataset of SCR, or checkpoint of FTI
@@ -51,8 +51,8 @@ func (n Number) IsZero() bool { return !n.known }
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
-// Of makes a finding from an error. A FormatError gives its file and offset; else the file is file. The finding is Unchecked if
-// the error is an unsupported version or feature, or if this process is exhausted.
+// Of makes a finding from an error. A FormatError sets the file and the offset. Other errors set the file to file. The finding
+// is Unchecked if the error is an unsupported version or feature, or if this process is exhausted.
 func Of(sev Severity, file string, err error) Finding {
 	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion) || Exhausted(err)) {
 		sev = Unchecked

@@ -44,7 +44,7 @@ func (m *message) attrNamed(name string) bool {
 	return string(b[:len(name)]) == name && (len(b) == len(name) || b[len(name)] == 0 || int(m.data[2])|int(m.data[3])<<8 == len(name))
 }
 
-// all returns the messages of a type, in creation order if the header keeps it, else as stored.
+// all returns the messages of a type, in creation order if the header keeps it, otherwise in the stored order.
 func (h *header) all(typ uint16) []*message {
 	var out []*message
 	for i := range h.msgs {

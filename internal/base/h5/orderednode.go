@@ -97,7 +97,8 @@ func (a *orderedAttr) encode(b []byte) {
 	a.value(b[at : at+int(a.size)])
 }
 
-// settle chooses the storage of attributes: in the header if each fits in a message, else all densely.
+// settle chooses the storage of the attributes. They are stored in the header if each fits in a message, otherwise all are
+// stored densely.
 func (n *orderedNode) settle() error {
 	if len(n.attrs) > maxCreated {
 		return fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxCreated)
@@ -127,7 +128,7 @@ type orderedMessage struct {
 	body       []byte
 }
 
-// Message prefixes have the creation order, which only attributes use.
+// Message prefixes have a creation order, although only attributes use it.
 const (
 	orderedPrefix    = 6
 	orderedHeaderLen = 4 + 1 + 1 + 4 + 4 // signature, version, flags, attribute phase change, size

@@ -264,7 +264,7 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// TestFillPhase: a part of an array without data begins inside an element.
+// TestFillPhase: fill values are right even for bytes that begin inside an element.
 func TestFillPhase(t *testing.T) {
 	d := &Dataset{fill: []byte{1, 2, 3, 4}}
 	for off := range int64(9) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Template is the metadata of a group, laid out once and stamped into the file many times. It is for files with very many
-// groups that differ only in values, offsets and sizes. A stamp costs a copy of Len bytes instead of an encoding of every
+// A Template is the metadata of a group, laid out once and stamped into the file many times. Templates are for files with very
+// many groups that differ only in values, offsets and sizes. A stamp costs a copy of Len bytes instead of an encoding of every
 // message. A Template is read-only.
 type Template struct {
 	buf      []byte // the encoded group, at address 0
@@ -60,8 +60,8 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 	for _, d := range g.datasets { // with data, so that addresses are written
 		d.off, d.size = undef, 1
 	}
-	// Encoded at two addresses 2^20 apart, the bytes differ only in the third byte of each address, because the template is shorter
-	// than that.
+	// The template is encoded at two addresses 2^20 apart. The bytes differ only in the third byte of each address, because the
+	// template is shorter than 2^20.
 	moved, err := encode(templateBase)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,8 @@ func (t *Template) gaps() []span {
 }
 
 // Match reports whether b, the bytes of a file from absolute offset addr, begins with a stamp of the template. Its values can
-// then be read without decoding every message. Match is strict: after false, read the group in the ordinary way.
+// then be read without decoding every message. Match is strict: if it returns false, the caller reads the group in the ordinary
+// way.
 func (t *Template) Match(b []byte, addr int64) bool {
 	if len(b) < len(t.buf) {
 		return false

@@ -16,15 +16,17 @@ type Bind struct {
 	To string // the real name; it need not exist
 }
 
-// BindFS is a file system in which some directories have other names: a node's own directory may have another path.
+// BindFS is a file system in which some directories have other names: for example, a directory of each node that has another
+// path on each node.
 type BindFS struct {
 	under FS
 	binds []Bind // the longest At first
 }
 
-// NewBind returns a view of under. A name that equals or is below a bind's At maps to the same name in its To. The bind with the
-// longest At counts. "." as At stands for all relative names. "" as At is ignored. Other names pass unchanged, and so do mapped
-// names: each name is mapped only once. A directory that contains an At does not list it. Errors have the names of under.
+// NewBind returns a view of under. A name that equals or is below a bind's At maps to the same name in its To. If several binds
+// match, the bind with the longest At is used. "." as At stands for all relative names. "" as At is ignored. Other names pass
+// unchanged, and so do mapped names: each name is mapped only once. A directory that contains an At does not list it. Errors
+// contain the names in under.
 func NewBind(under FS, binds []Bind) *BindFS {
 	b := &BindFS{under: under}
 	for _, x := range binds {

@@ -91,8 +91,8 @@ func (e *ShortWrite) Error() string { return fmt.Sprintf("short after %d bytes: 
 func (e *ShortWrite) Unwrap() error { return e.Err }
 
 // NewFault returns a file system that calls hook before each operation on under. If hook returns an error, the operation fails
-// with it and is not done. However, Close still releases the handle, and a *ShortWrite does a part. Several goroutines may call
-// hook at once. A nil hook never fails.
+// with this error and is not done. There are two exceptions: Close always releases the handle, and after a *ShortWrite the
+// first bytes are written or read. Several goroutines may call hook at once. A nil hook never fails.
 func NewFault(under FS, hook func(op Op) error) FS {
 	return &faultFS{under: under, hook: hook}
 }
@@ -119,7 +119,7 @@ func FailFrom(under FS, n int64, err error) FS {
 }
 
 // FailOn returns a hook that fails the n-th operation (from 1) of this kind whose base name matches pattern, as in path.Match.
-// For a Rename either name may match. The pattern "" matches any name. n = 0 fails all of them.
+// For a Rename either name may match. The pattern "" matches any name. n = 0 fails all these operations.
 func FailOn(kind OpKind, pattern string, n int64, err error) func(Op) error {
 	var seen atomic.Int64
 	match := func(name string) bool {

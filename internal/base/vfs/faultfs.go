@@ -150,7 +150,8 @@ func (f *faultFile) Sync() error {
 	return f.fs.do(Op{Kind: OpSync, Name: f.Name()}, f.under.Sync)
 }
 
-// Close releases the handle even if the hook fails, as a failed close does not keep a descriptor open.
+// Close releases the handle even if the hook fails, because a close(2) that fails also releases the
+// descriptor.
 func (f *faultFile) Close() error {
 	hookErr := f.fs.ask(Op{Kind: OpClose, Name: f.Name()})
 	if err := f.under.Close(); err != nil {

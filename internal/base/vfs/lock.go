@@ -14,7 +14,7 @@ var (
 // It ends with Close or with the process.
 type Locker interface {
 	// Lock takes an exclusive or a shared lock and replaces one that this open file has. It never waits. ErrLocked means that
-	// another open file has a conflicting lock, ErrNoLocks that there are no locks.
+	// another open file has a conflicting lock. ErrNoLocks means that the file system has no locks.
 	Lock(exclusive bool) error
 }
 

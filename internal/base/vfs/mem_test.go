@@ -90,7 +90,8 @@ func TestCrashStrict(t *testing.T) {
 	}
 }
 
-// TestCrashRandom: everything that may survive sometimes does, and nothing else.
+// TestCrashRandom: in many random crashes, each state that may survive survives at least once, and no other
+// state survives.
 func TestCrashRandom(t *testing.T) {
 	m := NewMem()
 	f, err := m.Create("f")

@@ -87,8 +87,8 @@ func (d *memData) writable(i int64) *page {
 	return p
 }
 
-// write copies b to offset off. It calls reserve before the file gets a new page; false means that there is no space. It returns
-// the number of bytes written.
+// write copies b to offset off. It calls reserve before the file gets a new page. If reserve returns false, there is no space for
+// the page. It returns the number of bytes written.
 func (d *memData) write(b []byte, off int64, reserve func() bool) int {
 	n := 0
 	for n < len(b) {

@@ -27,7 +27,7 @@ func (e *OwnerError) Error() string { return e.Name + ": " + e.Msg }
 // Unwrap returns fs.ErrPermission.
 func (e *OwnerError) Unwrap() error { return fs.ErrPermission }
 
-// Lstat is Stat without following a link, if the file system has links.
+// Lstat is Stat, but does not follow a link if the file system has links.
 func Lstat(fsys FS, name string) (fs.FileInfo, error) {
 	if o, ok := fsys.(OwnerFS); ok {
 		return o.Lstat(name)
@@ -55,12 +55,12 @@ type Access uint8
 
 // The kinds of access.
 const (
-	// OwnOnly: only the owner may write. So may the group if its number equals the owner's: many systems give each user a private
-	// group.
+	// OwnOnly: only the owner may write. The group may write, too, if its number equals the number of the owner, because many
+	// systems give each user a private group.
 	OwnOnly Access = iota
 	// Shared: the group may write, and others if the folder is sticky.
 	Shared
-	// AnyMode: anyone may write. For files in folders that were checked.
+	// AnyMode: anyone may write. AnyMode is for files in folders that were checked.
 	AnyMode
 )
 
@@ -106,8 +106,9 @@ func trusted(me uint32) string {
 	return fmt.Sprintf("%d (this process) or 0", me)
 }
 
-// CheckWay is CheckOwner with OwnOnly for a folder and its parents, up to the first that belongs to root. So no other user can
-// replace the folder. Others may write to a parent if it is sticky, like /tmp. A parent may be a link of the user or of root.
+// CheckWay is CheckOwner with OwnOnly for a folder and its parents, up to the first that belongs to root. If CheckWay succeeds,
+// no other user can replace the folder. Others may write to a parent if it is sticky, like /tmp. A parent may be a link of the
+// user or of root.
 func CheckWay(fsys FS, dir string) error {
 	if err := CheckOwner(fsys, dir, OwnOnly); err != nil {
 		return err
@@ -189,8 +190,9 @@ func MkdirOwn(fsys FS, dir string) error {
 	return CheckOwner(fsys, dir, OwnOnly)
 }
 
-// CopyMeta gives a new file the metadata of another, as SetMeta does, but no rights beyond those at its creation: the source's
-// rights minus the umask, if CreateMode was called with them.
+// CopyMeta gives the new file made the metadata of the file src, like SetMeta. The new file gets no permissions beyond those
+// that it was created with. If CreateMode was called with the permissions of src, these are the permissions of src minus the
+// umask.
 func CopyMeta(from FS, src string, to FS, made string) error {
 	m, err := MetaOf(from, src)
 	if err != nil {

@@ -88,7 +88,8 @@ func TestCheckWay(t *testing.T) {
 			t.Errorf("below %v: %v", mode, err)
 		}
 	}
-	// A parent may be a link of the user, whose target is checked. A link instead of the folder is refused.
+	// A parent may be a link that belongs to the user. The target of the link is checked. A link instead of
+	// the folder is refused.
 	ok(t, os.Chmod(above, 0o755))
 	link := filepath.Join(dir, "link")
 	ok(t, os.Symlink(above, link))

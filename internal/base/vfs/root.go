@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// Root is a read-only view of a directory of the operating system that cannot be left. A name is the directory or below it. A
-// symbolic link counts only if its target is in the directory. Every call with a name outside fails, even if a directory is
-// replaced by a link meanwhile.
+// Root is a read-only view of one directory of the operating system. No name leads out of the directory. A name is the
+// directory or below it. A symbolic link is followed only if its target is in the directory. Every call with a name outside
+// fails, even if a directory is replaced by a link meanwhile.
 type Root struct {
 	dir     string // absolute path
 	root    *os.Root

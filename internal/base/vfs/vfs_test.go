@@ -227,7 +227,7 @@ func TestOpenRemoved(t *testing.T) {
 	})
 }
 
-// TestWritevMany: more slices than one system call takes, with odd lengths.
+// TestWritevMany writes more slices than one system call accepts, with odd lengths.
 func TestWritevMany(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
 		var bufs [][]byte
@@ -255,7 +255,7 @@ func TestWritevMany(t *testing.T) {
 	})
 }
 
-// TestConcurrent: concurrent writers of disjoint ranges and a reader of one file.
+// TestConcurrent runs writers of disjoint ranges and a reader of one file at the same time.
 func TestConcurrent(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
 		f, err := fsys.Create(filepath.Join(dir, "f"))

@@ -89,7 +89,7 @@ func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 			return
 		}
 		off, n := int64(0), int64(0) // the current run, which may continue
-		for pos := lo; pos < hi; {   // do not change lo, because the caller may iterate again
+		for pos := lo; pos < hi; {   // lo stays unchanged, because the caller may iterate again
 			k, rest := pos/a.inner, pos%a.inner
 			at, room := rest, int64(0)
 			for i := len(a.axes) - 1; i >= 0; i-- {

@@ -70,7 +70,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx ends. With an error, the first n bytes are valid.
+// ReadAtContext is ReadAt, but ends when ctx ends. With an error, the first n bytes are valid.
 func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0:

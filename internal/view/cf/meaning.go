@@ -15,13 +15,14 @@ import (
 // be unsigned (_Unsigned) or packed (scale_factor, add_offset). They may stand for no value (_FillValue, missing_value,
 // valid_range, valid_min, valid_max, the default fill value of the type).
 //
-// Where the conventions are ambiguous, Meaning has these rules. Numbers for no value are rounded to the variable's type, then
-// compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit, otherwise
-// double. A valid range with the variable's type applies to stored numbers. If its type is wider and equals the type of scale_factor
-// or add_offset, it applies to unpacked values. Bytes have no default fill value. A valid range of bytes within 0 to 255 that
-// exceeds 127 means that they are unsigned.
+// Where the conventions are ambiguous, Meaning has these rules. Numbers that stand for no value are rounded to the variable's
+// type, then compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit,
+// otherwise double. A valid range applies to stored numbers if it has the variable's type. It applies to unpacked values if it
+// has a wider type that equals the type of scale_factor or add_offset. Bytes have no default fill value. A valid range of bytes
+// within 0 to 255 that exceeds 127 means that they are unsigned.
 type Meaning struct {
-	// Err is the reason why the numbers are used as stored, in unknown units; nil: their meaning is known.
+	// Err is the reason why stored numbers are used unchanged and without units. It is nil if the meaning of the numbers is
+	// known.
 	Err error
 	// Notes describe attributes that are ignored, with the reasons.
 	Notes []string

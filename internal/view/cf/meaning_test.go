@@ -157,7 +157,7 @@ func TestMeaning(t *testing.T) {
 				}
 			}
 		}
-		// Values must return the same values
+		// Values must return the same values as Decode.
 		some, absent := m.Values(clone(c.data))
 		left := slices.DeleteFunc(slices.Clone(got), IsNone)
 		if n, _, _ := cdf5.SliceLen(some); int(absent) != len(got)-len(left) || n != len(left) {

@@ -81,7 +81,7 @@ func (c Calendar) monthDays(year, month int64) int64 {
 // days returns the number of days from 1970-01-01 to a date of the calendar. For Julian and Standard, 1970-01-01 is the Gregorian
 // date.
 func (c Calendar) days(year, month, day int64) int64 {
-	leaps := func(y int64) int64 { // in Gregorian years from 0 to before y
+	leaps := func(y int64) int64 { // number of leap days in the Gregorian years from 0 to y-1
 		y--
 		return floorDiv(y, 4) - floorDiv(y, 100) + floorDiv(y, 400)
 	}

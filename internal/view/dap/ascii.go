@@ -11,8 +11,8 @@ import (
 )
 
 // WriteASCII writes the declarations and then the values as text. Each variable has its name, then a line for each row: the
-// indices within the request, then the values along the last dimension. Numbers are those in the file, with enough digits to
-// distinguish them, so that 64-bit integers are exact.
+// indices within the request, then the values along the last dimension. Numbers are written from the type in the file with
+// all digits that distinguish them, so 64-bit integers are exact.
 func (q *Request) WriteASCII(ctx context.Context, w io.Writer) error {
 	if _, _, err := q.Size(); err != nil {
 		return err

@@ -22,7 +22,7 @@ type slice struct{ start, stride, count int64 }
 //	projection = path { "[" start [ ":" [ stride ":" ] stop ] "]" }
 //	path       = name [ "." name ]
 //
-// Selections choose among the rows of sequences, and functions are a server's own: a dataset here has neither.
+// A selection chooses rows of a sequence, and datasets here have no sequences. Functions are not supported.
 func parseConstraint(s string) ([]projection, error) {
 	s, sel, has := strings.Cut(s, "&")
 	if has && strings.Trim(sel, "&") != "" {

@@ -14,7 +14,7 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 	b = append(b, "Attributes {\n"...)
 	for _, v := range d.vars {
 		if n := len(v.name) - len("global"); d.client == NetCDFClient && n >= 0 && strings.EqualFold(v.name[n:], "global") {
-			continue // dropping it is better than confusing it with attributes of the dataset
+			continue // a client would take its attributes for attributes of the dataset
 		}
 		b = append(append(append(b, "    "...), v.name...), " {\n"...)
 		b = d.appendAtts(b, v.Atts)

@@ -40,10 +40,10 @@ type part struct {
 // maxElems is the maximum number of elements that DAP2 can declare.
 const maxElems = math.MaxInt32
 
-// Request parses a constraint expression from a URL; "" requests everything. A variable named twice is sent once if both
-// selections are equal; otherwise that is an error. By DAP2 clients write %XX only within names, where the characters are not
-// separators. Some clients write %XX for brackets and commas too. So Request decodes a constraint that is invalid with %XX, and
-// parses it again.
+// Request parses a constraint expression from a URL; "" requests everything. A variable that is named twice is sent once if both
+// selections are equal. Different selections of one variable are an error. In DAP2, clients write %XX only for characters of
+// names that are not separators. But some clients write %XX for brackets and commas, too. So if a constraint with %XX is
+// invalid, Request decodes it and parses it again.
 func (d *Dataset) Request(query string) (*Request, error) {
 	constraint, err := url.PathUnescape(query)
 	if err != nil {

@@ -113,7 +113,8 @@ func helper() (string, error) {
 	return name, err
 }
 
-// resolve follows links to the mount point without accessing it: it may be the mount of a dead process.
+// resolve follows links to the mount point. It does not access the mount point itself, which may be the mount of a dead
+// process.
 func resolve(at string) (string, error) {
 	for range maxLinks {
 		up, err := filepath.EvalSymlinks(filepath.Dir(at))
@@ -214,11 +215,11 @@ func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, err
 	return s, err
 }
 
-// Wait waits until the mount is unmounted, by anyone, and no file of it is open.
+// Wait returns when the directory is unmounted, by this process or another, and no file of the mount is open.
 func (m *Mount) Wait() { <-m.done }
 
-// Unmount unmounts the directory. While programs have files open, the mount is only detached, so that no one else can enter. It
-// ends when the files are closed or ctx is done.
+// Unmount unmounts the directory. While programs have files open, the mount is only detached, so that no other program can
+// enter it. Unmount returns when the files are closed or ctx is done.
 func (m *Mount) Unmount(ctx context.Context) error {
 	select {
 	case <-m.done:

@@ -14,15 +14,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// clear detaches a mount of this package whose process is dead: access to it gives ENOTCONN. A mount with a live process stays,
-// and is an error.
+// clear detaches a mount of this package whose process is dead: access to it gives ENOTCONN. If the process of the mount is
+// alive, clear returns an error.
 func clear(at string) error {
 	for {
 		kind, err := mounted(at)
 		if err != nil || kind == "" {
 			return err
 		}
-		var st unix.Statfs_t // the kernel never answers this itself
+		var st unix.Statfs_t // for statfs, the kernel always asks the process that serves the mount
 		if err := unix.Statfs(at, &st); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
 			if kind == "fuse."+fsType {
 				return fmt.Errorf("%s: already mounted: %w", at, fault.ErrInUse)

@@ -22,7 +22,7 @@ type answer struct {
 	status int  // 0: not set
 	sent   bool // the status has been sent
 	bytes  int64
-	told   error // error that the client got in the form of a protocol
+	told   error // error that the client got as a message of the protocol
 	failed error // error of Write to the client
 }
 
@@ -83,7 +83,7 @@ func (a *answer) ReadFrom(r io.Reader) (int64, error) {
 // Unwrap returns the ResponseWriter for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// reset discards the headers of a part, to send an error instead. The status has not been sent yet.
+// reset discards the headers that a part has set, so that an error can be sent. The caller has not sent the status yet.
 func (a *answer) reset() {
 	a.status = 0
 	h := a.Header()

@@ -89,7 +89,7 @@ type share struct {
 	n int64
 }
 
-// shrink gives back all but n.
+// shrink gives back all units of the share except n.
 func (s *share) shrink(n int64) {
 	n = min(n, s.n)
 	s.b.give(s.n - n)

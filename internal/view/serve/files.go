@@ -73,8 +73,8 @@ func (f plainFile) ReadAtContext(_ context.Context, p []byte, off int64) (int, e
 	return f.ReadAt(p, off)
 }
 
-// tidyRange removes request headers that net/http must not follow. A range in units other than bytes counts as none. If-Range
-// with a date is removed, since two states may have the same second.
+// tidyRange removes request headers that net/http must not follow. A range in units other than bytes is ignored. If-Range
+// with a date is removed, because two states may have been written in the same second.
 func tidyRange(r *http.Request) error {
 	asked, only := r.Header.Get("Range"), r.Header.Get("If-Range")
 	if !strings.HasPrefix(asked, "bytes=") || only != "" && !strings.HasPrefix(only, `"`) {
@@ -103,7 +103,7 @@ type virtual struct {
 	ctx   context.Context
 	s     *Server
 	file  contextReaderAt
-	whole func(ctx context.Context) ([]byte, error) // alternative to file: returns the whole content, called once
+	whole func(ctx context.Context) ([]byte, error) // used instead of file: returns the whole content; called once
 	size  int64
 	pos   int64
 	buf   []byte // data read at from

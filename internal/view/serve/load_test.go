@@ -260,7 +260,7 @@ func TestSentWithoutSlot(t *testing.T) {
 	writePlaces(t, filepath.Join(dir, "x.nc"))
 	s := newServer(t, dir, &Options{Work: 3})
 	for _, path := range []string{"/plot/x.nc?var=T&width=300", "/plot/x.nc?var=T&format=svg&width=300", "/value/x.nc?var=T&px=100&py=100", "/view/x.nc?var=T"} {
-		seen, page := 0, strings.HasPrefix(path, "/view") // which as JSON is a picture too
+		seen, page := 0, strings.HasPrefix(path, "/view") // as JSON, /view draws a picture, too
 		for _, accept := range []string{"text/html", "application/json"} {
 			w := watched{httptest.NewRecorder(), func(n int) {
 				seen++

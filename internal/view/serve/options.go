@@ -19,7 +19,7 @@ type Options struct {
 	Public bool      // anyone who reaches the address may read, under any host name
 	Hosts  []string  // accepted host names, in addition to the names of this machine; with Token or Public, all
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": any origin, without credentials
-	Log    io.Writer // gets a line for each request; nil: none. Requests do not wait for it: lines that it is too slow for are only counted
+	Log    io.Writer // gets a line for each request; nil: none. Requests do not wait for the log: if it is too slow, lines are dropped and counted
 
 	Version cdf5.Version      // version of the netCDF files; default CDF5
 	Verify  blob.Verification // which checksums reads compare; default VerifyOnce

@@ -160,7 +160,7 @@ func (g *zarrGroups) chunk(size int64) *[]byte {
 	return new([]byte)
 }
 
-// longChunk is the size in bytes from which chunk memory is reused.
+// longChunk is the minimum size in bytes of a chunk whose memory is reused.
 const longChunk = 1 << 20
 
 // maxStores is the maximum size of cached metadata, in bytes.
@@ -169,7 +169,7 @@ const maxStores = 16 << 20
 // errLong excludes metadata from the cache.
 var errLong = errors.New("the metadata are too long")
 
-// of returns the group of a dataset, which reads from it. Concurrent clients share the construction of the group.
+// of returns the group of a dataset, which reads from it. Concurrent requests for one dataset construct the group only once.
 func (g *zarrGroups) of(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
 	var own *zarr.Store
 	kept, err := g.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {

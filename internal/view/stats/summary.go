@@ -20,7 +20,7 @@ type Summary struct {
 
 const (
 	unit  = 0x1p64
-	large = 0x1p960 // the sums of any possible number of smaller blocks stay finite
+	large = 0x1p960 // a sum of smaller blocks stays finite, whatever their number
 )
 
 // sum is a sum with its accumulated rounding error.
@@ -139,8 +139,8 @@ func of(data any, m *cf.Meaning) (s Summary) {
 	return s
 }
 
-// block is the number of values summed before the rounding error is tracked. The error within one block is below the error of the
-// mean's last digit.
+// block is the number of values summed before the rounding error is tracked. The rounding error within one block is less than the
+// rounding error of the mean itself.
 const block = 128
 
 // together returns the minimum, maximum and sum of some values; the sum is NaN if any value is. It uses four independent partial

@@ -13,11 +13,12 @@
 // Results describe the present files: a committed dataset appears, a replaced one gets another Entry.ID, a removed one disappears. A held
 // Dataset keeps its content or gives an error, and never returns bytes of another state.
 //
-// All holders of the same state of a dataset share one Reader. An unheld Reader is cached for a while, and closed when there are too many.
-// Options limit the number of Readers, their memory and their open files.
+// All holders of the same state of a dataset share one Reader. A Reader that is not held is cached for a while, and is closed
+// earlier if too many Readers are cached. Options limit the number of Readers, their memory and their open files.
 //
-// A dataset has a manifest, or its subfile 0 is a blob file. An existing file or folder with the base name takes precedence, and the subfiles
-// are then plain files. Other files with names of subfiles are plain files too. An existing file DIR.nc hides the netCDF form of DIR.
+// A set of files is a dataset if it has a manifest, or if its subfile 0 is a blob file. An existing file or folder with the base
+// name takes precedence, and the subfiles are then plain files. Other files with names of subfiles are plain files too. An
+// existing file DIR.nc hides the netCDF form of DIR.
 //
 // Read first: tree.go, entry.go, dataset.go.
 package tree

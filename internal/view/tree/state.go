@@ -82,7 +82,7 @@ type fact struct {
 	size    int64
 	records int64
 	missing []string // missing subfiles
-	err     error    // never cached: the error may be repaired
+	err     error    // never cached, because the cause may be repaired
 }
 
 // maxFacts is the maximum number of datasets with cached facts.
@@ -100,7 +100,7 @@ func (t *Tree) stateOf(base string) (state, error) {
 // blobs examines the files of the dataset with this base name. If the records are unreadable or damaged, the dataset still
 // exists, and opening it reports the error.
 func (t *Tree) blobs(base string) (st state, err error) {
-	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order, since a rename turns one into the other
+	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order, because a rename turns the .manifest.next into the .manifest
 	man, merr := t.root.Stat(subfile.ManifestName(base))
 	for _, err := range []error{nerr, merr} {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -80,7 +80,8 @@ func (a *array) elsewhere(names ...string) []string {
 }
 
 func (a *array) attributesV3() object {
-	// xarray requires its own spelling of every _FillValue, and a value of another type has none.
+	// xarray requires its own spelling of _FillValue. There is no spelling for a value whose type differs from the array's,
+	// so such a _FillValue is left out.
 	out := attributes(a.v.Atts, fillName, dimsName, charName)
 	if a.fill != nil {
 		out = append(out, member{fillName, a.fillAtt()})

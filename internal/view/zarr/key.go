@@ -11,7 +11,7 @@ import (
 // separator separates the indices in a chunk's key, so that all chunks of an array are in one directory.
 const separator = '.'
 
-// Prefixes of chunk keys after the array's name. A scalar's chunk has only the second one.
+// Prefixes of chunk keys after the array's name. The chunk of a scalar has only the second prefix.
 const (
 	prefixV3 = "c" + string(separator)
 	scalarV3 = "c"

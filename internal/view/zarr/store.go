@@ -40,7 +40,7 @@ type Options struct {
 	Version    Version     // default V3
 	ChunkBytes int64       // maximum bytes of a chunk, before compression; default DefaultChunk
 	Records    *blob.Range // only these records; nil: all
-	Grows      bool        // records will be added: chunks must not depend on their number, so that metadata of one state fit chunks of a later one
+	Grows      bool        // records will be added: the shape of chunks does not depend on the number of records, so that the metadata of one state fit the chunks of a later state
 	Codecs     Codecs      // V3 only; default none
 }
 
@@ -153,7 +153,8 @@ func canName(s string) bool {
 // chunkBytes returns the length of each chunk of the array, before compression.
 func (a *array) chunkBytes() int64 { return a.grid.Elems() * int64(a.v.Type.Size()) }
 
-// Of returns the same store for another source, which must have the same header and records: a later open of the same state.
+// Of returns the same store for another source, such as a later Reader of the same state. The source must have the same
+// header and the same records.
 func (s *Store) Of(src Source) *Store {
 	t := *s
 	t.src = src

@@ -36,8 +36,8 @@ const (
 )
 
 // Write writes a dataset as a Zarr 3 directory, which gets its name when it is complete and durable. The Reader compares
-// checksums. It must have been opened with at least VerifyOnce, so that all data are compared, or with VerifyNever. The ranks of
-// c share the work, and all pass the same arguments; a single process passes comm.Self(). Collective.
+// checksums. It must have been opened with VerifyOnce or more, so that all data are compared, or with VerifyNever. The ranks of
+// c share the work, and all pass the same arguments. A single process passes comm.Self(). Collective.
 func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOptions) error {
 	if o == nil {
 		o = &WriteOptions{}
@@ -157,7 +157,7 @@ type bands struct {
 
 func (a *array) bands(limit int64) bands {
 	b := bands{a: a, chunks: 1, split: a.grid.Split(), counts: a.grid.Counts(), n: 1}
-	// Records are read one by one, so bands of several record chunks gain nothing.
+	// The source reads record by record, so a band of several record chunks would gain nothing.
 	if b.split > 0 || b.split == 0 && !a.record {
 		b.chunks = min(max(limit/a.chunkBytes(), 1), b.counts[b.split])
 		b.counts[b.split] = (b.counts[b.split] + b.chunks - 1) / b.chunks
