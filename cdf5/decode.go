@@ -15,7 +15,7 @@ type DecodeOptions struct {
 	File string // file name for errors; default none
 	// Base is the offset of the header in its file. It is added only to offsets in errors; the ReaderAt starts at the header.
 	Base int64
-	// Order is the byte order: nil is big-endian (a CDF file), AutoOrder derives it from the first tag.
+	// Order is the byte order. nil means big-endian, as in a CDF file. AutoOrder derives the order from the tags.
 	Order binary.ByteOrder
 	// NoBegins skips the check of begins, for header_blob, whose begins are 0.
 	NoBegins bool
@@ -28,8 +28,8 @@ type DecodeOptions struct {
 	// Note, if set, is called for tolerated flaws: pads that are not zero, a wrong vsize, and names that no netCDF library would
 	// create. Except for vsize, encoding the returned header fixes them.
 	Note func(*FormatError)
-	// Twice, if set, is called for repeated names in a list. The netCDF libraries read such lists and find the first one by name.
-	// Without Twice, a repeated name is an ErrCorrupt.
+	// Twice, if set, is called for repeated names in a list. The netCDF libraries read such lists and find only the first entry
+	// by the name. Without Twice, a repeated name is an ErrCorrupt.
 	Twice func(*FormatError)
 }
 
@@ -45,8 +45,8 @@ func (o *DecodeOptions) note(at int64, field, msg string) {
 
 type autoOrder struct{ binary.ByteOrder }
 
-// AutoOrder, as DecodeOptions.Order, takes the byte order from the first tag that is not ABSENT, or big-endian if all three are
-// ABSENT.
+// AutoOrder is a value of DecodeOptions.Order. The byte order then comes from the first tag that is not ABSENT. If all three tags
+// are ABSENT, it is big-endian.
 var AutoOrder binary.ByteOrder = autoOrder{binary.BigEndian}
 
 var hdf5Magic = []byte("\x89HDF\r\n\x1a\n")

@@ -242,7 +242,7 @@ type brokenReader struct{}
 
 func (brokenReader) ReadAt(p []byte, off int64) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestZeroDims: the reference writes several dimensions of length 0 into the header_blob of a subfile without elements.
+// TestZeroDims: E3SM-IO writes several dimensions of length 0 into the header_blob of a subfile without elements.
 func TestZeroDims(t *testing.T) {
 	b := golden(t, "cdf5")
 	binary.BigEndian.PutUint64(b[0x38:], 0)

@@ -10,8 +10,7 @@ import (
 // Streaming in Header.NumRecs means that the number of records follows from the file size (all bits of the field are set).
 const Streaming int64 = -1
 
-// Dim is a dimension. Len 0 is the unlimited (record) dimension; a file has
-// at most one.
+// Dim is a dimension. Len 0 is the unlimited (record) dimension; a file has at most one.
 type Dim struct {
 	Name string
 	Len  int64
@@ -53,8 +52,7 @@ type Var struct {
 	Begin int64 // file offset of the first byte, in bytes
 }
 
-// Header is the metadata of a file. Layout sets the VSize and Begin of its
-// variables.
+// Header is the metadata of a file. Layout sets the VSize and Begin of its variables.
 type Header struct {
 	Version Version
 	NumRecs int64 // number of records, or Streaming
@@ -135,8 +133,7 @@ func (h *Header) Shape(v int) []int64 {
 	return s
 }
 
-// Elems returns the number of elements of a fixed variable, or of one record
-// of a record variable. A scalar has one.
+// Elems returns the number of elements of a fixed variable, or of one record of a record variable. A scalar has one element.
 func (h *Header) Elems(v int) int64 {
 	ids := h.Vars[v].Dims
 	if h.IsRecord(v) {
@@ -171,7 +168,7 @@ func (h *Header) RecSize() int64 {
 }
 
 // Extent returns the file offset and the unpadded length, in bytes, of a fixed variable (rec is ignored) or of one record of a
-// record variable. Each call loops over all variables to find the record size; for many records use Places.
+// record variable. Each call loops over all variables to find the record size, so use Places for many records.
 func (h *Header) Extent(v int, rec int64) (off, n int64) {
 	off, n = h.Vars[v].Begin, h.Bytes(v)
 	if h.IsRecord(v) {

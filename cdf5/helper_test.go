@@ -22,7 +22,8 @@ func typesOf(v cdf5.Version) []cdf5.Type {
 	return allTypes[:6]
 }
 
-// pattern returns n values of type t that differ by seed and index as far as the type allows. Text is printable.
+// pattern returns n values of type t that are different for each seed and index, as far as the type has enough
+// values. Text is printable.
 func pattern(t cdf5.Type, seed, n int) any {
 	s := cdf5.NewSlice(t, n)
 	v := reflect.ValueOf(s)

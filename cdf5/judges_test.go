@@ -99,7 +99,7 @@ func checkCDL(t *testing.T, tool, cdl string, h *cdf5.Header, records int) {
 	}
 }
 
-// TestJudgesFill compares a file with fill values with the same file made by ncgen.
+// TestJudgesFill writes a file with fill values and compares it with the file that ncgen makes.
 func TestJudgesFill(t *testing.T) {
 	for kind, v := range map[string]cdf5.Version{"classic": cdf5.CDF1, "nc6": cdf5.CDF2, "cdf5": cdf5.CDF5} {
 		t.Run(kind, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 type LayoutOptions struct {
 	// HeaderAlign aligns the data section, which follows the header and HeaderReserve. Default 1, range 1 to 2^30.
 	HeaderAlign int64
-	// HeaderReserve is the free space after the header, so that it can grow in place. Default 0.
+	// HeaderReserve is the free space after the header, into which the header can grow. Default 0.
 	HeaderReserve int64
 	// VarAlign aligns the begin of each fixed variable. Default 1.
 	VarAlign int64
@@ -282,8 +282,7 @@ func (h *Header) sizeWithin(v int, limit int64) (int64, bool) {
 	if h.IsRecord(v) {
 		ids = ids[1:]
 	}
-	// A dimension of length 0 here (only with ZeroDims) makes the variable empty, whatever the lengths of the other dimensions
-	// are.
+	// A dimension of length 0 here (only with ZeroDims) makes the variable empty, regardless of the other dimensions.
 	for _, d := range ids {
 		if h.Dims[d].Len == 0 {
 			return 0, true

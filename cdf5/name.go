@@ -46,8 +46,8 @@ func oddName(s string) string {
 	return ""
 }
 
-// NormalName returns a name in Unicode normal form C. The netCDF libraries define and look up names in this form and cannot find
-// others.
+// NormalName returns a name in Unicode normal form C. The netCDF libraries define and look up names in this form. They cannot
+// find names in other forms.
 func NormalName(s string) string { return norm.NFC.String(s) }
 
 // checkNew checks a name of a header that will be written and records it in seen. If odd, it applies only the rules for names in

@@ -10,7 +10,7 @@ import (
 // Type is an external (file) type. Its number is the code in the file.
 type Type uint32
 
-// The external types. UByte and later ones exist only in CDF-5.
+// The external types. UByte and the types after it exist only in CDF-5.
 const (
 	Byte   Type = 1  // 1 byte, signed
 	Char   Type = 2  // 1 byte, text

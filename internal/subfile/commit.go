@@ -24,7 +24,7 @@ type By struct {
 	// Force gives up commits that damage has made unreadable; see ReadForced. Without Force, Recover changes nothing if there may be
 	// such commits.
 	Force bool
-	// Room truncates the growing files of a state to their committed bytes and reports whether it freed any. Recover calls Room
+	// Room truncates the growing files of a state to their committed bytes and reports whether it freed space. Recover calls Room
 	// when the disk is full. Room is nil if a former writer may be alive.
 	Room func(m *Manifest) (made bool, err error)
 }
@@ -36,8 +36,8 @@ func (b By) check() error {
 	return b.Check()
 }
 
-// discard removes a file. If this writer was stopped for long, the file may belong to another writer. So discard first renames it
-// to a name of its own, and restores the name if the lease is lost.
+// discard removes a file. If this writer was stopped for a long time, the file may belong to another writer by now. So discard
+// first renames the file to a unique name, and restores the name if the lease is lost.
 func (b By) discard(fsys vfs.FS, name string) error {
 	final, _, _ := Final(name)
 	mine := PartialBy(final, b.Tag)
@@ -53,7 +53,7 @@ func (b By) discard(fsys vfs.FS, name string) error {
 	})
 }
 
-// WriteNext writes the record under its .manifest.next name and replaces an existing one. With sync, the record and its name are
+// WriteNext writes the record under the name .manifest.next and replaces an existing file. With sync, the record and its name are
 // durable on return. WriteNext calls by.Check when the record is complete, just before the rename, as package durable requires.
 func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
@@ -79,7 +79,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		return t.Finish()
 	}
 	err = whole(NextName(base), PartialBy(NextName(base), m.Writer), func() error {
-		if sync && m.Prepared { // the names of the subfiles must be durable before the record that relies on them
+		if sync && m.Prepared { // the names of the subfiles must be durable before the record that lists them
 			if err := fsys.SyncDir(Dir(base)); err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 }
 
 // dropNext removes the .manifest.next if it equals known, if goes accepts it, or if it is torn. An unreadable record stays,
-// because it may be another writer's commit. tag is the caller's.
+// because it may be another writer's commit. tag is the tag of the caller.
 func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
@@ -202,7 +202,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	if err != nil {
 		return err
 	}
-	// The copy made by WriteNext needs no further Check: a new writer would have removed it.
+	// The copy made by WriteNext needs no further Check, because a new writer would have removed it.
 	if err := vfs.RenameFile(fsys, copyName(base, by), ManifestName(base)); errors.Is(err, fs.ErrNotExist) {
 		if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: copyName(base, by), Check: by.check, Sync: sync}); err != nil {
 			return err
@@ -318,7 +318,7 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	// A former writer could still rename a partial file to its final name.
+	// Otherwise a former writer could still rename a partial file to its final name.
 	if err := removePartials(fsys, base, by); err != nil {
 		return nil, err
 	}
@@ -327,8 +327,8 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		m = &Manifest{} // a manifest without files
 	}
 	if m != nil {
-		// Remove the subfiles of the unfinished commit before its record. Without the record they would look like another program's
-		// dataset.
+		// Remove the subfiles of the unfinished commit before its record. Without the record, the subfiles would look like the
+		// dataset of another program.
 		if err := RemoveStale(fsys, base, m, by, known...); err != nil {
 			return nil, err
 		}

@@ -167,7 +167,7 @@ func TestFinishShared(t *testing.T) {
 	if l := names(t, m); slices.Contains(l, "d.manifest") || strings.Contains(fmt.Sprint(l), "partial") {
 		t.Errorf("the lease is lost: %v", l)
 	}
-	// Another writer announces itself while the manifest is renamed.
+	// Another writer writes its .manifest.next while the manifest is renamed.
 	m = make()
 	other := record("d", false)
 	other.ID, other.Writer = "other", theirs

@@ -130,7 +130,8 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 	return stale, nil
 }
 
-// Orphans returns the files of added sets of the dataset base, whose manifest is lost. holds is as in Stale.
+// Orphans returns the files of added sets of the dataset base, whose manifest is lost. holds has the meaning that it has in
+// Stale.
 func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
 	return Stale(fsys, base, nil, func(name string, i int) (bool, error) {
 		if set, _, _ := Split(name); set == base {

@@ -130,9 +130,9 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog replaces the log of a state with a copy. A former writer that is alive has the old file open. It may add an entry
-// before the copy gets its name, and a reader may see that entry, so takeLog adds it to the copy. The copy has the temporary name
-// of a manifest copy, because a temporary name of a log would be longer.
+// takeLog replaces the log of a state with a copy. A former writer that is alive has the old file open. This writer may add an
+// entry before the copy gets its name, and a reader may see the entry, so takeLog adds the entry to the copy. The copy has the
+// temporary name of a manifest copy, because a temporary name of a log would be longer.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)
@@ -163,7 +163,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		return err
 	}
 	if _, err = t.WriteAt(b, 0); err == nil {
-		if runtime.GOOS == "windows" { // Windows cannot rename onto an open file, so no writer has it open and no late entry is possible
+		if runtime.GOOS == "windows" { // Windows cannot rename onto an open file, so no writer has the file open, and a late entry is impossible
 			_ = old.Close()
 		}
 		err = t.Commit()

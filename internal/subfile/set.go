@@ -85,7 +85,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	return nil, fmt.Errorf("%s: neither this file nor subfile %s exists: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
-// members returns the files of the dataset base, or nil if there are none.
+// members returns the files of the dataset base, or nil if the dataset has no files.
 func members(fsys vfs.FS, base string) (*Set, error) {
 	dir, name := filepath.Split(base)
 	entries, err := fsys.ReadDir(filepath.Clean(dirOr(dir)))
@@ -96,7 +96,7 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	for _, e := range begin(entries, name) {
 		s.add(dir, name, e.Name())
 	}
-	// A directory listing may miss a file that is renamed meanwhile.
+	// A directory listing may miss a file that is renamed during the listing.
 	if !s.Next && !s.Manifest {
 		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // this order, because the first is renamed to the second
 			return nil, err

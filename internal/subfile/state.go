@@ -42,7 +42,7 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 // A State is a dataset's state according to its manifests.
 type State struct {
 	Manifest *Manifest // the record in force with the commits of its log; nil for a foreign dataset
-	Record   *Manifest // the record as its file has it
+	Record   *Manifest // the record without the commits of its log
 	LogEnd   int64     // length of the commits in the log
 	LogTorn  int64     // bytes after LogEnd: an incomplete commit
 	Pending  bool      // the record in force is a prepared .manifest.next, because its commit was interrupted
@@ -55,11 +55,11 @@ type State struct {
 
 // ReadState reads the manifests of the dataset base. A dataset without manifests is foreign: Manifest is nil and there is no
 // error. An unfinished dataset gives blob.ErrNotCommitted and a State. An unreadable record gives an error and no State, because
-// only the content of a record shows whether the record is unprepared or torn.
+// only the content of a record shows whether it is prepared.
 func ReadState(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, false) }
 
-// ReadForced is ReadState for callers that give up commits that damage has made unreadable: an announcement that may be a commit,
-// and the log after the damage.
+// ReadForced is ReadState, but ignores commits that damage has made unreadable: a .manifest.next that may be a commit, and the
+// log after the damage.
 func ReadForced(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, true) }
 
 func readState(fsys vfs.FS, base string, force bool) (*State, error) {
@@ -126,7 +126,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		return nil, err
 	case st.Writing:
 		if again, rerr := readManifest(fsys, base, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
-			return readRecords(fsys, base, force) // its writer has committed meanwhile
+			return readRecords(fsys, base, force) // the writer has committed since the record was read
 		}
 		return st, fmt.Errorf("%s: the dataset was never finished, because %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
 	}

@@ -41,8 +41,8 @@ func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) 
 	return p
 }
 
-// Get returns the value of a key and opens it if necessary. The caller must call Put once for it. The error may come from closing
-// another value.
+// Get returns the value of a key and opens it if necessary. The caller must call Put once when it has finished with the value.
+// The error may come from closing another value.
 func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 	b := p.budget
 	b.mu.Lock()
@@ -97,7 +97,7 @@ func (p *Pool[K, V]) Put(key K) {
 	}
 	p.budget.mu.Unlock()
 	if last {
-		_ = p.close(e.value) // after Close: the work that used the value had failed or was cancelled
+		_ = p.close(e.value) // after Close; the error is dropped, because the work that used the value failed or was cancelled
 	}
 }
 

@@ -96,7 +96,7 @@ func TestPoolEnds(t *testing.T) {
 		t.Errorf("%v, open %v", err, o.open)
 	}
 	v, _ := o.of(5)()
-	if err := p.Keep(5, v); err != nil || !slices.Equal(o.open, []int{1, 4}) { // the limit leaves no room for it
+	if err := p.Keep(5, v); err != nil || !slices.Equal(o.open, []int{1, 4}) { // the limit leaves no room for the value
 		t.Errorf("%v, open %v", err, o.open)
 	}
 	p.Put(4)

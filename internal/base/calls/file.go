@@ -20,7 +20,7 @@ const callMax = 1 << 30
 // File is an open file. It has methods of *os.File with the same errors.
 type File struct {
 	name    string
-	mu      sync.RWMutex // read-locked while the descriptor is in use, so that no new file gets its number
+	mu      sync.RWMutex // read-locked while the descriptor is in use, so that it is not closed and given to another file
 	fd      int          // -1: closed
 	cleanup runtime.Cleanup
 }
@@ -47,7 +47,7 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	return f, nil
 }
 
-// use calls call with the descriptor and keeps it open meanwhile.
+// use calls call with the descriptor, which stays open during the call.
 func (f *File) use(op string, call func(fd int) error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -85,7 +85,7 @@ func open(name string, flag int, mode uint32) (fd int, err error) {
 	return fd, err
 }
 
-// closeFD is not repeated after a signal: the descriptor is free then, and another file may have it.
+// closeFD is not repeated after a signal, because the descriptor is free then and another file may have got it.
 func closeFD(fd int) error { return failed(C.call_close(C.int(fd))) }
 
 func pread(fd int, b []byte, off int64) (int, error) {
@@ -98,8 +98,8 @@ func pwrite(fd int, b []byte, off int64) (int, error) {
 	return int(n), err
 }
 
-// iovec is struct iovec. The address is a number, so that an array of them in Go memory can be passed to C. Pwritev keeps
-// the memory alive.
+// iovec is struct iovec. The address is a number, so that an array of iovecs in Go memory can be passed to C. Pwritev
+// keeps the memory alive.
 type iovec struct {
 	base uintptr
 	n    C.size_t

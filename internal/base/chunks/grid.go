@@ -17,8 +17,8 @@ type Grid struct {
 // all records of the chunk.
 const few = 8
 
-// Cut chooses chunks of at most target bytes, or of one element if it is larger, for an array with elements of size bytes. With
-// records, the first dimension counts records. The chunks along a divided dimension are about equal.
+// Cut chooses chunks of at most target bytes, or of one element if an element is larger, for an array with elements of size
+// bytes. With records, the first dimension counts records. The chunks along a divided dimension are about equal.
 func Cut(full []int64, records bool, size int, target int64) Grid {
 	return cut(full, records, false, size, target)
 }
@@ -96,7 +96,7 @@ func (g Grid) Region(index []int64) (start, count []int64) {
 	return start, count
 }
 
-// Elems returns the number of elements of a chunk, including those beyond the array.
+// Elems returns the number of elements of a chunk, including elements beyond the array.
 func (g Grid) Elems() int64 {
 	n := int64(1)
 	for _, c := range g.Chunk {
@@ -125,7 +125,7 @@ func Index(k int64, counts []int64) []int64 {
 	return index
 }
 
-// Next steps to the next index below counts, the last dimension fastest. It reports whether there is one.
+// Next changes index to the next index below counts, the last dimension fastest. It returns false if index was the last one.
 func Next(index, counts []int64) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < counts[i] {

@@ -41,7 +41,7 @@ func NewZstd(o Options) *Zstd { return &Zstd{o: o} }
 
 func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	if level < MinLevel || level > MaxLevel {
-		return nil, fmt.Errorf("level %d, want %d to %d", level, MinLevel, MaxLevel)
+		return nil, fmt.Errorf("zstd level %d, want %d to %d", level, MinLevel, MaxLevel)
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -37,13 +37,14 @@ type Scenario struct {
 	Start []*vfs.Mem // initial disks, which are not changed; nil: one empty disk
 	// On are the disks to use in Cuts, instead of a copy of Start. Their unsynced state is kept.
 	On []*vfs.Mem
-	// In are Places, for Faults. Start is copied to a new directory, and the program runs there in the first place. The result is
-	// shown as the last place sees it. nil: in memory.
+	// In are Places, for Faults. Start is copied to a new directory, and the program runs there under the name of the first
+	// place. The test reads the result under the name of the last place. nil: in memory.
 	In []string
 	// Run is the program. It may have many ranks. Cuts runs it once; Faults runs it once for each fault and once without a fault.
 	Run func(d *Disks) error
 
-	// Every reduces the operations to a sample: Seed draws one of each Every operations. 0 and 1: all operations.
+	// Every reduces the operations to a sample: Seed draws one of each group of Every consecutive operations. 0 and 1 mean all
+	// operations.
 	Every int
 	Seed  int64
 	// Only selects the operations to test. nil: for Cuts the operations that change something, for Faults all.
@@ -207,7 +208,7 @@ type Way struct {
 	Hook func(op vfs.Op) error
 	Err  error // the error of Hook
 	Dies bool  // all later operations fail, too
-	// Only selects the operations that can fail this way. Others are not tried. nil: all.
+	// Only selects the operations that can fail this way. nil selects all operations.
 	Only func(op vfs.Op) bool
 }
 
@@ -246,12 +247,12 @@ func Dies(err error) Way {
 // Fault is the state after operation N has failed. If Way.Dies, all later operations have failed, too.
 type Fault struct {
 	Mem  []*vfs.Mem // none in places
-	FS   []vfs.FS   // the disks as others see them
+	FS   []vfs.FS   // the disks without failures, as other clients see them
 	N    int64      // number of the operation, from 1
 	Of   int64      // number of operations in the run without a fault
 	Op   *vfs.Op
 	Way  Way
-	Err  error // what Run returned
+	Err  error // the error of Run
 	When string
 }
 

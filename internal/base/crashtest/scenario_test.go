@@ -122,7 +122,7 @@ func b(is bool) int {
 	return 0
 }
 
-// TestFaults: each operation fails once in each way. Fault.Err is the error unless the program ignores it.
+// TestFaults: each operation fails once in each way. Fault.Err is the error of the operation unless the program ignores it.
 func TestFaults(t *testing.T) {
 	for _, p := range []saver{{}, {deaf: true}} {
 		s := &Scenario{Start: []*vfs.Mem{old(t)}, Run: One(p.run)}
@@ -147,7 +147,7 @@ func TestFaults(t *testing.T) {
 		if want := []vfs.OpKind{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpClose, vfs.OpRename, vfs.OpSyncDir}; !slices.Equal(kinds, want) {
 			t.Errorf("failed: %v, want %v", kinds, want)
 		}
-		if want := 2 * b(p.deaf); silent != want { // the way "end" also fails the close, which is not ignored
+		if want := 2 * b(p.deaf); silent != want { // the way "end" also makes the close fail, and the program does not ignore this error
 			t.Errorf("%+v: %d are silent, want %d", p, silent, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package crccat joins CRC-32 (IEEE) checksums. It computes the checksum of A followed by B from the checksums of A and B
-// and the length of B, without their bytes. So the writers of one extent can checksum their own pieces in any order.
+// Package crccat joins CRC-32 (IEEE) checksums. It computes the checksum of A followed by B from the two checksums and
+// the length of B, without the bytes of A and B. So the writers of one extent can checksum their own pieces in any order.
 //
 // n zero bytes multiply a CRC register by x^(8n) modulo the polynomial. Both are polynomials over GF(2), kept in the
 // reflected order of hash/crc32 (bit 31 is x^0).

@@ -21,7 +21,7 @@ type Diary struct {
 	queue   []string
 	bytes   int   // bytes in the queue
 	lost    int64 // number of dropped lines
-	writing bool  // a goroutine is writing; it ends when the queue is empty
+	writing bool  // a goroutine is writing; the goroutine ends when the queue is empty
 	wrote   chan struct{}
 	kinds   map[string]*kind
 }

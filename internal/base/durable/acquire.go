@@ -128,7 +128,7 @@ func (a *attempt) open() error {
 	return err
 }
 
-// end closes the file, unless it belongs to the lease now. After an error, it removes an empty file that this attempt created.
+// end closes the file, unless the lease has taken it over. After an error, it removes an empty file that this attempt created.
 func (a *attempt) end(err error) error {
 	f := a.opened
 	if a.file != nil && a.file == f {
@@ -201,7 +201,7 @@ func (a *attempt) examine(ctx context.Context) (err error) {
 		return a.stale()
 	case err != nil:
 		return err
-	case a.origin == made && len(a.raw) == 0: // the process that created an empty file may be about to fill it
+	case a.origin == made && len(a.raw) == 0: // another process may have created the empty file and may be about to fill it
 		a.fresh = true
 		return nil
 	}
@@ -272,7 +272,7 @@ func (a *attempt) confirm(ctx context.Context) (err error) {
 	} else {
 		_ = removeLast(a.fsys, a.name, a.me.ID, f) // the first error is returned
 	}
-	if f == a.opened { // end closes it
+	if f == a.opened { // end closes this file
 		return err
 	}
 	return withClose(err, f.Close())
@@ -289,7 +289,7 @@ const (
 // drop such a name after a second.
 const stalePause = 30 * time.Millisecond
 
-// gone reports whether err means that an opened file was removed. A server may report this later than the open.
+// gone reports whether err means that a file was removed while it was open. A server may report this later than the open.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrStale)
 }

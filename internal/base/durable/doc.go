@@ -6,15 +6,16 @@
 // file DIR/.NAME.lock, which names the holder, and a lock (flock) on that file. The lease ends when the holder releases
 // it. Another process takes over the lease of a dead holder.
 //
-// On a file system of one machine (vfs.FS.Local) a free lock proves that the holder is dead, since the kernel drops it.
-// Elsewhere locks may not reach other machines, nor other mounts on this one, so a holder writes a heartbeat to the
-// file. If the lock is free, a holder on this machine counts as dead when its process is gone. (Two containers with the
-// same host name but separate process numbers cannot see each other's processes.) Any other holder counts as dead when
-// the file has not changed for LeaseOptions.Patience by the clock of the waiting process. Clocks are never compared.
+// On a file system of one machine (vfs.FS.Local) a free lock proves that the holder is dead, because the kernel drops
+// the lock of a dead process. On other file systems, locks may not reach other machines, or other mounts on this
+// machine, so a holder writes a heartbeat to the file. If the lock is free, a holder on this machine counts as dead when
+// its process is gone. (Two containers with the same host name but separate process numbers cannot see each other's
+// processes.) Any other holder counts as dead when the file has not changed for LeaseOptions.Patience by the clock of
+// the waiting process. Clocks are never compared.
 //
 // A holder that counts as dead may only have been stopped, and may continue. Its Check then returns an error, because it
-// has lost its lease. A holder may also be stopped between Check and its next step. So that it does no harm then,
-// holders follow a protocol:
+// has lost its lease. A holder may also be stopped between Check and its next step. So that such a holder does no harm,
+// all holders follow a protocol:
 //
 //   - A writer creates files only under names with its own tag (Lease.Tag), and commits by renaming one of them.
 //   - It creates the file, then calls Check, then renames.
@@ -34,7 +35,7 @@
 //
 // # Outputs
 //
-// An Output is one file written by this protocol. Directories and sets of files follow it with a Lease.
+// An Output is one file written by this protocol. Directories and sets of files follow the protocol with a Lease.
 //
 // # Replacing
 //
@@ -44,8 +45,8 @@
 // After an UnsureError, the old or the new state is in force.
 //
 // A crash may leave a temporary file, which readers ignore (IsTemp). The next file of the same owner and name replaces
-// it, and Sweep removes abandoned ones. Replacing excludes no other writer: of two writers that replace one file at
-// once, both succeed and the later content stays.
+// it, and Sweep removes abandoned temporary files. Replacing does not exclude other writers: if two writers replace one
+// file at once, both succeed and the later content stays.
 //
 // # Seals
 //

@@ -66,7 +66,7 @@ func plain(s string) string {
 type InUseError struct {
 	Name   string // the name of the lease
 	Holder *Holder
-	Lost   bool // this process had the lease, and Holder took it over
+	Lost   bool // this process had the lease, and Holder has taken the lease over
 	Ended  bool // with Lost: the lease has no holder now; a next holder may have released it
 }
 
@@ -115,7 +115,7 @@ func (h *Holder) ended(me *Holder, local bool) bool {
 	if h == nil || h.Boot == "" || h.Boot != me.Boot || h.Host != me.Host {
 		return false
 	}
-	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a number in another namespace
+	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a process number of another namespace
 		return false
 	}
 	if h.PID == me.PID { // the holder is this process, or a former process with the same number

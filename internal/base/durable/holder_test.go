@@ -36,7 +36,7 @@ func die(t *testing.T, l *Lease) {
 	must(t, l.file.Close())
 }
 
-// vanish is die with a process number in the file that no process has.
+// vanish writes a process number that no process has into the file and then calls die.
 func vanish(t *testing.T, l *Lease) {
 	t.Helper()
 	l.me.PID = 1 << 30 // above any system's process numbers
@@ -59,7 +59,7 @@ func TestTwoMounts(t *testing.T) {
 			}
 			must(t, a.Check())
 		}
-		die(t, a) // the process number is still that of a living process
+		die(t, a) // the process with the holder's number is still alive
 		from := time.Now()
 		b := need(Acquire(ctx, two, "d.nc", o))
 		if waited := time.Since(from); waited < 30*time.Second || !b.Unsure() {
@@ -140,7 +140,7 @@ func testDeadHere(t *testing.T) {
 	}
 }
 
-// TestInspectOtherMachine: a holder on a machine beyond the reach of locks is never reported dead.
+// TestInspectOtherMachine: a holder on a machine whose locks are not visible here is never reported dead.
 func TestInspectOtherMachine(t *testing.T) { synctest.Test(t, testInspectOtherMachine) }
 
 func testInspectOtherMachine(t *testing.T) {
@@ -188,8 +188,8 @@ func testHeirs(t *testing.T) {
 	}
 }
 
-// heirBetween lets a second heir take over just before the k-th open of the dead holder's file. It reports whether there was such
-// an open.
+// heirBetween lets a second heir take over just before the k-th open of the dead holder's file. It reports whether the file was
+// opened k times.
 func heirBetween(t *testing.T, k int) bool {
 	all := crashtest.NewMachines(vfs.NewMem())
 	die(t, takeStill(t, all.Machine(false), "one"))
@@ -210,7 +210,7 @@ func heirBetween(t *testing.T, k int) bool {
 	second, err := Acquire(ctx, slow, "d.nc", LeaseOptions{Beat: time.Hour, Patience: 1, Boot: "three"})
 	if first == nil {
 		must(t, err)
-		opens = k // opens during the release do not count
+		opens = k // opens during Release are not counted
 		must(t, second.Release())
 		return false
 	}

@@ -61,7 +61,7 @@ type Lease struct {
 
 	patience time.Duration
 	locked   bool      // the file is locked
-	seen     time.Time // under mu: no other process can take over before seen plus patience
+	seen     time.Time // under mu: no other process can take over until patience has passed since seen
 	checked  time.Time // under mu: start of the last successful Check
 	sent     bool      // under mu: other machines can read the holder
 	joint    bool      // under mu: other processes may have joined
@@ -83,7 +83,7 @@ func putCut(f vfs.File, b []byte, shared bool, cut func(int64) error) error {
 		err = cut(int64(len(b)))
 	}
 	if err == nil && shared {
-		err = f.Sync() // not for durability, but so that a network client sends the content to the server
+		err = f.Sync() // so that a network client sends the content to the server; durability is not needed
 	}
 	return err
 }
@@ -145,7 +145,8 @@ func (l *Lease) ID() string { return l.me.ID }
 // Tag returns the tag of the ID, which is part of file names: see TagOf.
 func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 
-// Dead returns the former holder from which the lease was taken over. It is nil if there was none or its record was unreadable.
+// Dead returns the former holder from which the lease was taken over. It is nil if there was no former holder or its record was
+// unreadable.
 func (l *Lease) Dead() *Holder { return l.dead }
 
 // Fresh reports whether there was no lease file when the lease was acquired. Then no former holder has died.
@@ -154,15 +155,15 @@ func (l *Lease) Fresh() bool { return l.fresh }
 // Shared reports whether other machines may write to the directory; true if unknown (vfs.FS.Local).
 func (l *Lease) Shared() bool { return l.shared }
 
-// Unsure reports whether a former holder may be alive and may write to files that it had open. The next holders are unsure, too,
-// until one calls Settle. Release keeps the lease file until then.
+// Unsure reports whether a former holder may be alive and may write to files that it had open. The next holders are Unsure, too,
+// until a holder calls Settle. Release keeps the lease file until then.
 func (l *Lease) Unsure() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.me.Unsure
 }
 
-// Settle records that a former holder's open files no longer belong to the name of the lease.
+// Settle records that files which a former holder has open do not belong to the name of the lease any more.
 func (l *Lease) Settle() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,8 +176,8 @@ func (l *Lease) Settle() error {
 
 // Recent reports whether no other process can have taken the lease. It returns true only if the last heartbeat succeeded within a
 // third of LeaseOptions.Patience, and a lock of the file excludes processes of this machine. Recent makes no system call. On file
-// systems of one machine it returns false, because Check is cheap there. A machine that was suspended may not know for how long,
-// so call Check before a commit.
+// systems of one machine it returns false, because Check is cheap there. A machine that was suspended may not know for how long
+// it was suspended, so call Check before a commit.
 func (l *Lease) Recent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,7 +251,7 @@ func (l *Lease) Release() error {
 	}
 	l.mu.Lock()
 	stop, done := l.stop, l.done
-	l.stop = nil // one caller ends the heartbeat, and all wait for its end
+	l.stop = nil // one caller ends the heartbeat, and all callers wait for its end
 	l.mu.Unlock()
 	if stop != nil {
 		close(stop)
@@ -285,8 +286,8 @@ func (l *Lease) Release() error {
 	return errors.Join(err, f.Close())
 }
 
-// removeLast removes the lease file, unless another holder owns it or other processes of this holder are alive. In the latter
-// case, the last process removes the file.
+// removeLast removes the lease file, unless another holder owns it or other processes of this holder are alive. The last process
+// of the holder removes the file.
 func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 	if err := vfs.Lock(f, true); errors.Is(err, vfs.ErrLocked) {
 		return nil

@@ -124,7 +124,7 @@ func TestProcesses(t *testing.T) {
 			os.Exit(1)
 		}
 		fmt.Println("held")
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent process ends
 		runtime.KeepAlive(l)                 // otherwise the garbage collector could close the file
 		os.Exit(0)
 	}

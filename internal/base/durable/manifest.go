@@ -17,8 +17,8 @@ import (
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e"}
 //
-// With Twice, the second line repeats the content, so damage of one copy leaves the other. Both copies are renamed or
-// appended in one step, so they cannot disagree after a crash. A program that reads only the first line ignores the copy.
+// With Twice, the second line repeats the content, so that damage of one copy does not lose the content. Both copies are renamed
+// or appended in one step, so they cannot disagree after a crash. A program that reads only the first line ignores the copy.
 //
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e","copy":{"blobio_manifest":1,...},"copy_crc32":"1b2c3d4e"}
@@ -104,7 +104,8 @@ func whole(b []byte) (line []byte, n int, copied bool) {
 	return line, n, copied
 }
 
-// find returns the line at the beginning of b, and whether it should have a copy. It returns nil if both are damaged.
+// find returns the line at the beginning of b, and whether it should have a copy. It returns nil if the line and the copy are
+// damaged.
 func (k Manifest) find(b []byte) (line []byte, twice bool) {
 	line, n, copied := whole(b)
 	if line != nil && !copied {

@@ -16,7 +16,7 @@ type OutputOptions struct {
 	Force     bool         // replace an existing file or link
 	NoSync    bool         // do not sync content or name
 	NoSyncDir bool         // sync the content only
-	Also      func() error // further condition for the use of the name; NewOutput and Commit call it
+	Also      func() error // further condition for the use of the name, checked by NewOutput and Commit
 	Lease     LeaseOptions
 }
 
@@ -164,7 +164,7 @@ var ErrUnsure = errors.New("the outcome is unknown")
 // Is implements errors.Is.
 func (e *UnsureError) Is(target error) bool { return target == ErrUnsure }
 
-// unsure wraps err in an UnsureError, unless it is one.
+// unsure wraps err in an UnsureError, unless err is an UnsureError.
 func unsure(name string, renamed bool, err error) error {
 	if errors.As(err, new(*UnsureError)) {
 		return err
@@ -176,7 +176,7 @@ func unsure(name string, renamed bool, err error) error {
 func (e *UnsureError) Unwrap() error { return e.Err }
 
 // ErrKept accompanies ErrExist if the existing file is not replaced even with Force.
-var ErrKept = errors.New("not an ordinary file, so never replaced")
+var ErrKept = errors.New("not an ordinary file, so it is never replaced")
 
 type keptError struct{ text string }
 

@@ -53,8 +53,8 @@ func holds(t *testing.T, when string, fsys vfs.FS, name, text, files string) {
 	}
 }
 
-// TestOutput: only one writer at a time. A second writer gets an error that names the first, and changes nothing. Commit and
-// Discard may be repeated.
+// TestOutput: only one process at a time can write an output. A second writer gets an error that names the first, and changes
+// nothing. Commit and Discard may be repeated.
 func TestOutput(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestOutputNames: an invalid file name, or the name of a special file, is refused and unchanged.
+// TestOutputNames: NewOutput refuses an invalid file name and the name of a special file, and does not change the file.
 func TestOutputNames(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o777))
@@ -114,7 +114,7 @@ func TestOutputNames(t *testing.T) {
 	}
 }
 
-// TestHidden: HiddenOf reverses HiddenName, and no hidden name is a subfile's.
+// TestHidden: HiddenOf reverses HiddenName, and no hidden name is the name of a subfile.
 func TestHidden(t *testing.T) {
 	for id, want := range map[string]string{"0123abcd9": "d/.x.0123abcd.partial", "0123456789": "d/.x.a1234567.partial"} {
 		got := HiddenName("d/x", id)
@@ -247,7 +247,7 @@ func TestOutputRenameUnsure(t *testing.T) {
 	}
 }
 
-// TestOutputNoSync: nothing is synced without a request.
+// TestOutputNoSync: with NoSync, nothing is synced.
 func TestOutputNoSync(t *testing.T) {
 	for _, c := range []struct {
 		o    OutputOptions
@@ -302,7 +302,7 @@ func testOutputZombie(t *testing.T) {
 		if got := content(t, two, "d.nc"); err == nil && was != "zombie" || got != was {
 			t.Errorf("stopped at %d: %q became %q, %v", n, was, got, err)
 		}
-		released := err == nil // the zombie has removed b's lease instead of its own: Commit of b returns ErrInUse
+		released := err == nil // the stopped writer has removed b's lease instead of its own, so Commit of b returns ErrInUse
 		err = b.Commit()
 		if released && errors.Is(err, fault.ErrInUse) {
 			continue

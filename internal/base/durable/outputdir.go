@@ -14,8 +14,8 @@ import (
 
 // DirOptions are the options of NewOutputDir. The zero value means the defaults.
 type DirOptions struct {
-	// Replace returns nil if the existing directory may be replaced. Links and files are never replaced. Default: an existing name
-	// is ErrExist.
+	// Replace returns nil if the existing directory may be replaced. Links and files are never replaced. Without Replace, an
+	// existing name is ErrExist.
 	Replace func(dir string) error
 	NoSync  bool // do not sync content or names
 }

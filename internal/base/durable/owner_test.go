@@ -44,7 +44,7 @@ func TestOtherUser(t *testing.T) {
 	if _, err := Acquire(context.Background(), me, "d.nc", LeaseOptions{}); !errors.As(err, &in) || in.Holder.ID != a.ID() {
 		t.Fatalf("a living one: %v", err)
 	}
-	must(t, a.file.Close()) // as if it were killed
+	must(t, a.file.Close()) // as if the process had been killed
 	b := take(t, me, "d.nc")
 	if b.Dead() == nil || b.Dead().ID != a.ID() || b.Unsure() {
 		t.Errorf("dead %v, unsure %v", b.Dead(), b.Unsure())
@@ -225,7 +225,8 @@ func testReleaseTwice(t *testing.T) {
 	}
 }
 
-// TestExported: a holder on another machine may have mounted a local file system of this one, so a free lock proves nothing.
+// TestExported: a holder on another machine may have mounted a local file system of this machine, so a free lock proves
+// nothing.
 func TestExported(t *testing.T) { synctest.Test(t, testExported) }
 
 func testExported(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Life is the state of a lease's holder as a reader knows it.
+// Life is the state of a lease's holder, as far as a reader knows it.
 type Life uint8
 
 // The lives.
@@ -43,7 +43,7 @@ type Pulse struct {
 	locked bool   // the holder had the lock
 }
 
-// NewPulse watches the lease of name. now is the clock; nil means the system's.
+// NewPulse watches the lease of name. now is the clock; nil means the clock of the system.
 func NewPulse(fsys vfs.FS, name string, now func() time.Time) *Pulse {
 	p := &Pulse{fsys: vfs.OrOS(fsys), name: name, now: now}
 	p.local = sync.OnceValue(func() bool { return p.fsys.Local(name) })
@@ -89,7 +89,7 @@ func (p *Pulse) Look() (*Holder, Life, error) {
 	return h, life, err
 }
 
-// Next returns the time after which another look can learn more.
+// Next returns the time after which another call of Look can give a new result.
 func (p *Pulse) Next() time.Duration {
 	const least, most = 2 * time.Millisecond, time.Second / 4 // least limits the polling for any period in a file; the shortest allowed period needs 2.5 ms
 	if p.holder == nil || p.holder.Period <= 0 {
@@ -195,5 +195,6 @@ func (h *Holder) period() time.Duration {
 	return time.Duration(min(h.Period, int64(MaxPeriod/time.Millisecond))) * time.Millisecond
 }
 
-// silence is the time without a beat after which the holder is dead. With the delay of noticing, it is below two periods.
+// silence is the time without a beat after which the holder is dead. Even with the delay until the next Look, this is less than
+// two periods.
 func (h *Holder) silence() time.Duration { return h.period() * 5 / beats }

@@ -60,8 +60,8 @@ func Rename(fsys vfs.FS, from, to string) error {
 	return nil
 }
 
-// RenameAll renames finished files to their second names, in order, and with syncDirs syncs the directories of those names. It
-// may be repeated: a file without its first name already has its second.
+// RenameAll renames finished files to their second names, in order, and with syncDirs syncs the directories of the second
+// names. RenameAll may be repeated: a file whose first name is missing has already been renamed.
 func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error {
 	dirs := map[string]bool{}
 	for from, to := range list {

@@ -41,7 +41,7 @@ const lateness = 15
 
 // succeed replaces a dead holder's file with the file of this holder. Other processes of this machine are excluded, because
 // this process holds the lock of the old file. Without locks, the file is closed before the rename, because Windows would
-// refuse it.
+// refuse to rename an open file.
 func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	if _, now, err := holderOf(l.fsys, l.lock); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	}
 	if err == nil && f == nil {
 		if f, err = l.fsys.OpenRW(l.lock); errors.Is(err, fs.ErrNotExist) {
-			return errChanged // another process has replaced it; confirm detects this, too
+			return errChanged // another process has replaced the file
 		} else if err != nil {
 			return err
 		}
@@ -91,12 +91,12 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 		_ = f.Close()
 	}
 	if rerr := l.fsys.Remove(tmp); errors.Is(rerr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) {
-		return errChanged // another process took over first and removed it
+		return errChanged // another process took over first and removed the file
 	} else if !errors.Is(rerr, fs.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
 	if !locked {
-		err = fmt.Errorf("%s: cannot replace the lease of %s, as if a process had it open; if no process writes %s, end the process with the open file, or delete the file: %w", l.lock, was, l.name, err)
+		err = fmt.Errorf("%s: cannot replace the lease of %s, probably because a process has this file open; if no process writes %s, end the process with the open file, or delete the file: %w", l.lock, was, l.name, err)
 	}
 	return err
 }

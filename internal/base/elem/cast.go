@@ -52,8 +52,8 @@ func nearest[S Number](v S) float32 {
 	if v < 0 {
 		u, sign = -uint64(int64(v)), -1
 	}
-	// Reduce to the 53 bits of a float64. Set the last bit if any bit after it was set, so that the float32 is rounded once, not
-	// twice.
+	// Reduce to the 53 bits of a float64. If any dropped bit was set, set the last kept bit. Then the conversion to float32
+	// rounds correctly.
 	if cut := u & (1<<11 - 1); u > 1<<53 && cut != 0 {
 		u = u&^(1<<11-1) | 1<<11
 	}

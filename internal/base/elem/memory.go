@@ -70,7 +70,7 @@ func Of(v any) (t Type, b []byte, ok bool) { // the types
 	return 0, nil, false
 }
 
-// TypeOf returns the type of T, or 0 if it has none.
+// TypeOf returns the Type of T, or 0 if T has no Type.
 func TypeOf[T any]() Type {
 	t, _, _ := Of([]T(nil))
 	return t

@@ -100,7 +100,7 @@ func (t Type) String() string {
 	return kinds[t].name
 }
 
-// Parse returns the type with this name, or 0.
+// Parse returns the type with this name, or 0 for an unknown name.
 func Parse(name string) Type {
 	for t := Type(1); t.Valid(); t++ {
 		if kinds[t].name == name {

@@ -9,7 +9,7 @@ import (
 )
 
 // A Collector passes findings of a check to one reader, in order. Several goroutines may add findings. It buffers a bounded
-// number; then adders wait for the reader.
+// number of findings. When the buffer is full, goroutines that add findings wait for the reader.
 type Collector struct {
 	ctx      context.Context
 	end      context.CancelFunc
@@ -50,7 +50,7 @@ func (c *Collector) Add(f Finding) bool {
 	if c.starved {
 		return false
 	}
-	if Exhausted(f.Err) { // later findings would concern this process, not the files
+	if Exhausted(f.Err) { // later errors would come from the shortage in this process, not from the files
 		c.starved = true
 		defer c.end()
 	}

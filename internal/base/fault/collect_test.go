@@ -137,7 +137,7 @@ func TestCollectPanic(t *testing.T) {
 	}
 }
 
-// TestCollectExhausted: if the process can open no more files, the last finding has a known error for it.
+// TestCollectExhausted: if the process can open no more files, the error of the last finding is Exhausted.
 func TestCollectExhausted(t *testing.T) {
 	full := &fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}
 	for _, err := range []error{full, At("y", 0, "header", full, "cannot be read"), fmt.Errorf("y: %w", errors.Join(ErrCorrupt, full))} {

@@ -6,9 +6,9 @@ import (
 )
 
 // Damaged reports whether an error means damage in the sense of a check: data, or metadata that are needed to read them, are lost
-// or cannot be trusted. Unsupported features, an exhausted process, a wrong argument and a missing name are not damage. One
-// damaged part makes a joined error damage. A file with another format is damage, unless other reports that the file may have
-// another format.
+// or cannot be trusted. Unsupported features, an exhausted process, a wrong argument and a missing name are not damage. A joined
+// error is damage if any of its parts is damage. A file with another format is damage, unless other reports that the file may
+// have another format.
 func Damaged(err error, other func(file string) bool) bool {
 	return !Exhausted(err) && damaged(err, other)
 }
@@ -34,7 +34,7 @@ func (e *FormatError) damaged(other func(file string) bool) bool {
 		return false
 	case isAny(err, ErrNotFormat):
 		return e.File != "" && !other(e.File)
-	case isAny(err, ErrTooLarge): // the length is in the file; it is not the size of the output
+	case isAny(err, ErrTooLarge): // a length in the file is wrong; without an offset, the output is too large
 		return e.Offset >= 0
 	default:
 		return isAny(err, ErrTruncated, ErrChecksum, ErrCorrupt, ErrMissing, ErrMapMismatch)

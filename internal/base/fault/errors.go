@@ -25,7 +25,8 @@ func Class(class error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args[:len(args):len(args)], class)...)
 }
 
-// Usage returns an error of class ErrUsage about a wrong argument. The text omits the class, which would not help the caller.
+// Usage returns an error of class ErrUsage about a wrong argument. The text does not contain the class, because the class
+// would not help the caller.
 func Usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }

@@ -27,7 +27,7 @@ type Finding struct {
 	Var     Number // id of a variable without a name
 	Block   string // name of a mesh block
 
-	Numbers any // the numbers of the message, for JSON; nil: none, or only in the message
+	Numbers any // the numbers of the message, for JSON; nil: the message has no numbers, or only as text
 }
 
 // Number is a number that may be unknown. The zero value is unknown.

@@ -169,7 +169,8 @@ func (a *Attr) Value() (any, error) {
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
 }
 
-// Int64s returns an integer value converted to int64. An element that does not fit is ErrRange, another type ErrUsage.
+// Int64s returns an integer value converted to int64. An element that does not fit is ErrRange. A type other than an integer is
+// ErrUsage.
 func (a *Attr) Int64s() ([]int64, error) {
 	if a.fail == nil && a.Type.Class() == ClassFloat {
 		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, want an integer", a.f.name, a.Name, a.Type)

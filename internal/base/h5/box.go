@@ -47,7 +47,8 @@ func (d *Dataset) Read(start, count []int64, dst any) error {
 	})
 }
 
-// ReadRaw reads the box of count elements at start into dst as in the file. len(dst) must be their number times Type().Size().
+// ReadRaw reads the box of count elements at start into dst without conversion. len(dst) must be their number times
+// Type().Size().
 func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
 	start, count, n, err := d.box(start, count)
 	if err != nil {

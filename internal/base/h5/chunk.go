@@ -149,7 +149,7 @@ func newChunkIndex(d *Dataset) *chunkIndex {
 	return x
 }
 
-// singleChunk is the index of a dataset with one chunk.
+// singleChunk is find for a dataset with one chunk.
 func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	l := x.lay
 	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
@@ -164,7 +164,7 @@ func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	return ref, true, nil
 }
 
-// implicitChunk is the index of contiguous chunks that were allocated early, without filters.
+// implicitChunk is find for contiguous chunks that were allocated early, without filters.
 func (x *chunkIndex) implicitChunk(grid []int64) (chunkRef, bool, error) {
 	l := x.lay
 	n, err := x.linear(grid, -1)

@@ -139,7 +139,7 @@ func (x *chunkIndex) extArray() (a extArray, err error) {
 	power := func(n int64) bool { return n > 0 && n&(n-1) == 0 }
 	if c.err == nil && (a.bits < 1 || a.bits > 62 || !power(a.minData) || !power(a.minPtrs) || a.pageBits > 30 ||
 		a.superBlocks() < a.direct()) {
-		c.fail(at, "extensible array header", fault.ErrCorrupt, "%d bits, %d entries, %d and %d least, %d page bits", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
+		c.fail(at, "extensible array header", fault.ErrCorrupt, "indices of %d bits, %d entries in the index block, at least %d entries and %d addresses per block, and %d page bits are invalid", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
 	}
 	return a, c.err
 }
@@ -226,7 +226,8 @@ func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) 
 	return x.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
 }
 
-// dataBlock reads entry i of a data block of n entries. If there are pages, the bits of bitmap from bit first mark the used ones.
+// dataBlock reads entry i of a data block of n entries. If the block has pages, the bits of bitmap from bit first show which
+// pages are used.
 func (x *chunkIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	entry, _ := x.entryLens()

@@ -64,7 +64,7 @@ func (o *Object) Dataset() (*Dataset, error) {
 	return d, d.prepare()
 }
 
-// prepare checks that type, shape and layout match and whether data can be read.
+// prepare checks that type, shape and layout match. It also checks whether data can be read.
 func (d *Dataset) prepare() error {
 	f, l := d.f, &d.lay
 	need := d.space.count() * d.typ.Size()
@@ -96,7 +96,7 @@ func (d *Dataset) prepare() error {
 	return nil
 }
 
-// decodeFill decodes the fill value message, version 1 to 3, or the old one.
+// decodeFill decodes the fill value message, version 1 to 3, or the old fill value message.
 func (d *Dataset) decodeFill() error {
 	m := d.h.find(msgFill)
 	old := m == nil

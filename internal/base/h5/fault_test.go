@@ -139,7 +139,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: if all metadata have checksums, a flipped bit is an error or changes nothing. Elsewhere it must not panic.
+// TestFlipped: if all metadata have checksums, a flipped bit is an error or changes nothing. In other files, reading must
+// not panic.
 func TestFlipped(t *testing.T) {
 	for name, file := range corpus(t) {
 		for _, sums := range []bool{true, false} {

@@ -171,7 +171,7 @@ func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 	if order {
 		prefix = 6
 	}
-	for c.err == nil && c.left() >= prefix { // a shorter rest is a gap
+	for c.err == nil && c.left() >= prefix { // fewer bytes are a gap at the end of the block
 		typ := c.u8("message type")
 		n := c.u16("message size")
 		flags := c.u8("message flags")
@@ -212,7 +212,7 @@ func (p *headerParser) add(c *cursor, m message, n int64) error {
 	return nil
 }
 
-// continuations reads the continuation blocks, including nested ones.
+// continuations reads the continuation blocks, including nested continuation blocks.
 func (p *headerParser) continuations(read func(block) error) error {
 	for len(p.todo) > 0 {
 		k := p.todo[0]

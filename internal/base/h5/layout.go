@@ -30,7 +30,7 @@ type layout struct {
 	// For chunked data:
 	chunk  []int64 // elements per dimension
 	elem   int64   // bytes per element
-	index  uint8   // version 4: kind of chunk index; 0: version 1 B-tree
+	index  uint8   // kind of chunk index in version 4; 0 for earlier versions, which have a version 1 B-tree
 	flags  uint8
 	single int64 // stored size of a single chunk with filters
 	mask   uint32

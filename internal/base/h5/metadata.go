@@ -16,7 +16,7 @@ type Layout struct {
 	Size   int64   // length of the whole file in bytes
 	Pieces []Piece // metadata; the rest is stamps, data of datasets and gaps
 
-	Reserved int64 // offset of the space from Builder.Reserve; Size if there is none
+	Reserved int64 // offset of the space from Builder.Reserve; Size without reserved space
 }
 
 const (
@@ -122,8 +122,8 @@ func (b *Builder) placeData(at int64) (int64, error) {
 	return at, nil
 }
 
-// placeHeader divides the messages of an object header into blocks: first own bytes of messages, then the attributes. Every block
-// except the last ends with a continuation message.
+// placeHeader divides the messages of an object header into blocks. The first messages have own bytes; the attributes follow.
+// Every block except the last ends with a continuation message.
 func (n *node) placeHeader(at int64, own int) (int64, error) {
 	if len(n.attrs) > maxAttrs {
 		return 0, fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxAttrs)

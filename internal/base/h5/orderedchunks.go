@@ -131,7 +131,7 @@ func (f *Filterer) Encode(dst, chunk, scratch []byte, size int64) (out []byte, m
 }
 
 // The chunk index of a new dataset is a version 1 B-tree whose nodes are as full as possible. Its size depends only on the number
-// of chunks, so it gets its address before any chunk.
+// of chunks, so the index gets its address before the chunks are written.
 
 // chunkTreeK is libhdf5's default: a node has up to 2*K children.
 const chunkTreeK = 32

@@ -172,7 +172,7 @@ func (n *orderedNode) encodeHeader(buf []byte, own []orderedMessage) {
 	b := buf[n.addr : n.addr+orderedHeaderLen+size+4]
 	copy(b, "OHDR")
 	b[4], b[5] = 2, 2|4|8|0x10 // 4-byte size; attribute order tracked and indexed; phase change stored
-	// Attributes stay in the header, whatever their number.
+	// Attributes stay in the header, regardless of their number.
 	le.PutUint16(b[6:], maxCreated)
 	le.PutUint32(b[10:], uint32(size))
 	at := orderedHeaderLen

@@ -222,7 +222,7 @@ func pyList(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), " ", ", ")
 }
 
-// TestJudgeReal: every dataset and attribute of the reference programs' files reads the same as with h5py.
+// TestJudgeReal: every dataset and attribute in the files of E3SM-IO and Enzo-E has the value that h5py reads.
 func TestJudgeReal(t *testing.T) {
 	python := testfiles.JudgePython(t, "h5py", "numpy")
 	paths := matching(t, testfiles.Dir(t, "cello"), "*/*.h5")

@@ -26,7 +26,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 		yield(Link{}, err)
 		return
 	}
-	used := int64(0) // each name is stored once, so together they fit in the heap
+	used := int64(0) // each name is stored once, so the sum of their lengths is at most the size of the heap
 	walk := t.f.walk1(0, func(c *cursor) { c.length("B-tree key") })
 	err = walk.run(t.tree, func(k child1) (bool, error) {
 		syms, err := t.f.symbolNode(k.addr)

@@ -57,7 +57,7 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 		g.encode(buf)
 		return buf[base:], nil
 	}
-	for _, d := range g.datasets { // with data, so that addresses are written
+	for _, d := range g.datasets { // every dataset gets data, so that its address is encoded
 		d.off, d.size = undef, 1
 	}
 	// The template is encoded at two addresses 2^20 apart. The bytes differ only in the third byte of each address, because the
@@ -109,7 +109,7 @@ func attrValueLen(body []byte) int64 {
 func (t *Template) Len() int64 { return int64(len(t.buf)) }
 
 // Stamp is a group made from a template. After Layout the caller fills a buffer of Template.Len bytes with Encode, sets values,
-// and writes it at Offset. Layout.Pieces does not contain stamps.
+// and writes the buffer at Offset. Layout.Pieces does not contain stamps.
 type Stamp struct {
 	node
 	t   *Template
@@ -124,10 +124,10 @@ func (b *Builder) Stamp(name string, t *Template) *Stamp {
 	return s
 }
 
-// Reserve reserves bytes for the data of stamps at Layout.Reserved, a multiple of align. It may be called at most once.
+// Reserve reserves bytes for the data of stamps at Layout.Reserved, a multiple of align. Reserve may be called at most once.
 func (b *Builder) Reserve(bytes, align int64) {
 	if b.reserve != 0 || bytes < 0 || bytes > 1<<61 || align < 1 || align > 1<<40 {
-		b.fail(fault.Class(fault.ErrUsage, "invalid Reserve(%d, %d)", bytes, align))
+		b.fail(fault.Class(fault.ErrUsage, "reserve %d bytes aligned to %d, want one call of Reserve with at most 2^61 bytes and an alignment of 1 to 2^40", bytes, align))
 		return
 	}
 	b.reserve, b.reserveAlign = bytes, align

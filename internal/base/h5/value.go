@@ -178,7 +178,7 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 			loadFloats(d, src, t)
 		default:
 			if n > 0 {
-				return fault.Class(fault.ErrRange, "element %d: %s does not fit an integer", first, t)
+				return fault.Class(fault.ErrRange, "element %d: a value of type %s does not fit an integer type", first, t)
 			}
 		}
 		return nil

@@ -25,8 +25,8 @@ func MPI() bool {
 	return false
 }
 
-// Several returns "" if the environment shows only this process. Otherwise it returns a text with the variable that shows several
-// processes.
+// Several returns "" if the environment shows only this process. Otherwise it returns a text that names the variable from which
+// the other processes are known.
 func Several() string {
 	if os.Getenv(Variable) == "0" {
 		return ""

@@ -84,7 +84,7 @@ func TestBindIsFS(t *testing.T) {
 	}
 }
 
-// A file of the operating system must stay one, because locks need its descriptor.
+// A file of the operating system must still give access to its descriptor, because locks need it.
 func TestBindKeepsDescriptor(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {

@@ -36,7 +36,7 @@ func Kind(head []byte) (what, who string) {
 	return "", ""
 }
 
-// IsText reports whether a file that begins with the bytes head may be a text.
+// IsText reports whether a file that begins with the bytes head may be a text file.
 func IsText(head []byte) bool {
 	for len(head) > 0 {
 		r, n := utf8.DecodeRune(head)

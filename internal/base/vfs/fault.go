@@ -58,7 +58,7 @@ func (k OpKind) Changes() bool {
 type Op struct {
 	Seq  int64 // number of the operation in this FS, from 1
 	Kind OpKind
-	Name string // name as the caller spelled it; the old name of a Rename
+	Name string // name in the spelling of the caller; for a Rename, the old name
 	New  string // new name of a Rename
 	Off  int64  // byte offset of Read, Write, Allocate and Map
 	N    int64  // bytes of Read, Write and Allocate; size of Truncate
@@ -108,7 +108,7 @@ func FailNth(under FS, n int64, err error) FS {
 	})
 }
 
-// FailFrom is FailNth for the n-th and all later operations, like a dying device.
+// FailFrom is FailNth for the n-th and all later operations, as if the device had failed.
 func FailFrom(under FS, n int64, err error) FS {
 	return NewFault(under, func(op Op) error {
 		if op.Seq >= n {

@@ -18,7 +18,7 @@ import (
 // all servers. If a device number is reused for a tmpfs, the reservation of space still works there.
 var memories sync.Map
 
-// memory fills in statfs of a tmpfs. It makes no call for other file systems if the kernel gives their type.
+// memory fills in statfs of a tmpfs. If the kernel gives the type of the file system, memory calls statfs only for a tmpfs.
 func (f *osFile) memory(fs *unix.Statfs_t) error {
 	return f.system("fstatfs", func(fd int) error {
 		m, ok := mountOf(fd, "")
@@ -91,8 +91,8 @@ func sysMeta(m *Meta, st fs.FileInfo) {
 	}
 }
 
-// uninterrupted makes a system call with signals blocked; they are delivered after the call. A client of GlusterFS never answers
-// an interrupted lock request, and the Go runtime sends signals to its threads at any time.
+// uninterrupted makes a system call with signals blocked. The signals are delivered after the call. A client of GlusterFS never
+// answers an interrupted lock request, and the Go runtime sends signals to its threads at any time.
 func uninterrupted(call func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -15,7 +15,8 @@ type OwnerFS interface {
 	MkdirMode(name string, perm fs.FileMode) error          // Mkdir with these permissions, minus the umask
 }
 
-// OwnerError is the reason why a file or folder is not trusted: another user owns or could change it. It wraps fs.ErrPermission.
+// OwnerError is the reason why a file or folder is not trusted: another user owns the file or folder, or could change it. It
+// wraps fs.ErrPermission.
 type OwnerError struct {
 	Name string
 	Msg  string // the value found and the value wanted
@@ -64,8 +65,9 @@ const (
 	AnyMode
 )
 
-// CheckOwner checks whether a file or folder can be trusted. It must belong to the effective user or to root and be no link.
-// Others may write to it only as access allows. Otherwise the error is an *OwnerError. A missing file gives the error of Lstat.
+// CheckOwner checks whether a file or folder can be trusted. The file or folder must belong to the effective user or to root
+// and must not be a link. Other users may write to it only as far as access allows. Otherwise the error is an *OwnerError. A
+// missing file gives the error of Lstat.
 func CheckOwner(fsys FS, name string, access Access) error {
 	info, err := Lstat(fsys, name)
 	if err != nil {
@@ -190,9 +192,9 @@ func MkdirOwn(fsys FS, dir string) error {
 	return CheckOwner(fsys, dir, OwnOnly)
 }
 
-// CopyMeta gives the new file made the metadata of the file src, like SetMeta. The new file gets no permissions beyond those
-// that it was created with. If CreateMode was called with the permissions of src, these are the permissions of src minus the
-// umask.
+// CopyMeta gives the new file made the metadata of the file src, like SetMeta. The new file gets no permissions beyond the
+// permissions of its creation. If CreateMode was called with the permissions of src, these are the permissions of src minus
+// the umask.
 func CopyMeta(from FS, src string, to FS, made string) error {
 	m, err := MetaOf(from, src)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// closed returns a folder that only its owner may write to, whatever the umask.
+// closed returns a folder to which only its owner may write, regardless of the umask.
 func closed(t *testing.T) string {
 	tmp := t.TempDir()
 	ok(t, os.Chmod(tmp, 0o700))

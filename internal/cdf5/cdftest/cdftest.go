@@ -38,7 +38,7 @@ func Build(t testing.TB, h *cdf5.Header, fill bool, values ...any) []byte {
 		} else if fill {
 			cdf5.FillBytes(raw, x.Type, nil, h.FillAtt(v))
 		}
-		for rec := range records { // ascending, because the next tight record overwrites the pad
+		for rec := range records { // in ascending order, because a record without a pad overwrites the pad of the record before
 			at, n := h.Extent(v, rec)
 			copy(file[at:], raw[rec*n:(rec+1)*n])
 			if end := at + n; fill {

@@ -7,7 +7,7 @@ import (
 
 // Array is a part of a canonical array: an index of each dimension, slowest first. It is immutable.
 type Array struct {
-	axes  []axis // up to the last one that is not selected whole
+	axes  []axis // axes up to the last axis that is not selected completely
 	inner int64  // contiguous elements for each index of the last axis
 	elems int64  // elements of the part
 }

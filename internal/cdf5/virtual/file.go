@@ -93,7 +93,7 @@ func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, e
 	return n, nil
 }
 
-// some reads the first bytes of p, at least one.
+// some reads a prefix of p with at least one byte.
 func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 	s := f.m.At(off)
 	p = p[:min(int64(len(p)), s.Off+s.N-off)]
@@ -105,7 +105,7 @@ func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 		return len(p), nil
 	}
 	size := int64(f.h.Vars[s.Var].Type.Size())
-	from := off - s.Off // bytes in the record, like all offsets below
+	from := off - s.Off // offset in the record; all offsets below are offsets in the record
 	lo, hi := f.unit(s, from/size, size)
 	if lo < from || hi > from+int64(len(p)) {
 		return f.cut(ctx, s, lo, hi, p, from)

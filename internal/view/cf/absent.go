@@ -90,8 +90,8 @@ func (r *rule[T]) add(x T) {
 	r.none = append(r.none, x)
 }
 
-// limits returns the ends of the valid range, nil for a missing end, and whether they are unpacked values. note gets attributes
-// that are not valid limits.
+// limits returns the ends of the valid range, nil for a missing end, and whether they are unpacked values. limits calls note
+// for attributes that are not valid limits.
 func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)) (lo, hi any, unpacked bool) {
 	silent := note == nil
 	if silent {

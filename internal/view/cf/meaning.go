@@ -18,8 +18,8 @@ import (
 // Where the conventions are ambiguous, Meaning has these rules. Numbers that stand for no value are rounded to the variable's
 // type, then compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit,
 // otherwise double. A valid range applies to stored numbers if it has the variable's type. It applies to unpacked values if it
-// has a wider type that equals the type of scale_factor or add_offset. Bytes have no default fill value. A valid range of bytes
-// within 0 to 255 that exceeds 127 means that they are unsigned.
+// has a wider type that equals the type of scale_factor or add_offset. Bytes have no default fill value. Bytes are unsigned if
+// their valid range is within 0 to 255 and exceeds 127.
 type Meaning struct {
 	// Err is the reason why stored numbers are used unchanged and without units. It is nil if the meaning of the numbers is
 	// known.
@@ -143,7 +143,7 @@ func (m *Meaning) sign(v *blob.Variable) error {
 		word := strings.ToLower(strings.TrimSpace(Text(v.Atts, name)))
 		switch {
 		case m.stored.Float():
-			m.note("%s, but the variable has type %v", name, v.Type)
+			m.note("%s is set, but the variable has type %v", name, v.Type)
 		case word == "true":
 			m.kind = unsigned(m.stored)
 		case word == "false":

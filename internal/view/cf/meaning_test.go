@@ -65,7 +65,7 @@ func TestWideLess(t *testing.T) {
 	}
 }
 
-// TestMeaning checks the effect of attributes on stored numbers; none stands for no value.
+// TestMeaning checks the effect of attributes on stored numbers. In the table, none means that a number stands for no value.
 func TestMeaning(t *testing.T) {
 	none, nan, inf := None, math.NaN(), math.Inf(1)
 	type list = []any
@@ -178,7 +178,7 @@ func toFloat(x any) float64 {
 	return float(list[0])
 }
 
-// combination makes a variable with random attributes that the judge supports. netCDF4-python takes _Unsigned = "false" for true.
+// combination makes a variable with random attributes that the judge supports. netCDF4-python treats _Unsigned = "false" as true.
 // xarray lacks valid ranges and ignores missing_value of unsigned numbers.
 func combination(rng *rand.Rand, judge string) (v *blob.Variable, data any) {
 	fussy := judge != "xarray"

@@ -13,10 +13,10 @@ type projection struct {
 	at   []slice
 }
 
-// slice is a part of a dimension. In a projection, stop is as written, and count is not known yet.
+// slice is a part of a dimension: count indices from start, with distance stride.
 type slice struct{ start, stride, count int64 }
 
-// parseConstraint takes a constraint expression apart:
+// parseConstraint parses a constraint expression:
 //
 //	constraint = [ projection { "," projection } ] [ "&" selection ... ]
 //	projection = path { "[" start [ ":" [ stride ":" ] stop ] "]" }

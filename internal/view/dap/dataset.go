@@ -94,7 +94,7 @@ func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
 	return d
 }
 
-// coordinates returns the coordinate variables of all dimensions, or nil if one has none.
+// coordinates returns the coordinate variables of all dimensions, or nil if a dimension has no coordinate variable.
 func (d *Dataset) coordinates(v *variable) (maps []*variable) {
 	if v.kind == dapString || len(v.Dims) == 0 {
 		return nil

@@ -116,7 +116,7 @@ func (d *Dataset) lookup(name string) *variable {
 			return v
 		}
 	}
-	return d.byName[cdf5.NormalName(decodeName(name))] // names are in normal form, however they were typed
+	return d.byName[cdf5.NormalName(decodeName(name))] // d.byName has names in normal form, but a client may send another form
 }
 
 // project adds one projection to the declarations so far.
@@ -194,7 +194,8 @@ func (v *variable) slices(s []slice) ([]slice, error) {
 	return out, nil
 }
 
-// elems returns the number of elements of a part; for a String, the number of texts. Too many elements for clients are an error.
+// elems returns the number of elements of a part. For a String, this is the number of texts. More elements than clients can
+// handle are an error.
 func (p *part) elems() (int64, error) {
 	n := int64(1)
 	for _, s := range p.at {

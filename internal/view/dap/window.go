@@ -10,7 +10,7 @@ import (
 // Sizes of reads, in bytes.
 const (
 	defaultWindow = 1 << 20
-	defaultGap    = 64 << 10 // maximum gap between elements that is read along with them
+	defaultGap    = 64 << 10 // maximum gap between elements; a smaller gap is read together with the elements
 )
 
 // each calls f with the elements of a part in order, big-endian, in pieces of whole elements of about a window. f must not keep

@@ -1,5 +1,5 @@
-// Package mount shows the datasets below a directory as ordinary files: a read-only FUSE file system in which each dataset is one netCDF
-// file under its base name. Its bytes are those that blob.Convert would write, computed on reading.
+// Package mount shows the datasets below a directory as ordinary files: a read-only FUSE file system in which each dataset is one
+// netCDF file under its base name. The bytes of this file equal the output of blob.Convert. They are computed when they are read.
 //
 //	New               mounts; other programs can then read
 //	Mount.Wait        waits until somebody unmounts
@@ -16,8 +16,8 @@ package mount
 
 // Changes of a file.
 //
-// A state is identified by a hash of its manifest, and has its own inode, since the kernel caches sizes and mapped pages by inode. Opening a state
-// that is no longer current is ESTALE, and the kernel looks up the name again.
+// A state is identified by a hash of its manifest, and has its own inode, since the kernel caches sizes and mapped pages by
+// inode. If a state is not current any more, opening it returns ESTALE, and the kernel looks up the name again.
 //
 // The states that one writer commits form a line with one inode. The netCDF file of each state begins with the bytes of the
 // previous state, except for the number of records. An open file grows along its line. Its size and the state for reads change

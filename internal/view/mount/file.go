@@ -36,7 +36,7 @@ type dataset struct {
 	opens int        // open handles
 
 	looking sync.Mutex
-	watch   *blob.Watch // finds the writer; nil: nobody has asked
+	watch   *blob.Watch // finds the writer; nil until it is needed
 }
 
 // holding is a state that the node and each read in progress hold.
@@ -50,8 +50,8 @@ var _ interface {
 	fs.NodeOpener
 } = (*dataset)(nil)
 
-// update looks at the dataset and returns the entry for the kernel: a newer state of the same line, or the previous one with the
-// present permissions.
+// update reads the current state of the dataset and returns the entry for the kernel. This is a newer state of the same line, or
+// the previous state with the present permissions.
 func (d *dataset) update() tree.Entry {
 	e, err := d.m.tree.Lookup(d.path)
 	d.mu.Lock()
@@ -138,7 +138,7 @@ type opened struct {
 
 	mu       sync.Mutex
 	from, to int64  // range that follow has proved readable
-	ring     []byte // the end of that range, with byte n at n % len(ring), if the dataset does not cache it; nil: not used yet
+	ring     []byte // the last bytes of this range, with byte n at n % len(ring), if the dataset does not cache them; nil: not used yet
 }
 
 var _ interface {
@@ -146,13 +146,13 @@ var _ interface {
 	fs.FileReleaser
 } = (*opened)(nil)
 
-// Read returns all requested bytes or an error, because the kernel and many programs treat a short answer as the end of the file.
-// A request is a program's read (see Open), or a part of one, of maxRead bytes. If a later part fails, the kernel returns the
-// parts before it. So Read returns a part only if the data that may follow are readable too (follow). A program whose read
-// touches damage then gets an error. It gets neither the bytes before the damage nor zeros.
+// Read returns all requested bytes or an error, because the kernel and many programs treat a short answer as the end of the
+// file. A request is a whole read of a program (see Open), or a part of a read with maxRead bytes. If a later part fails, the
+// kernel returns the parts before it. So Read returns a part only if the data that may follow are readable too (follow). A
+// program whose read touches damage then gets an error. It gets neither the bytes before the damage nor zeros.
 //
 // For a mapped file, the kernel requests several pages ahead. If such a request fails, the kernel requests single pages. Signals
-// do not interrupt a read, since programs do not expect interrupted reads of files; the read ends by itself.
+// do not interrupt a read, because programs do not expect interrupted reads of files. A read always ends without a signal.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()
@@ -248,7 +248,7 @@ func (m *Mount) newRing() []byte {
 	return make([]byte, longest+2*maxRead)
 }
 
-// kept copies bytes at off that follow has read, if they are still there.
+// kept copies the bytes at off that follow has read, if the ring still has them.
 func (o *opened) kept(b []byte, off int64) bool {
 	if !o.mu.TryLock() {
 		return false
@@ -269,7 +269,7 @@ type lender interface {
 	Borrow(ctx context.Context, off int64, n int) (p []byte, back func())
 }
 
-// lent holds borrowed bytes, returned when the kernel has copied them.
+// lent holds bytes borrowed from a lender. They are given back when the kernel has copied them.
 type lent struct {
 	fuse.ReadResult
 	back func()
@@ -321,7 +321,7 @@ func (p *plain) look() (tree.Entry, bool, error) {
 	return e, true, err
 }
 
-// Getattr returns the present attributes of the file, or its last ones if it has lost its name.
+// Getattr returns the present attributes of the file, or its last known attributes if the file has lost its name.
 func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e, _, err := p.look()
 	if err != nil {

@@ -29,9 +29,9 @@ const (
 	mostGrown = 200 // maximum records of a job
 )
 
-// TestFollowedUnderMPI kills a rank of a committing MPI job at random instants, with kill -9. One reader follows through the
-// library, another through the mount. Neither may see a torn record or a decreasing number of records. The death is reported, and
-// afterwards both have the committed data. BLOBIO_LONG=1 uses 200 instants.
+// TestFollowedUnderMPI kills a rank of a committing MPI job at random instants, with kill -9. One reader follows the dataset
+// through the library, another reader through the mount. Neither of them may get a torn record or a decreasing number of records.
+// The death is reported, and afterwards both have the committed data. BLOBIO_LONG=1 uses 200 instants.
 func TestFollowedUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	root := t.TempDir()

@@ -30,7 +30,8 @@ const (
 	maxRead  = 1 << 20  // maximum bytes of one kernel request
 	maxTasks = 64       // concurrent requests of the kernel's read-ahead
 
-	// fresh is how long the kernel caches a name. Opening a file detects that it was replaced meanwhile.
+	// fresh is the time for which the kernel caches a name. If a file is replaced during this time, opening it detects the
+	// replacement.
 	fresh = time.Second
 )
 
@@ -101,7 +102,7 @@ func othersAllowed(settings string) bool {
 			return true
 		}
 	}
-	return err != nil && !errors.Is(err, os.ErrNotExist) // unreadable: fusermount3 will report it
+	return err != nil && !errors.Is(err, os.ErrNotExist) // the settings are unreadable, and fusermount3 will report this
 }
 
 // helper returns the program that mounts and unmounts for users.
@@ -209,7 +210,7 @@ func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, err
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case err != nil: // multi-line text of fusermount3, which has already printed the reason
+	case err != nil: // fusermount3 has already printed the reason; its text of several lines becomes one line
 		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, err

@@ -21,5 +21,5 @@ type Options struct {
 	Workers      int               // concurrent reads of each dataset; default GOMAXPROCS
 	AllowMissing bool              // missing data read as fill values; otherwise reading them fails
 	ZeroFill     bool              // elements that no blob covers are zeros instead of fill values
-	Log          *diary.Diary      // gets a line for each error returned to a program, or the number of similar ones; nil: none
+	Log          *diary.Diary      // gets a line for each error returned to a program, or the number of similar errors; nil: none
 }

@@ -27,7 +27,7 @@ func clear(at string) error {
 			if kind == "fuse."+fsType {
 				return fmt.Errorf("%s: already mounted: %w", at, fault.ErrInUse)
 			}
-			return nil // a live file system; another one may be mounted on it
+			return nil // a live file system of another kind, on which a mount is possible
 		}
 		if kind != "fuse."+fsType {
 			return fmt.Errorf("%s: found a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
@@ -38,8 +38,8 @@ func clear(at string) error {
 	}
 }
 
-// mounted returns the type of the topmost file system mounted at a path, or "". It reads the kernel's list, since a look at the
-// path would call the serving process.
+// mounted returns the type of the topmost file system mounted at a path, or "". It reads the kernel's list of mounts, because a
+// call for the path would go to the process that serves the mount.
 func mounted(at string) (kind string, err error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

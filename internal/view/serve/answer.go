@@ -12,8 +12,8 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// answer is the ResponseWriter of parts. It sends the status with the first byte, so that an earlier error can still set one.
-// Each piece of bytes has its own write deadline.
+// answer is the ResponseWriter of parts. It sends the status with the first byte, so that an error before the first byte can
+// still set the status. Each piece of bytes has its own write deadline.
 type answer struct {
 	http.ResponseWriter
 	ctl    *http.ResponseController
@@ -47,7 +47,7 @@ func (a *answer) commit() {
 	a.ResponseWriter.WriteHeader(a.status)
 }
 
-// deadline sets the client's deadline for the next piece. A recorder in tests has none.
+// deadline sets the client's deadline for the next piece. The recorders of tests have no deadline.
 func (a *answer) deadline() { _ = a.ctl.SetWriteDeadline(time.Now().Add(a.stall)) }
 
 func (a *answer) Write(p []byte) (n int, err error) {

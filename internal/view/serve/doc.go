@@ -13,12 +13,13 @@
 // datasets and their bytes come from internal/view/tree and package blob, DAP2 from internal/view/dap, Zarr from
 // internal/view/zarr.
 //
-// A response takes its memory from a budget before it begins; a request that waits too long for memory gets 503 with Retry-After. Each
-// read takes a slot, but no slot is held while a client receives. A client that receives nothing for a while is cut off. An error before
-// the first byte sets the status. A later error breaks the connection, so that no client takes a partial response for complete.
+// A response takes its memory from a budget before it begins; a request that waits too long for memory gets 503 with Retry-After.
+// Each read takes a slot, but no slot is held while a client receives. A client that receives nothing for a while is cut off. An
+// error before the first byte sets the status. A later error breaks the connection, so that no client treats a partial response
+// as complete.
 //
-// Nothing outside the directory is visible. Without a token the server accepts only host names of this machine, so that no page of
-// another host can read through a browser. Options.Public lifts this restriction.
+// Nothing outside the directory is visible. Without a token, the server accepts only host names of this machine. So a web page of
+// another host cannot read the datasets through a browser on this machine. Options.Public lifts this restriction.
 //
 // Read first: server.go, files.go, answer.go.
 package serve

@@ -93,7 +93,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	}
 }
 
-// pause waits for d, unless the client leaves or the server shuts down.
+// pause waits for the duration d. It returns an error early if the client leaves or the server shuts down.
 func (s *streams) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -106,7 +106,7 @@ func (s *streams) pause(ctx context.Context, d time.Duration) error {
 	return context.Canceled
 }
 
-// event looks at a dataset.
+// event returns the present state of a dataset.
 func (s *Server) event(name string, w *blob.Watch) (*event, error) {
 	e, err := s.tree.Lookup(name)
 	if err != nil {

@@ -19,7 +19,8 @@ const maxRanges = 64
 // netcdfType is the media type of a netCDF file.
 const netcdfType = "application/x-netcdf"
 
-// files sends a dataset as one netCDF file, an ordinary netCDF file unchanged, or the list of a directory.
+// files answers a path with a dataset as one netCDF file, with an unchanged ordinary netCDF file, or with the list of a
+// directory.
 func (s *Server) files(a *answer, r *http.Request, path string) error {
 	if path == "" || strings.HasSuffix(path, "/") {
 		return s.list(a, r, strings.TrimSuffix(path, "/"))
@@ -182,7 +183,7 @@ func (f *virtual) sendTo(w io.Writer, n int64) (sent int64, err error) {
 	return sent, nil
 }
 
-// load reads at pos. The first read there has the requested size; sequential reads are larger.
+// load reads at pos. A read after a jump has the requested size. Sequential reads become larger.
 func (f *virtual) load(want int) error {
 	if f.whole != nil {
 		return f.loadWhole()

@@ -74,7 +74,7 @@ func write(t testing.TB, name string) {
 // large makes an ordinary netCDF file with one variable of n zero doubles, as a sparse file.
 func large(t testing.TB, name string, n int64) { zeros(t, name, n, cdf5.Double) }
 
-// zeros is large for another type with 8-byte numbers.
+// zeros makes the same file as large, with another type of 8 bytes.
 func zeros(t testing.TB, name string, n int64, typ cdf5.Type) {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: n}}, Vars: []cdf5.Var{{Name: "x", Type: typ, Dims: []int{0}}}}

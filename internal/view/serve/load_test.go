@@ -113,8 +113,8 @@ func TestBusy(t *testing.T) {
 	x.get(t, http.StatusOK, "/files/x.nc")
 }
 
-// TestBudget checks that requests are served in order, that a cancelled request makes way for those behind it, and that nothing
-// gets lost.
+// TestBudget checks that requests are served in order, that a cancelled request leaves the queue, and that the budget does not
+// lose units.
 func TestBudget(t *testing.T) { synctest.Test(t, testBudget) }
 
 func testBudget(t *testing.T) {
@@ -124,7 +124,7 @@ func testBudget(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, got := make(chan error), make(chan func())
 	go func() { _, err := b.take(ctx, 9); gone <- err }()
-	synctest.Wait() // until it waits
+	synctest.Wait() // until the request waits
 	go func() {
 		give, err := b.take(t.Context(), 2)
 		if err != nil {
@@ -204,7 +204,7 @@ func serving(t *testing.T, dir string, o *Options) (s *Server, l *piped, end fun
 	}
 }
 
-// TestSlowClients checks that clients that read nothing are cut off, and do not block readers' slots meanwhile.
+// TestSlowClients checks that clients that read nothing are cut off, and that they hold no slots for reads.
 func TestSlowClients(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 8<<20)

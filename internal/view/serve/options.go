@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Token  string    // required of clients, as a bearer token or as the password of any user; "": none
 	Public bool      // anyone who reaches the address may read, under any host name
-	Hosts  []string  // accepted host names, in addition to the names of this machine; with Token or Public, all
+	Hosts  []string  // accepted host names, in addition to the names of this machine. With Token or Public, all host names are accepted
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": any origin, without credentials
 	Log    io.Writer // gets a line for each request; nil: none. Requests do not wait for the log: if it is too slow, lines are dropped and counted
 

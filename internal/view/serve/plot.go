@@ -59,7 +59,8 @@ func (s *Server) open(ctx context.Context, path string, q url.Values, memory int
 
 func (d *drawing) close() { d.made(0) }
 
-// made gives back all memory but the bytes of the finished answer, since a client may be slow.
+// made gives back all memory except for the bytes of the finished answer, because a slow client may hold the answer for a long
+// time.
 func (d *drawing) made(bytes int) {
 	for i := len(d.give) - 1; i >= 0; i-- {
 		d.give[i]()

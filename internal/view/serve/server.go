@@ -141,7 +141,7 @@ var parts = map[string]part{
 
 // route finds the part for a path: "/" is the list of the directory.
 func (s *Server) route(path string) (part, string) {
-	if path == "/" || path == "" { // but not "//files/x.nc": a list would be the wrong answer
+	if path == "/" || path == "" { // but not for "//files/x.nc", for which the list would be a wrong answer
 		return (*Server).files, ""
 	}
 	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -155,8 +155,9 @@ func nothing(*Server, *answer, *http.Request, string) error {
 	return &statusError{http.StatusNotFound, "nothing has this name; / lists the datasets"}
 }
 
-// Serve answers connections to l until ctx ends. Then it accepts no more, gives responses in progress Options.Grace to end, and
-// returns nil. A listener reachable from other machines requires Options.Token or Public. Serve closes l.
+// Serve answers connections to l until ctx ends. Then it accepts no more connections, waits up to Options.Grace for the
+// responses in progress, and returns nil. A listener reachable from other machines requires Options.Token or Public. Serve
+// closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.CheckAddr(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())

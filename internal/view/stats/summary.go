@@ -15,12 +15,12 @@ type Summary struct {
 	NaN      int64 // number of other NaN
 	Min, Max any   // of the values, in their type in memory; nil without values
 
-	sum, great sum // sums of the values; great has values whose plain sum could overflow, in units of unit
+	sum, great sum // sums of the values; great sums, in units of unit, the values whose plain sum could overflow
 }
 
 const (
 	unit  = 0x1p64
-	large = 0x1p960 // a sum of smaller blocks stays finite, whatever their number
+	large = 0x1p960 // the sum of any number of smaller blocks stays finite
 )
 
 // sum is a sum with its accumulated rounding error.
@@ -143,8 +143,8 @@ func of(data any, m *cf.Meaning) (s Summary) {
 // rounding error of the mean itself.
 const block = 128
 
-// together returns the minimum, maximum and sum of some values; the sum is NaN if any value is. It uses four independent partial
-// sums for speed.
+// together returns the minimum, maximum and sum of some values; the sum is NaN if any value is NaN. It uses four independent
+// partial sums for speed.
 func together[T elem.Number](x []T) (lo, hi T, sum float64) {
 	lo, hi = x[0], x[0]
 	var a, b, c, d float64

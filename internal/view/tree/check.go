@@ -41,8 +41,8 @@ func (d *Dataset) Stamp() string {
 	return hash(ids...)
 }
 
-// Denied returns a subfile that a user may not read by its permissions, or whose permissions are unreadable; "" if there is none.
-// The user belongs to groups and is not root.
+// Denied returns a subfile that a user may not read by its permissions, or whose permissions are unreadable; "" if there is no
+// such subfile. The user belongs to groups and is not root.
 func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	infos, bad := d.infos()
 	if bad != "" {

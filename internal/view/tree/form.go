@@ -120,7 +120,7 @@ func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) ([]Entr
 func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	dir := strings.TrimSuffix(s.name, suffix)
 	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4})
-	if errors.Is(err, fs.ErrNotExist) { // one of its files is missing, not the directory, so look again
+	if errors.Is(err, fs.ErrNotExist) { // a file of the directory is missing, not the directory itself, so look again
 		return fmt.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // together may use up to a quarter of Options.Memory.
 const (
 	shortHeader = 128 << 10 // maximum bytes of an uncounted header
-	headerTimes = 25        // memory per header byte while reading: 18 for variables without dimensions and attributes, plus garbage
+	headerTimes = 25        // bytes of memory per byte of a header while it is read: 18 for variables without dimensions and attributes, and the rest for garbage
 )
 
 // headers counts the memory of long headers of open readers, in bytes.

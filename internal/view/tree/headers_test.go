@@ -41,8 +41,8 @@ func live() int64 {
 	return int64(s[0].Value.Uint64())
 }
 
-// TestLongHeaders checks that the memory of headers is counted before they are read. A header that is too long, alone or beside
-// others, is an error until the others are released.
+// TestLongHeaders checks that the memory of headers is counted before they are read. A header that is too long is an error. A
+// header that is too long beside other open headers is an error until these are released.
 func TestLongHeaders(t *testing.T) {
 	dir := t.TempDir()
 	const memory = 64 << 20

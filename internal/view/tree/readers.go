@@ -124,7 +124,7 @@ func (r *readers) drop(s *shared) *shared {
 	return s
 }
 
-// idle removes unused readers, except the newest ones.
+// idle removes unused readers, except for the newest readers.
 func (r *readers) idle(keep int) (list []*shared) {
 	for r.free.Len() > max(keep, 0) {
 		list = append(list, r.drop(r.free.Front().Value.(*shared)))

@@ -71,7 +71,8 @@ func named(name string, configuration object) object {
 	return object{{"name", name}, {"configuration", configuration}}
 }
 
-// elsewhere returns attributes that the metadata have in another form: those named, and the fill value if the array has one.
+// elsewhere returns the names of attributes that the metadata contain in another form: the given names, and _FillValue if
+// the array has a fill value.
 func (a *array) elsewhere(names ...string) []string {
 	if a.fill != nil {
 		names = append(names, fillName)

@@ -91,7 +91,8 @@ func float(x float64) any {
 	case math.IsInf(x, -1):
 		return "-Infinity"
 	}
-	// Unlike encoding/json: readers would take digits alone for an integer, which may be too large.
+	// Unlike encoding/json, write a point or an exponent, because readers would parse digits alone as an
+	// integer, which may be too large.
 	s := strconv.FormatFloat(x, 'g', -1, 64)
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0"

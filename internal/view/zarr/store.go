@@ -40,7 +40,7 @@ type Options struct {
 	Version    Version     // default V3
 	ChunkBytes int64       // maximum bytes of a chunk, before compression; default DefaultChunk
 	Records    *blob.Range // only these records; nil: all
-	Grows      bool        // records will be added: the shape of chunks does not depend on the number of records, so that the metadata of one state fit the chunks of a later state
+	Grows      bool        // records will be added, so the shape of chunks must not depend on the number of records
 	Codecs     Codecs      // V3 only; default none
 }
 
@@ -172,7 +172,7 @@ func (s *Store) MetaBytes() (n int64) {
 // Bytes returns the total size of all elements in memory.
 func (s *Store) Bytes() int64 { return s.bytes }
 
-// maxBytes is the maximum size of a store: a header may declare anything.
+// maxBytes is the maximum size of a store. It is checked because a header may declare dimensions of any length.
 const maxBytes = 1 << 62
 
 // bytes returns the size of the array's elements in bytes, unless it is too large.

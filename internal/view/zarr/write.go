@@ -24,7 +24,7 @@ type WriteOptions struct {
 	Options                          // Version must be V3
 	Force    bool                    // replace an existing Zarr group; nothing else is ever replaced
 	NoSync   bool                    // do not wait until the output is on disk
-	Memory   int64                   // limit of buffers in bytes, without those of the Reader; default 256 MiB. At least one chunk is held
+	Memory   int64                   // limit of buffers in bytes, without the buffers of the Reader; default 256 MiB. At least one chunk is in memory
 	Workers  int                     // default GOMAXPROCS
 	Progress func(done, total int64) // in bytes of the arrays; called by several goroutines
 	FS       vfs.FS                  // file system of the output
@@ -82,7 +82,7 @@ type writing struct {
 
 func (w *writing) root() bool { return w.c.Rank() == 0 }
 
-// agree is comm.Agree, except that a single rank's error does not name the rank.
+// agree is comm.Agree. With only one rank, the error does not name the rank.
 func (w *writing) agree(ctx context.Context, err error) error {
 	if w.c.Size() == 1 {
 		return err

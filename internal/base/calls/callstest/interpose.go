@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package callstest interposes the C library of a program, as Darshan does, and reports the file calls that it saw. It is for
-// tests and needs gcc.
+// Package callstest interposes the C library of a program, as Darshan does, and reports the file calls of the program. The
+// package is for tests and needs gcc.
 package callstest
 
 import (
