@@ -7,7 +7,6 @@ import (
 	"math"
 )
 
-// defaultMaxHeader is the default of DecodeOptions.MaxHeader, in bytes.
 const defaultMaxHeader = 256 << 20
 
 // DecodeOptions are the options of DecodeHeader. A nil pointer means the defaults.
@@ -23,7 +22,8 @@ type DecodeOptions struct {
 	// elements. Each such dimension is unlimited if it is a variable's first dimension, and empty elsewhere. Without ZeroDims, a
 	// second dimension of length 0 is an ErrCorrupt.
 	ZeroDims bool
-	// MaxHeader limits the length of the header in bytes. Decoding uses a small multiple of this memory. Default 256 MiB.
+	// MaxHeader limits the length of the header in bytes. Decoding needs a small multiple of this length in memory. Default 256
+	// MiB.
 	MaxHeader int64
 	// Note, if set, is called for tolerated flaws: pads that are not zero, a wrong vsize, and names that no netCDF library would
 	// create. Except for vsize, encoding the returned header fixes them.

@@ -88,7 +88,6 @@ func sample(v cdf5.Version, records int64) *cdf5.Header {
 	return h
 }
 
-// encode returns the encoded big-endian header.
 func encode(t testing.TB, h *cdf5.Header) []byte {
 	t.Helper()
 	return need(h.AppendTo(nil, binary.BigEndian, false))
@@ -134,7 +133,6 @@ func must(err error) {
 	}
 }
 
-// need returns v and fails on an error.
 func need[T any](v T, err error) T {
 	must(err)
 	return v

@@ -9,7 +9,6 @@ import (
 	"blobio/cdf5"
 )
 
-// named returns a header with these names.
 func named(dim, att, name, varAtt string) *cdf5.Header {
 	return &cdf5.Header{
 		Version: cdf5.CDF5,

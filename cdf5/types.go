@@ -114,7 +114,6 @@ func (v Version) countSize() int64 {
 	return 4
 }
 
-// beginSize returns the width in bytes of a begin.
 func (v Version) beginSize() int64 {
 	if v == CDF1 {
 		return 4

@@ -18,7 +18,6 @@ import (
 
 var must = testfiles.Must
 
-// need returns v and panics on an error.
 func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

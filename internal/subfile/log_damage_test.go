@@ -187,7 +187,8 @@ func TestLogLostSector(t *testing.T) {
 	}
 }
 
-// TestLogHostile: a log full of false entry starts is read in one pass. Checksumming 16 MB of them would take half an hour.
+// TestLogHostile: a log full of false entry starts is read in one pass. If the reader computed a checksum at each start, a log of
+// 16 MB would take half an hour.
 func TestLogHostile(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1

@@ -237,7 +237,6 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	return sets, single, nil
 }
 
-// celloList is the file that marks a checkpoint of package cello.
 const celloList = "check.file_list"
 
 // zarrVersion returns the version of Zarr if the entries show a Zarr group or array, or 0.

@@ -15,7 +15,6 @@ type Budget struct {
 	idle *list.List // idle values (idler), least recently used first
 }
 
-// idler is an idle value of a pool.
 type idler interface {
 	// evict removes the value from its pool. It returns a function that closes the value and passes the error to the pool. Budget.mu
 	// is held.

@@ -125,7 +125,7 @@ func (p *Pool[K, V]) errors() error {
 	return err
 }
 
-// use removes a value from the idle lists, and rest adds it. Budget.mu is held.
+// use removes a value from the idle lists, and rest adds a value to these lists. Budget.mu is held.
 func (e *pooled[K, V]) use() {
 	if e.elem != nil {
 		e.pool.idle.Remove(e.elem)

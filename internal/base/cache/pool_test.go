@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// thing is a value in a test pool.
 type thing struct{ key int }
 
 // opener counts open things; closing one of them fails.

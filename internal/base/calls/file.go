@@ -164,7 +164,6 @@ func (f *File) Name() string { return f.name }
 // SyscallConn implements syscall.Conn.
 func (f *File) SyscallConn() (syscall.RawConn, error) { return rawFile{f}, nil }
 
-// rawFile gives access to the descriptor of a File.
 type rawFile struct{ f *File }
 
 func (r rawFile) Control(call func(fd uintptr)) error {

@@ -31,7 +31,7 @@ type Zstd struct {
 // Options of NewZstd.
 type Options struct {
 	Window      int  // window of the encoder in bytes, a power of 2 of at least 1 KiB; 0: the default of the level
-	Concurrency int  // maximum of pieces at once, for which later pieces wait; 0: GOMAXPROCS
+	Concurrency int  // maximum number of pieces at once; further pieces wait; 0: GOMAXPROCS
 	MaxContent  int  // maximum length of a decompressed piece
 	Sized       bool // every frame has the length of its content, which many decoders need, even if the content is short
 }

@@ -55,7 +55,7 @@ type Scenario struct {
 	Last   int64
 
 	Torn int          // Cuts: number of random states per cut, besides the state without any unsynced data
-	Mark func() int64 // Cuts: called at each cut for Cut.Mark; negative: no cut yet
+	Mark func() int64 // for Cuts: returns Cut.Mark, called at each cut. No state is recorded where it returns a negative number
 }
 
 // One makes a program for one disk.

@@ -44,7 +44,6 @@ func (p saver) run(fsys vfs.FS) error {
 	return err
 }
 
-// saved returns the state of a disk.
 func saved(m *vfs.Mem) string {
 	f, err := m.Open("f")
 	if err != nil {

@@ -125,7 +125,6 @@ func (d *Diary) put(line string) {
 	}
 }
 
-// write writes until the queue is empty.
 func (d *Diary) write() {
 	for {
 		d.mu.Lock()

@@ -64,7 +64,6 @@ type attempt struct {
 	raw    []byte  // content of the file
 }
 
-// origin is the source of the lease file.
 type origin uint8
 
 const (

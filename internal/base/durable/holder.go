@@ -147,7 +147,6 @@ func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
 }
 
-// maxHolder limits the bytes read from a lease file.
 const maxHolder = 4096
 
 // NewID returns 32 random hexadecimal digits.

@@ -41,7 +41,6 @@ func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 
 var must = testfiles.Must
 
-// need returns v and panics on an error.
 func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

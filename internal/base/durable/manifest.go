@@ -39,7 +39,7 @@ const (
 	copyAt   = len(sumFirst) + len(sumField) + sumLen + len(copyHead) // offset of the copy in the second line
 )
 
-// Encode returns the file for a content.
+// Encode returns the bytes of a file with this content.
 func (k Manifest) Encode(content any) ([]byte, error) {
 	b, err := json.Marshal(content)
 	if err != nil {
@@ -81,8 +81,8 @@ func differ(b []byte, all [][]byte) (n, at int) {
 	return n, at
 }
 
-// whole returns the first line at the start of b without its line feed, and the length n with its checksum. It returns nil if the
-// line is missing or its checksum differs. No content contains sumField, because JSON escapes quotes.
+// whole returns the first line of b without its line feed. n is the number of bytes up to the end of its checksum. It returns nil
+// if the line is missing or its checksum differs. No content contains sumField, because JSON escapes quotes.
 func whole(b []byte) (line []byte, n int, copied bool) {
 	at := bytes.Index(b, []byte(sumField))
 	n = at + len(sumField) + sumLen

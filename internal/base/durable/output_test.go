@@ -29,7 +29,6 @@ func fill(t *testing.T, o *Output, s string) {
 	need(o.File().WriteAt([]byte(s), 0))
 }
 
-// content returns the content of a file, or "" if it is missing.
 func content(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	b, err := vfs.ReadFile(fsys, name, 100)
@@ -39,7 +38,6 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 	return string(b)
 }
 
-// listing returns the listing of the directory of name.
 func listing(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	return fmt.Sprint(names(t, fsys, filepath.Dir(name)))

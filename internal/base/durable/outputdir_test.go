@@ -12,7 +12,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// writeDir writes d.zarr with two files that contain text.
 func writeDir(fsys vfs.FS, text string, replace bool) error {
 	o := DirOptions{}
 	if replace {

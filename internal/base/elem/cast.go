@@ -88,7 +88,6 @@ func checkNarrow(src []float64) (bad int) {
 	return -1
 }
 
-// isFloat64 reports whether T is float64.
 func isFloat64[T Number]() bool {
 	var x T
 	_, ok := any(x).(float64)

@@ -33,7 +33,6 @@ type Real interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~int | ~uint
 }
 
-// kind has the properties of a type.
 type kind struct {
 	name          string
 	size, align   int

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// found returns a finding of item i.
 func found(i, k int) Finding { return Finding{File: fmt.Sprint(i), Offset: int64(k)} }
 
 func TestCollectOrder(t *testing.T) {

@@ -41,7 +41,6 @@ func (e *FormatError) damaged(other func(file string) bool) bool {
 	}
 }
 
-// isAny reports whether err is one of these classes.
 func isAny(err error, classes ...error) bool {
 	return slices.ContainsFunc(classes, func(c error) bool { return errors.Is(err, c) })
 }

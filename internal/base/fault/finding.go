@@ -51,8 +51,8 @@ func (n Number) IsZero() bool { return !n.known }
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
-// Of makes a finding from an error. A FormatError sets the file and the offset. Other errors set the file to file. The finding
-// is Unchecked if the error is an unsupported version or feature, or if this process is exhausted.
+// Of makes a finding from an error. A FormatError sets the file and the offset. For other errors, the file is the argument
+// file. The finding is Unchecked if the error is an unsupported version or feature, or if this process is exhausted.
 func Of(sev Severity, file string, err error) Finding {
 	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion) || Exhausted(err)) {
 		sev = Unchecked
@@ -91,7 +91,6 @@ func (f *Finding) message() string {
 	return f.Found
 }
 
-// class returns the text of the finding's class.
 func (f *Finding) class() string {
 	if f.Err == nil {
 		return ""

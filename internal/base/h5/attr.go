@@ -64,7 +64,6 @@ func (o *Object) Attr(name string) (*Attr, error) {
 	return nil, fault.Class(fault.ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
 }
 
-// attr decodes an attribute message of an object header.
 func (f *File) attr(m *message) (*Attr, error) {
 	return f.attrOf(f.over(m.data, m.off), m.flags, m.off)
 }

@@ -51,7 +51,6 @@ func (n *node1) key(i int) *cursor {
 	return n.f.over(n.b[p:p+n.keyLen], n.at+int64(p))
 }
 
-// child returns the address of child i.
 func (n *node1) child(i int) (int64, error) {
 	p := i*(n.keyLen+n.f.offSize) + n.keyLen
 	c := n.f.over(n.b[p:p+n.f.offSize], n.at+int64(p))

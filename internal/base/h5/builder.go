@@ -105,7 +105,6 @@ func checkMember(name string) error {
 	return nil
 }
 
-// checkAttr checks the name of an attribute.
 func checkAttr(name string) error {
 	if name == "" || len(name) > 1<<15 || strings.ContainsRune(name, 0) {
 		return fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d without NUL", len(name), 1<<15)

@@ -119,7 +119,6 @@ type chunkIndex struct {
 	find func(grid []int64) (c chunkRef, ok bool, err error)
 }
 
-// chunkRef is a stored chunk.
 type chunkRef struct {
 	addr int64
 	size int64  // stored size in bytes
@@ -127,7 +126,6 @@ type chunkRef struct {
 	off  int64  // absolute offset of the entry, for errors
 }
 
-// newChunkIndex returns the index of a chunked dataset.
 func newChunkIndex(d *Dataset) *chunkIndex {
 	x := &chunkIndex{f: d.f, lay: &d.lay, space: &d.space, filtered: len(d.filters.steps) > 0}
 	switch {

@@ -165,7 +165,6 @@ func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
 	}
 }
 
-// extChunk searches an extensible array.
 func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	i, err := x.linear(grid, slices.Index(x.space.max, Unlimited))
@@ -207,8 +206,8 @@ func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) 
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	// A secondary block has a bitmap of used pages, then data block addresses. The bitmap has whole bytes for each data block, but
-	// its bits are numbered consecutively.
+	// A secondary block has a bitmap of used pages, then data block addresses. The size of the bitmap is a number of whole bytes
+	// for each data block, but its bits are numbered consecutively over all data blocks.
 	offLen := (a.bits + 7) / 8
 	var mapLen int64
 	if page := int64(1) << a.pageBits; each > page {

@@ -199,7 +199,7 @@ func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 	return int(n), nil
 }
 
-// readExtent fills p with bytes from off of the array, which must be in the array.
+// readExtent fills p with the bytes of the array from offset off. All these bytes must be in the array.
 func (d *Dataset) readExtent(p []byte, off int64) error {
 	f, l := d.f, &d.lay
 	n := int64(len(p))

@@ -12,7 +12,6 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// filter is one step of a filter pipeline.
 type filter struct {
 	id   uint16
 	args []uint32

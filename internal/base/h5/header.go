@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// message is one message of an object header.
 type message struct {
 	typ   uint16
 	flags uint8

@@ -18,7 +18,6 @@ func (s Storage) String() string {
 	return [...]string{"compact", "contiguous", "chunked", "virtual"}[s&3]
 }
 
-// layout is a data layout message.
 type layout struct {
 	storage Storage
 	off     int64  // absolute offset of the message

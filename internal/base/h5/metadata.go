@@ -106,7 +106,6 @@ func (d *DatasetBuilder) hasData() bool {
 	return n > 0
 }
 
-// placeData assigns offsets to the data of the datasets.
 func (b *Builder) placeData(at int64) (int64, error) {
 	for _, d := range b.datasets {
 		n, _ := elems(d.dims)
@@ -154,7 +153,6 @@ func (n *node) placeHeader(at int64, own int) (int64, error) {
 	return at, nil
 }
 
-// headerWriter writes messages into consecutive blocks.
 type headerWriter struct {
 	b     []byte // bytes from the start of the object header
 	n     *node

@@ -229,5 +229,4 @@ func (b *Ordered) Encode(size int64) ([]byte, error) {
 	return buf, nil
 }
 
-// seal writes the checksum that ends a block.
 func seal(b []byte) { le.PutUint32(b[len(b)-4:], lookup3(b[:len(b)-4])) }

@@ -134,7 +134,6 @@ const (
 	orderedHeaderLen = 4 + 1 + 1 + 4 + 4 // signature, version, flags, attribute phase change, size
 )
 
-// attrInfo returns the attribute info message.
 func (n *orderedNode) attrInfo() orderedMessage {
 	b := []byte{0, 3} // creation order is tracked and indexed
 	b = le.AppendUint16(b, uint16(min(len(n.attrs), maxCreated)))
@@ -197,7 +196,6 @@ func (n *orderedNode) encodeHeader(buf []byte, own []orderedMessage) {
 	seal(b)
 }
 
-// links returns the messages of the root group.
 func (b *Ordered) links() []orderedMessage {
 	info := []byte{0, 3} // creation order is tracked and indexed
 	info = le.AppendUint64(info, uint64(len(b.sets)))

@@ -255,7 +255,7 @@ func TestChunkPlaces(t *testing.T) {
 	}
 }
 
-// TestSeals: a verified block is known only by both its address and its length.
+// TestSeals: another block with the address or the length of a verified block does not count as verified.
 func TestSeals(t *testing.T) {
 	var s sealSet
 	s.add(100, 20)

@@ -98,7 +98,6 @@ func (s *source) readFull(b []byte, off int64) error {
 	return err
 }
 
-// inFile reports whether [off, off+n) is in the file.
 func (s *source) inFile(off, n int64) bool {
 	return off >= 0 && n >= 0 && off <= s.size && n <= s.size-off
 }

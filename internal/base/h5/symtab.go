@@ -131,7 +131,6 @@ func (t *symbolTable) link(heap *localHeap, s symbol) (Link, error) {
 	return l, nil
 }
 
-// symbolNode reads the entries of a symbol node.
 func (f *File) symbolNode(addr int64) ([]symbol, error) {
 	c := f.at(addr, 8, "symbol node")
 	c.magic("SNOD")
@@ -160,7 +159,6 @@ func (f *File) symbolNode(addr int64) ([]symbol, error) {
 	return syms, c.err
 }
 
-// localHeap has the names of a symbol table.
 type localHeap struct {
 	f    *File
 	at   int64 // address of the data segment

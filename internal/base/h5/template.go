@@ -169,7 +169,6 @@ func (t *Template) SetDataset(dst []byte, i int, dims []int64, off int64) {
 	le.PutUint64(dst[d.layout+8:], uint64(n))
 }
 
-// placeStamps assigns addresses to the stamps, from at.
 func (b *Builder) placeStamps(at int64) int64 {
 	for _, s := range b.stamps {
 		s.addr = at

@@ -37,7 +37,6 @@ func wantIs(t *testing.T, what string, err, target error) {
 	}
 }
 
-// content reads a whole file.
 func content(t *testing.T, fsys FS, name string) string {
 	t.Helper()
 	b, err := ReadFile(fsys, name, 1<<30)

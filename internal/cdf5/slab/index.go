@@ -11,7 +11,6 @@ import (
 // Span is Count indices of a dimension, from First, with distance Stride.
 type Span struct{ First, Count, Stride int64 }
 
-// last returns the last index of a span.
 func (s Span) last() int64 { return s.First + (s.Count-1)*s.Stride }
 
 // Index has the selected indices of one dimension, in order: a sequence of spans. A nil Index selects everything.

@@ -79,7 +79,7 @@ func (x *axis) at(k int64) (index, run int64) {
 }
 
 // Runs yields the runs of elements [lo, hi) of the part: offset in the array and length, in the order of the part. It joins
-// adjacent runs if that is cheap to detect.
+// adjacent runs where this takes no extra search.
 func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 	return func(yield func(off, n int64) bool) {
 		if a.Whole() {

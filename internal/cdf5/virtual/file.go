@@ -149,7 +149,7 @@ func (f *File) unit(s Stretch, at, size int64) (lo, hi int64) {
 	return lo * size, hi * size
 }
 
-// cut reads the part of bytes [from, from+len(p)) of a record that lies in one unit.
+// cut reads the bytes of a record from offset from into p, up to the end of the unit [lo, hi).
 func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from int64) (int, error) {
 	size := int64(f.h.Vars[s.Var].Type.Size())
 	p = p[:min(int64(len(p)), hi-from)]

@@ -70,7 +70,6 @@ func isTime(s *blob.Schema, v *blob.Variable) bool {
 	return false
 }
 
-// coordinate returns a coordinate with its values.
 func coordinate(s *blob.Schema, v *blob.Variable, values []float64) *slab.Axis {
 	const slack = 0.01 // fraction of a packing step: rounding may have moved a value across a limit
 	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: values, Slack: slack * MeaningOf(v).Step()}

@@ -66,7 +66,6 @@ func WithCoordinates(s *blob.Schema, names []string) []string {
 	return out
 }
 
-// isPosition reports whether a variable holds latitudes or longitudes.
 func isPosition(v *blob.Variable) bool {
 	units := Text(v.Atts, "units")
 	return IsLatitude(units) || IsLongitude(units)

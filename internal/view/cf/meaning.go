@@ -136,7 +136,6 @@ func (m *Meaning) wider(v *blob.Variable) (t cdf5.Type) {
 	return t
 }
 
-// sign determines whether integers are signed.
 func (m *Meaning) sign(v *blob.Variable) error {
 	const name = "_Unsigned"
 	if a := cdf5.FindAtt(v.Atts, name); a != nil {
@@ -215,7 +214,6 @@ func (m *Meaning) Step() float64 {
 	return math.Abs(m.scale)
 }
 
-// remarks returns Err and Notes.
 func (m *Meaning) remarks() []string {
 	if m.Err != nil {
 		return append([]string{m.Err.Error()}, m.Notes...)

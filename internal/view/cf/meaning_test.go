@@ -21,7 +21,6 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// att makes an attribute of text or numbers.
 func att(name string, value any) cdf5.Att {
 	if s, ok := value.(string); ok {
 		return cdf5.Att{Name: name, Type: cdf5.Char, Value: s}
@@ -33,7 +32,6 @@ func att(name string, value any) cdf5.Att {
 	return cdf5.Att{Name: name, Type: t, Value: value}
 }
 
-// atts makes attributes from names and values.
 func atts(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		out = append(out, att(list[i].(string), list[i+1]))
@@ -47,7 +45,6 @@ func variable(data any, list ...any) *blob.Variable {
 	return &blob.Variable{Name: "v", Type: t, Atts: atts(list...)}
 }
 
-// clone copies a slice of numbers.
 func clone(data any) any {
 	t, b, _ := elem.Of(data)
 	return t.View(slices.Clone(b))
@@ -171,7 +168,6 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// toFloat converts a number to float64.
 func toFloat(x any) float64 {
 	one, _ := elem.One(x)
 	list, _ := wides(&cdf5.Att{Type: cdf5.Int, Value: one})

@@ -139,7 +139,6 @@ func clockOf(s string) (micro int64, ok bool) {
 	return micro + offset, true
 }
 
-// hms parses hours, minutes and seconds.
 func hms(s string) (int64, bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) > 3 {

@@ -98,7 +98,6 @@ func parseSlice(s string) (slice, error) {
 	return out, nil
 }
 
-// last returns the index of the last element.
 func (s slice) last() int64 { return s.start + (s.count-1)*s.stride }
 
 // dense returns the number of elements from the first to the last.

@@ -24,7 +24,6 @@ type Dataset struct {
 	window, gap int64 // in bytes: maximum read, and maximum unneeded data read between elements
 }
 
-// variable is a declared variable.
 type variable struct {
 	*cdf5.Var
 	id   int

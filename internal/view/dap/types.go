@@ -8,7 +8,6 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// kind is a DAP2 type.
 type kind uint8
 
 const (

@@ -18,7 +18,6 @@ import (
 	"blobio/cdf5"
 )
 
-// span is a range of bytes of a file.
 type span struct{ from, to int64 }
 
 // ofSubfile returns the positions, in the canonical file, of a subfile's elements of a record of a variable.

@@ -132,7 +132,6 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 	return &opened{d: d}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// opened is an open dataset.
 type opened struct {
 	d *dataset
 
@@ -307,7 +306,7 @@ var _ interface {
 	fs.NodeOpener
 } = (*plain)(nil)
 
-// look returns the entry of the name, and whether the name still refers to this file.
+// look returns the entry that the name has now, and whether the name still refers to this file.
 func (p *plain) look() (tree.Entry, bool, error) {
 	e, err := p.m.tree.Lookup(p.path)
 	p.mu.Lock()
@@ -351,7 +350,6 @@ func (p *plain) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Er
 	return &passed{p: p, file: f}, 0, 0
 }
 
-// passed is an open plain file.
 type passed struct {
 	p    *plain
 	file vfs.File

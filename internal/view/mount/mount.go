@@ -39,7 +39,7 @@ const (
 type Mount struct {
 	tree *tree.Tree
 	opt  Options
-	at   string // absolute, without links
+	at   string // absolute path of the mount point, without links
 	fuse *fuse.Server
 	done chan struct{} // closed after the unmount, when no file is in use
 
@@ -204,7 +204,6 @@ func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 	return o
 }
 
-// mountAt mounts a root at a directory.
 func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, error) {
 	s, err := fs.Mount(at, root, o)
 	switch {

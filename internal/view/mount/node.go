@@ -43,7 +43,6 @@ func number(parts ...string) uint64 {
 	return binary.LittleEndian.Uint64(h.Sum(nil))>>1 | 2 // programs may treat the number as signed
 }
 
-// hidden reports whether an entry is hidden.
 func (m *Mount) hidden(e *tree.Entry) bool {
 	return m.opt.OnlyDatasets && (e.Kind == tree.KindPlain || e.Parts)
 }

@@ -74,7 +74,7 @@ func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 	return nil, err
 }
 
-// share is take for an amount that is given back in steps.
+// share is like take, but the caller can give the amount back in steps.
 func (b *budget) share(ctx context.Context, n int64) (*share, error) {
 	_, err := b.take(ctx, n)
 	if err != nil {

@@ -25,7 +25,6 @@ type streams struct {
 // stop ends the streams.
 func (s *streams) stop() { s.end.Do(func() { close(s.ending) }) }
 
-// event is a state of a dataset as sent by /events.
 type event struct {
 	ID   string `json:"id"`   // ID of the content; when it changes, the answers to other requests have changed, too
 	Text string `json:"text"` // the status in a line

@@ -16,7 +16,6 @@ import (
 // maxRanges is the maximum number of ranges in one request.
 const maxRanges = 64
 
-// netcdfType is the media type of a netCDF file.
 const netcdfType = "application/x-netcdf"
 
 // files answers a path with a dataset as one netCDF file, with an unchanged ordinary netCDF file, or with the list of a
@@ -88,7 +87,6 @@ func tidyRange(r *http.Request) error {
 	return nil
 }
 
-// etag formats an ID for the header.
 func etag(id string) string { return `"` + url.PathEscape(id) + `"` }
 
 // readAhead is the number of bytes of a file read at once.

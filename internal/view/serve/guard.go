@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// guard decides which requests are allowed.
 type guard struct {
 	token [sha256.Size]byte
 	asks  bool

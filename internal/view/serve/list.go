@@ -35,7 +35,6 @@ type listing struct {
 	Python  []fact  `json:"-"`              // how to open the first dataset
 }
 
-// entry is a name in a listing.
 type entry struct {
 	Name     string       `json:"name"`
 	Kind     string       `json:"kind"`
@@ -233,7 +232,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(staticFiles, "static/*.html"))
 
-// sendPage sends a page from a template.
 func sendPage(a *answer, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, data); err != nil {

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// many runs f n times concurrently.
 func many(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {

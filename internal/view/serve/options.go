@@ -102,7 +102,6 @@ func (o *Options) withDefaults() Options {
 // policy allows a page to use resources of this server only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// secure sets the headers of every answer.
 func (o *Options) secure(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -279,7 +279,6 @@ func dimNames(s *blob.Schema, v *blob.Variable) string {
 	return strings.Join(names, ", ")
 }
 
-// text returns a text attribute.
 func text(atts []cdf5.Att, name string) string {
 	if a := cdf5.FindAtt(atts, name); a != nil {
 		if t, ok := a.Value.(string); ok {

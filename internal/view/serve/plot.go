@@ -111,7 +111,7 @@ type pointed struct {
 	Inside bool              `json:"inside"`            // the point is in the data area
 	State  fieldplot.State   `json:"state,omitempty"`   // value, fill, NaN, or none (no element)
 	Value  json.Number       `json:"value,omitempty"`   // for state value, if finite
-	Text   string            `json:"text,omitempty"`    // with the unit
+	Text   string            `json:"text,omitempty"`    // the value as text, with the unit
 	Where  string            `json:"where,omitempty"`   // in words
 	Index  []fieldplot.Index `json:"element,omitempty"` // by the dimensions of the variable
 	Notes  []string          `json:"notes,omitempty"`   // remarks about the value

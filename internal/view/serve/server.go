@@ -171,7 +171,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer cancel()
 		err := h.Shutdown(left)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = h.Close() // longer answers break off
+			err = h.Close() // this breaks off the answers that are still in progress
 		}
 		ended <- err
 	})

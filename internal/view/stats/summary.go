@@ -82,7 +82,6 @@ func (s *Summary) Join(o *Summary) {
 	s.great.join(o.great)
 }
 
-// less compares values of one type.
 func less(a, b any) bool {
 	switch x := a.(type) {
 	case int64:
@@ -93,7 +92,6 @@ func less(a, b any) bool {
 	return a.(float64) < b.(float64)
 }
 
-// wide converts a value to int64, uint64 or float64.
 func wide[T elem.Number](x T) any {
 	switch y := any(x).(type) {
 	case float32:

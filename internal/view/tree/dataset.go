@@ -199,7 +199,6 @@ func (t *Tree) back(f fact) bool {
 // errChanged means that a dataset was replaced while it was opened.
 var errChanged = errors.New("the dataset was replaced during the open")
 
-// load opens the state for s.
 func (t *Tree) load(ctx context.Context, s *shared) error {
 	if s.form != nil {
 		return t.loadForm(ctx, s)

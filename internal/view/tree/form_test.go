@@ -19,13 +19,11 @@ import (
 	"blobio/versioned"
 )
 
-// checkpoint copies an Enzo-E checkpoint.
 func checkpoint(t testing.TB, to string) {
 	t.Helper()
 	ok(t, os.CopyFS(to, os.DirFS(testfiles.Dir(t, "cello", "CheckA-10"))))
 }
 
-// native returns the netCDF form of a checkpoint.
 func native(t testing.TB, dir string) []byte {
 	t.Helper()
 	k, err := cello.Open(t.Context(), dir, nil)

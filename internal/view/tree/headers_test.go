@@ -109,7 +109,7 @@ func TestLongHeaders(t *testing.T) {
 	for _, one := range held {
 		one.Release()
 	}
-	last, err := tr.Dataset(t.Context(), "atts2.nc") // unheld readers make room
+	last, err := tr.Dataset(t.Context(), "atts2.nc") // readers that are not held are closed to make room
 	ok(t, err)
 	if used() >= together {
 		t.Errorf("headers take %d bytes, want those of one", used())

@@ -17,7 +17,6 @@ type names struct {
 	lists []nameList // the last one is the newest
 }
 
-// nameList is the content of a directory.
 type nameList struct {
 	dir, identity string
 	entries       []fs.DirEntry

@@ -169,7 +169,6 @@ func (t *Tree) recorded(base string) (k known, err error) {
 	return k, err
 }
 
-// manifestStart is the beginning of every manifest.
 const manifestStart = `{"blobio_manifest":`
 
 // foreign examines subfiles without a manifest, written by another program. The first one must exist and be a blob file. key

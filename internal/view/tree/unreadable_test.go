@@ -62,7 +62,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestNoManifests checks that something named like a manifest, but not a file, makes no dataset and hides nothing.
+// TestNoManifests checks that a directory, a pipe or a link out of the root with the name of a manifest makes no dataset and
+// hides no files.
 func TestNoManifests(t *testing.T) {
 	root := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(root, "d.nc.manifest"), 0o777))

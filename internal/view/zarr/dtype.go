@@ -41,7 +41,6 @@ func (a *array) fillV2() any {
 	return number(a.fill.Value, 0)
 }
 
-// fillV3 returns fill_value for version 3.
 func (a *array) fillV3() any {
 	switch {
 	case a.v.Type == cdf5.Char:

@@ -10,7 +10,6 @@ import (
 	"blobio/cdf5"
 )
 
-// object is a JSON object with ordered members.
 type object []member
 
 type member struct {

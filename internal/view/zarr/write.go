@@ -69,7 +69,6 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 	return w.agree(ctx, err)
 }
 
-// writing is a Write in progress.
 type writing struct {
 	c     comm.Comm
 	s     *Store
