@@ -20,7 +20,7 @@ const peekBytes = 512
 // belongs to that dataset, because a replacing writer writes its record before it renames files.
 func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 	fsys = vfs.OrOS(fsys)
-	for _, name := range []string{NextName(base), ManifestName(base)} { // this order, because the first is renamed to the second
+	for _, name := range []string{NextName(base), ManifestName(base)} { // first the .manifest.next, because a commit renames it to the .manifest
 		var first, again []byte
 		err := vfs.Again(func() (read, err error) {
 			f, err := fsys.Open(name)

@@ -60,7 +60,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err == nil && Base(path) == path { // exactly this file, even if there are subfiles of its name
+	if err == nil && Base(path) == path { // path is an ordinary file, even if subfiles with this base name exist
 		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
 	}
 	base := Base(path)
@@ -98,7 +98,7 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	}
 	// A directory listing may miss a file that is renamed during the listing.
 	if !s.Next && !s.Manifest {
-		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // this order, because the first is renamed to the second
+		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // first the .manifest.next, because a commit renames it to the .manifest
 			return nil, err
 		}
 		if s.Manifest, err = isThere(fsys, ManifestName(base)); err != nil {

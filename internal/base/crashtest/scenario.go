@@ -27,7 +27,7 @@ func Times[T any](quick, all T) T {
 // Disks are the disks of a scenario.
 type Disks struct {
 	FS  []vfs.FS   // the disks with failures
-	Mem []*vfs.Mem // the disks without failures; none in places
+	Mem []*vfs.Mem // the disks without failures; nil if the program runs in places
 
 	dirs []string // directories in places
 }
@@ -246,7 +246,7 @@ func Dies(err error) Way {
 
 // Fault is the state after operation N has failed. If Way.Dies, all later operations have failed, too.
 type Fault struct {
-	Mem  []*vfs.Mem // none in places
+	Mem  []*vfs.Mem // nil if the program runs in places
 	FS   []vfs.FS   // the disks without failures, as other clients see them
 	N    int64      // number of the operation, from 1
 	Of   int64      // number of operations in the run without a fault

@@ -96,7 +96,7 @@ func TestMeaning(t *testing.T) {
 		{[]uint8{255, 254, 0}, list{"_Unsigned", "false"}, values{-1, -2, 0}, ""},
 		{[]int8{-1, -127}, list{"_Unsigned", "false"}, values{-1, -127}, ""},
 		{[]int8{-1, 3}, list{"_Unsigned", "maybe"}, values{-1, 3}, "_Unsigned is \"maybe\""},
-		{[]float32{-1, 3}, list{"_Unsigned", "true"}, values{-1, 3}, "_Unsigned, but"},
+		{[]float32{-1, 3}, list{"_Unsigned", "true"}, values{-1, 3}, "_Unsigned is set"},
 		{[]int16{-1, -32767, 5}, list{"_Unsigned", "true"}, values{65535, none, 5}, ""},
 		{[]int32{-1, 5}, list{"_Unsigned", "TRUE"}, values{math.MaxUint32, 5}, ""},
 		{[]int64{-1, 5}, list{"_Unsigned", "true", "valid_max", int64(5)}, values{none, 5}, ""},

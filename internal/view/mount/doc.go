@@ -16,7 +16,7 @@ package mount
 
 // Changes of a file.
 //
-// A state is identified by a hash of its manifest, and has its own inode, since the kernel caches sizes and mapped pages by
+// A state is identified by a hash of its manifest, and has its own inode, because the kernel caches sizes and mapped pages by
 // inode. If a state is not current any more, opening it returns ESTALE, and the kernel looks up the name again.
 //
 // The states that one writer commits form a line with one inode. The netCDF file of each state begins with the bytes of the

@@ -167,8 +167,8 @@ func variables(t *testing.T, name string) (names []string) {
 	return names
 }
 
-// TestAllowMissing checks that data in a missing subfile are an error or, with the option, the fill value or zero, as a file and
-// by DAP2. When the subfile is back, its data are read.
+// TestAllowMissing checks reads of data in a missing subfile, as a file and by DAP2. They are an error or, with AllowMissing,
+// give the fill value or zero. When the subfile exists again, its data are read.
 func TestAllowMissing(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")

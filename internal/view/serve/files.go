@@ -92,7 +92,7 @@ func etag(id string) string { return `"` + url.PathEscape(id) + `"` }
 // readAhead is the number of bytes of a file read at once.
 const readAhead = 512 << 10
 
-// contextReaderAt is the part of blob.CanonicalFile in use.
+// contextReaderAt has the method of blob.CanonicalFile that virtual uses.
 type contextReaderAt interface {
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
 }

@@ -109,7 +109,7 @@ func (s *Server) plot(a *answer, r *http.Request, path string) error {
 // pointed is the answer of /value.
 type pointed struct {
 	Inside bool              `json:"inside"`            // the point is in the data area
-	State  fieldplot.State   `json:"state,omitempty"`   // value, fill, NaN, or none (no element)
+	State  fieldplot.State   `json:"state,omitempty"`   // "value", "fill", "NaN", or "none" if the point shows no element
 	Value  json.Number       `json:"value,omitempty"`   // for state value, if finite
 	Text   string            `json:"text,omitempty"`    // the value as text, with the unit
 	Where  string            `json:"where,omitempty"`   // in words
