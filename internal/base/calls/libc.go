@@ -14,8 +14,8 @@ package calls
 // #include <sys/uio.h>
 // #include <unistd.h>
 //
-// // Each function returns -errno if the call fails. Memory is passed as char *: cgo knows that chars hold no pointers,
-// and // does not search the allocation around the bytes for pointers.
+// // Each function returns -errno if the call fails. Memory is passed as char *: cgo knows that chars hold no pointers, and
+// // does not search the allocation around the bytes for pointers.
 // #define DONE(n) int64_t n_ = (n); return n_ < 0 ? -errno : n_
 //
 // static int64_t call_open(char *name, int flag, uint32_t mode) { DONE(open(name, flag, (mode_t)mode)); }
@@ -30,8 +30,8 @@ package calls
 // static int64_t call_rename(char *from, char *to) { DONE(rename(from, to)); }
 // static int64_t call_unlink(char *name) { DONE(unlink(name)); }
 //
-// // fstat under its name in glibc before 2.33, so that programs linked with a newer glibc run with an older one. The
-// number is the version of struct stat.
+// // fstat under its name in glibc before 2.33, so that programs linked with a newer glibc run with an older one. The number
+// // is the version of struct stat.
 // #if defined __GLIBC__ && defined __x86_64__ && defined __LP64__
 // extern int __fxstat(int, int, struct stat *);
 // #define fstat(fd, st) __fxstat(1, fd, st)
