@@ -11,7 +11,6 @@
 //	Convert, Check, Diff         convert to netCDF or between layouts; find faults; compare
 //	Recover, WriterOf            clean up after a dead writer; find the present writer
 //
-<<<<<<< HEAD
 // A map (D1, D2, ...) assigns the elements of an array to ranks. For each rank it
 // has a list of requests. A request is an offset and a length, in elements of the
 // flattened canonical array. A blob holds one rank's elements of one variable, or of
@@ -24,26 +23,12 @@
 // ranks return nil, or all return an error. Put is not collective. After an error the
 // writer has failed (ErrBroken), and its uncommitted files are removed. An error about
 // a fault in a file is a *FormatError.
-=======
-// A map (D1, D2, ...) assigns the elements of an array to ranks. It has a list of requests for each rank: offset and length in elements of the
-// flattened canonical array. A blob holds one rank's elements of one variable, or of one record of a variable, in map order: request by request.
-// A dataset is one or more subfiles, name.0000 and so on.
-//
-// A dataset is complete and visible when Close returns nil; a crash leaves the old state or the new state. A dataset has one writer at a time
-// (ErrInUse). Create, Append, Flush, FlushAsync, Wait and Close are collective: all ranks return nil, or all return an error. Put is not
-// collective. After an error the writer is broken (ErrBroken), and its uncommitted files are removed. A fault in a file is a *FormatError.
->>>>>>> text-docs
 //
 // docs/guide-go.md is the guide. The formats are in docs/format-variable-centric.md,
 // docs/format-process-centric.md (including compressed files) and docs/format-manifest.md.
 //
-<<<<<<< HEAD
 // This package is a thin API over its internal packages: dataset (schema, options, headers), layout (positions in files), lease,
 // process, write, read, watch, resume (append, adoption, recovery), check, convert and netcdf4.
-=======
-// This package forwards to its internal packages: dataset (schema, options, headers), layout (positions in files), lease, process, write,
-// read, watch, resume (append, adoption, recovery), check, convert, netcdf4.
->>>>>>> text-docs
 //
 // Read first: schema.go, writer.go, reader.go; then internal/write/writer.go and internal/read/window.go.
 package blob

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// checkPlaces checks that sizes and their sums stay below 2^63, so that Header's methods cannot overflow. Unless NoBegins, it
-// also checks the begins.
+// checkPlaces checks that sizes and their sums stay below 2^63, so that Header's methods cannot overflow. Without
+// DecodeOptions.NoBegins, it also checks the begins.
 func (d *decoder) checkPlaces() error {
 	h := d.h
 	var fixed, record []int
@@ -36,7 +36,7 @@ func (d *decoder) checkPlaces() error {
 	return nil
 }
 
-// checkBegins checks that variables overlap neither each other nor the header. Their order is free.
+// checkBegins checks that variables overlap neither each other nor the header. The variables may have any order in the file.
 func (d *decoder) checkBegins(fixed, record []int) error {
 	h := d.h
 	for i := range h.Vars {

@@ -12,7 +12,7 @@ import (
 //   - A value outside the range of t is a *RangeError and ends the conversion (dst may be partly written).
 //   - A float is compared with the range of an integer type before its fraction is dropped: 127.5 does not fit a byte,
 //     and -0.5 fits no unsigned type. NaN and infinities fit no integer type.
-//   - float64 to float32 passes NaN and infinities. A finite value beyond the largest float32 does not fit.
+//   - A conversion from float64 to float32 keeps NaN and infinities. A finite value beyond the largest float32 does not fit.
 //   - Integers converted to a float type are rounded.
 //
 // Wrong argument types and sizes are ErrUsage.

@@ -23,7 +23,7 @@ func TestRangeRules(t *testing.T) {
 	for _, c := range []struct {
 		t    cdf5.Type
 		src  any
-		want any // the converted values; nil: only the last element is out of range
+		want any // the converted values; nil if the last element is out of range and all others fit
 	}{
 		{cdf5.Byte, []float64{127, -128, 126.9, -127.9}, []int8{127, -128, 126, -127}},
 		{cdf5.Byte, []float64{0, 127.5}, nil}, // compared before the fraction is dropped, as in netCDF
@@ -242,7 +242,7 @@ func TestConvertProperties(t *testing.T) {
 		err = cdf5.FromFile(back, file, bigEndian, typ)
 		want := cdf5.CheckRange(mustType(back), exact)
 		if _, isInt := src.([]int); isInt || mustType(back) == cdf5.UInt64 && reflect.TypeOf(src).Elem().Kind() == reflect.Uint {
-			return // machine-sized, not a target of CheckRange
+			return // the range of int and uint depends on the machine, so CheckRange cannot check it
 		}
 		if (err == nil) != (want == nil) {
 			t.Fatalf("%v back to %T: %v, CheckRange says %v", exact, src, err, want)

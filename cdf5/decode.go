@@ -7,28 +7,29 @@ import (
 	"math"
 )
 
-// defaultMaxHeader is the default of DecodeOptions.MaxHeader, in bytes.
 const defaultMaxHeader = 256 << 20
 
-// DecodeOptions are options of DecodeHeader. nil means the defaults.
+// DecodeOptions are the options of DecodeHeader. A nil pointer means the defaults.
 type DecodeOptions struct {
 	File string // file name for errors; default none
 	// Base is the offset of the header in its file. It is added only to offsets in errors; the ReaderAt starts at the header.
 	Base int64
-	// Order is the byte order: nil is big-endian (a CDF file), AutoOrder derives it from the first tag.
+	// Order is the byte order. nil means big-endian, as in a CDF file. AutoOrder derives the order from the tags.
 	Order binary.ByteOrder
 	// NoBegins skips the check of begins, for header_blob, whose begins are 0.
 	NoBegins bool
-	// ZeroDims accepts several dimensions of length 0, as the reference writes them into header_blob for a subfile without elements.
-	// Each is unlimited as a variable's first dimension, and empty elsewhere. Without ZeroDims, the second one is an ErrCorrupt.
+	// ZeroDims accepts several dimensions of length 0. E3SM-IO writes such dimensions into header_blob for a subfile without
+	// elements. Each such dimension is unlimited if it is a variable's first dimension, and empty elsewhere. Without ZeroDims, a
+	// second dimension of length 0 is an ErrCorrupt.
 	ZeroDims bool
-	// MaxHeader limits the length of the header, and so the memory for decoding (a small multiple). Default 256 MiB, in bytes.
+	// MaxHeader limits the length of the header in bytes. Decoding needs a small multiple of this length in memory. Default 256
+	// MiB.
 	MaxHeader int64
 	// Note, if set, is called for tolerated flaws: pads that are not zero, a wrong vsize, and names that no netCDF library would
 	// create. Except for vsize, encoding the returned header fixes them.
 	Note func(*FormatError)
-	// Twice, if set, is called for repeated names in a list. The netCDF libraries read such lists and find the first one by name.
-	// Without Twice, a repeated name is an ErrCorrupt.
+	// Twice, if set, is called for repeated names in a list. The netCDF libraries read such lists and find only the first entry
+	// by the name. Without Twice, a repeated name is an ErrCorrupt.
 	Twice func(*FormatError)
 }
 
@@ -44,14 +45,14 @@ func (o *DecodeOptions) note(at int64, field, msg string) {
 
 type autoOrder struct{ binary.ByteOrder }
 
-// AutoOrder, as DecodeOptions.Order, takes the byte order from the first tag that is not ABSENT, or big-endian if all three are
-// ABSENT.
+// AutoOrder is a value of DecodeOptions.Order. The byte order then comes from the first tag that is not ABSENT. If all three tags
+// are ABSENT, it is big-endian.
 var AutoOrder binary.ByteOrder = autoOrder{binary.BigEndian}
 
 var hdf5Magic = []byte("\x89HDF\r\n\x1a\n")
 
-// DecodeHeader decodes the header at offset 0 of r and returns it with its length in bytes. size is the length of r. It reads
-// pieces of 64 KiB, never far beyond the header. Its allocations are bounded by the bytes that exist.
+// DecodeHeader decodes the header at offset 0 of r and returns it with its length in bytes. size is the length of r. It reads in
+// pieces of 64 KiB, so at most one piece beyond the header. It allocates memory only in proportion to the bytes that it has read.
 //
 // Errors are *FormatError of the class ErrNotFormat, ErrUnsupported (HDF5), ErrVersion, ErrTruncated, ErrCorrupt or ErrTooLarge,
 // or the error of r.
@@ -70,8 +71,8 @@ func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, 
 	return d.h, d.pos, nil
 }
 
-// headerOrder returns the byte order of the header that begins with prefix, from its first tag that is not ABSENT; 48 bytes
-// suffice. ok is false if all tags are ABSENT or prefix is no header.
+// headerOrder returns the byte order of the header that begins with prefix, from its first tag that is not ABSENT. A prefix of 48
+// bytes suffices. ok is false if all tags are ABSENT or if prefix is not the beginning of a header.
 func headerOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
 	if len(prefix) < magicLen || string(prefix[:3]) != "CDF" || !Version(prefix[3]).Valid() {
 		return nil, false

@@ -121,7 +121,8 @@ func (d *decoder) dims() error {
 
 func (d *decoder) vars() error {
 	c := d.h.Version.countSize()
-	// name, nelems of dimids, tag and nelems of attributes, type, vsize, begin
+	// The fields of a variable without a name, dimids and attributes: length of the name, nelems of dimids,
+	// tag and nelems of attributes, type, vsize, begin.
 	minVar := c + 4 + c + tagLen + c + typeLen + c + d.h.Version.beginSize()
 	n, err := d.list(tagVariable, minVar, field{owner: "var_list"})
 	if err != nil {

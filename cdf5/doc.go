@@ -1,7 +1,7 @@
 // Package cdf5 decodes, encodes and lays out headers of the classic netCDF formats: CDF-1 (classic), CDF-2 (64-bit
-// offset), CDF-5 (64-bit data), and the little-endian copy of a CDF-5 header in process-centric subfiles. It computes the
-// offsets of a variable's elements and converts them. Package blob reads and writes data. netCDF-4 is HDF5
-// (ErrUnsupported).
+// offset), CDF-5 (64-bit data), and the little-endian copy of a CDF-5 header in process-centric subfiles. It computes
+// the offsets of a variable's elements and converts the elements. Package blob reads and writes data. A netCDF-4 file is
+// an HDF5 file, so it is an ErrUnsupported.
 //
 //	DecodeHeader          a Header from a file
 //	Header.Layout         offsets of variables; AppendTo: the bytes of the header

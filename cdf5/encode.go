@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Tags of the three lists, and of an empty one.
+// Tags of the three lists and of an empty list.
 const (
 	tagAbsent    = 0x00
 	tagDimension = 0x0A
@@ -140,7 +140,7 @@ func (e *encoder) name(s string) {
 	e.text(s)
 }
 
-// list writes the tag and length of a list. An empty one is ABSENT.
+// list writes the tag and length of a list. The tag of an empty list is ABSENT.
 func (e *encoder) list(tag uint32, n int) {
 	if n == 0 {
 		tag = tagAbsent

@@ -24,7 +24,7 @@ var (
 // RangeError describes an element that does not fit the target of a conversion. errors.Is(err, ErrRange) holds.
 type RangeError struct {
 	Index int64 // index in the source slice
-	Value any   // the value, in its own type
+	Value any   // the value, with its type in memory
 	Type  Type  // the target type
 }
 

@@ -124,7 +124,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 			if !errors.Is(err, cdf5.ErrTruncated) || !errors.As(err, &fe) || fe.Offset > i || fe.Field == "" {
 				t.Fatalf("%s: %d of %d bytes: %v", name, i, n, err)
 			}
-			// The given size is too large: the reader ends before it.
+			// The size argument is too large: the data end before this size.
 			_, _, err = cdf5.DecodeHeader(bytes.NewReader(b[:i]), 1<<40, nil)
 			if !errors.Is(err, cdf5.ErrTruncated) {
 				t.Fatalf("%s: %d bytes of a claimed 2^40: %v", name, i, err)
@@ -194,8 +194,8 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// checkAny checks any bytes. An error must be typed. A decoded header must survive encoding, and its variables must lie between
-// the header and the end of the file.
+// checkAny decodes arbitrary bytes. An error must be typed. A decoded header must survive encoding, and its variables must lie
+// between the header and the end of the file.
 func checkAny(t *testing.T, b []byte) {
 	noted := false
 	h, n, err := decode(b, &cdf5.DecodeOptions{Note: func(*cdf5.FormatError) { noted = true }})
@@ -242,7 +242,7 @@ type brokenReader struct{}
 
 func (brokenReader) ReadAt(p []byte, off int64) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestZeroDims: the reference writes several dimensions of length 0 into the header_blob of a subfile without elements.
+// TestZeroDims: E3SM-IO writes several dimensions of length 0 into the header_blob of a subfile without elements.
 func TestZeroDims(t *testing.T) {
 	b := golden(t, "cdf5")
 	binary.BigEndian.PutUint64(b[0x38:], 0)

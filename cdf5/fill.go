@@ -36,8 +36,9 @@ func FillValue(t Type) any {
 	return elem.At(fills[t], 0)
 }
 
-// FillBytes fills dst with the fill value of type t as file bytes in this order (nil: big-endian). It is the value of fillAtt
-// if this has type t and one element, otherwise the default. A last part shorter than an element gets the first bytes of the value.
+// FillBytes fills dst with the fill value of type t as file bytes in this order (nil: big-endian). The fill value is the value of
+// fillAtt if fillAtt has type t and one element, otherwise the default. If dst ends inside an element, the last bytes of dst get
+// the first bytes of the value.
 func FillBytes(dst []byte, t Type, order binary.ByteOrder, fillAtt *Att) {
 	if !t.Valid() || len(dst) == 0 {
 		return

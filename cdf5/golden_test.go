@@ -34,7 +34,6 @@ func golden(t testing.TB, name string) []byte {
 	return b
 }
 
-// goldenHeader returns the header of the golden files.
 func goldenHeader(v cdf5.Version) *cdf5.Header {
 	h := &cdf5.Header{Version: v, NumRecs: 2,
 		Dims: []cdf5.Dim{{Name: "t"}, {Name: "cell", Len: 3}},

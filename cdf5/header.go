@@ -10,8 +10,7 @@ import (
 // Streaming in Header.NumRecs means that the number of records follows from the file size (all bits of the field are set).
 const Streaming int64 = -1
 
-// Dim is a dimension. Len 0 is the unlimited (record) dimension; a file has
-// at most one.
+// Dim is a dimension. Len 0 is the unlimited (record) dimension; a file has at most one.
 type Dim struct {
 	Name string
 	Len  int64
@@ -40,8 +39,8 @@ func (a *Att) Len() int64 {
 	return int64(len(b) / e.Size())
 }
 
-// Var is a variable. Dims has dimension ids, slowest first. If the first dimension is unlimited, the variable is a record
-// variable.
+// Var is a variable. Dims has the ids of the dimensions, the slowest dimension first. If the first dimension is unlimited, the
+// variable is a record variable.
 type Var struct {
 	Name string
 	Type Type
@@ -53,8 +52,7 @@ type Var struct {
 	Begin int64 // file offset of the first byte, in bytes
 }
 
-// Header is the metadata of a file. Layout sets the VSize and Begin of its
-// variables.
+// Header is the metadata of a file. Layout sets the VSize and Begin of its variables.
 type Header struct {
 	Version Version
 	NumRecs int64 // number of records, or Streaming
@@ -135,8 +133,7 @@ func (h *Header) Shape(v int) []int64 {
 	return s
 }
 
-// Elems returns the number of elements of a fixed variable, or of one record
-// of a record variable. A scalar has one.
+// Elems returns the number of elements of a fixed variable, or of one record of a record variable. A scalar has one element.
 func (h *Header) Elems(v int) int64 {
 	ids := h.Vars[v].Dims
 	if h.IsRecord(v) {
@@ -153,8 +150,8 @@ func (h *Header) Elems(v int) int64 {
 // record of a record variable.
 func (h *Header) Bytes(v int) int64 { return h.Elems(v) * int64(h.Vars[v].Type.Size()) }
 
-// RecSize returns the number of bytes from one record to the next; 0 without a record variable. It is the sum of the padded sizes
-// or, with exactly one record variable, its unpadded size.
+// RecSize returns the number of bytes from one record to the next, or 0 without a record variable. This is the sum of the padded
+// sizes of the record variables. If there is only one record variable, it is the unpadded size of this variable.
 func (h *Header) RecSize() int64 {
 	n, sum, only := 0, int64(0), int64(0)
 	for v := range h.Vars {
@@ -171,7 +168,7 @@ func (h *Header) RecSize() int64 {
 }
 
 // Extent returns the file offset and the unpadded length, in bytes, of a fixed variable (rec is ignored) or of one record of a
-// record variable. Each call loops over all variables to find the record size; for many records use Places.
+// record variable. Each call loops over all variables to find the record size, so use Places for many records.
 func (h *Header) Extent(v int, rec int64) (off, n int64) {
 	off, n = h.Vars[v].Begin, h.Bytes(v)
 	if h.IsRecord(v) {
@@ -212,7 +209,8 @@ func (p *Places) Extent(v int, rec int64) (off, n int64) {
 	return q.begin + rec*q.stride, q.bytes
 }
 
-// FirstRecord returns the file offset of the record section, the smallest begin of a record variable, or -1 if there is none.
+// FirstRecord returns the file offset of the record section, which is the smallest begin of a record variable. It returns -1 if
+// there is no record variable.
 func (h *Header) FirstRecord() int64 {
 	first := int64(-1)
 	for v := range h.Vars {
@@ -244,8 +242,7 @@ func (h *Header) Records(size int64) int64 {
 	return (size-first-need)/recSize + 1
 }
 
-// FileSize returns the size in bytes of a complete file with numRecs records, including the last pad. It is at least the size of
-// the header, the fixed variables and the records.
+// FileSize returns the size in bytes of a complete file with numRecs records, including the last pad.
 func (h *Header) FileSize(numRecs int64) int64 {
 	end := h.EncodedLen()
 	for v := range h.Vars {

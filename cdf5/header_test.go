@@ -267,7 +267,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// drawHeader draws a valid header.
 func drawHeader(t *rapid.T) *cdf5.Header {
 	v := rapid.SampledFrom([]cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5}).Draw(t, "version")
 	name := rapid.StringMatching(`[a-zA-Z0-9_Äλ][ -.0-~é]{0,6}[!-.0-~é]`)

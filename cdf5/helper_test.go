@@ -22,7 +22,8 @@ func typesOf(v cdf5.Version) []cdf5.Type {
 	return allTypes[:6]
 }
 
-// pattern returns n values of type t that differ by seed and index as far as the type allows. Text is printable.
+// pattern returns n values of type t that are different for each seed and index, as far as the type has enough
+// values. Text is printable.
 func pattern(t cdf5.Type, seed, n int) any {
 	s := cdf5.NewSlice(t, n)
 	v := reflect.ValueOf(s)
@@ -49,7 +50,7 @@ func pattern(t cdf5.Type, seed, n int) any {
 	return s
 }
 
-// sampleAtts has one attribute of every type of the version, and odd lengths.
+// sampleAtts has one attribute of every type of the version. Some of their lengths need a pad.
 func sampleAtts(v cdf5.Version) []cdf5.Att {
 	atts := []cdf5.Att{
 		{Name: "title", Type: cdf5.Char, Value: "a title"},
@@ -87,7 +88,6 @@ func sample(v cdf5.Version, records int64) *cdf5.Header {
 	return h
 }
 
-// encode returns the encoded big-endian header.
 func encode(t testing.TB, h *cdf5.Header) []byte {
 	t.Helper()
 	return need(h.AppendTo(nil, binary.BigEndian, false))
@@ -133,7 +133,6 @@ func must(err error) {
 	}
 }
 
-// need returns v and fails on an error.
 func need[T any](v T, err error) T {
 	must(err)
 	return v

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// LayoutOptions place the variables. All values are in bytes; 0 means the default. nil means all defaults: the tight layout of
-// blob files.
+// LayoutOptions place the variables. All values are in bytes; 0 means the default. A nil pointer means all defaults, which give
+// the tight layout of blob files.
 type LayoutOptions struct {
 	// HeaderAlign aligns the data section, which follows the header and HeaderReserve. Default 1, range 1 to 2^30.
 	HeaderAlign int64
-	// HeaderReserve is the free space after the header, so that it can grow in place. Default 0.
+	// HeaderReserve is the free space after the header, into which the header can grow. Default 0.
 	HeaderReserve int64
 	// VarAlign aligns the begin of each fixed variable. Default 1.
 	VarAlign int64
@@ -21,7 +21,7 @@ type LayoutOptions struct {
 	OddNames bool
 }
 
-// Validate checks that the values are in range (ErrUsage).
+// Validate returns an ErrUsage if a value is out of range.
 func (o *LayoutOptions) Validate() error {
 	if o == nil {
 		return nil
@@ -37,8 +37,8 @@ func (o *LayoutOptions) Validate() error {
 	return nil
 }
 
-// maxDim is the maximum length of a dimension in a version, as netCDF-C enforces it. It is also the maximum size of a variable,
-// or of one of its records, that is not the last one. The -3 leaves space for the pad.
+// maxDim is the maximum length of a dimension in a version, as netCDF-C enforces it. It is also the maximum size in bytes of a
+// fixed variable, or of one record of a record variable, except for the last variable. The -3 leaves space for the pad.
 func (v Version) maxDim() int64 {
 	switch v {
 	case CDF1:
@@ -56,7 +56,7 @@ const maxName = 256
 // variables follow the header in definition order. Then come the record variables, in definition order within a record. Every
 // begin is a multiple of 4.
 //
-// A broken format rule is an ErrUsage, a broken version limit an ErrTooLarge. The header is then unchanged.
+// A broken format rule is an ErrUsage. A broken version limit is an ErrTooLarge. After an error, the header is unchanged.
 func (h *Header) Layout(o *LayoutOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -214,9 +214,9 @@ func (h *Header) validateAtts(of string, atts []Att, odd bool) error {
 	return nil
 }
 
-// validateSizes checks the rules of CDF-1 and CDF-2 on large variables. At most one variable may exceed the limit, and no begin
-// may follow from its size. So it must be the last record variable, or the last fixed variable of a file without record
-// variables.
+// validateSizes checks the rules of CDF-1 and CDF-2 on large variables. At most one variable may exceed the limit, and no other
+// begin may depend on its size. So the large variable must be the last record variable, or the last fixed variable of a file
+// without record variables.
 func (h *Header) validateSizes() error {
 	if h.Version == CDF5 {
 		return nil
@@ -254,8 +254,8 @@ func (h *Header) validateSizes() error {
 	return nil
 }
 
-// Unopenable returns the reason why netCDF-C and PnetCDF cannot open a file with this header, although this package can:
-// variables out of definition order, or too many large ones for the version. It returns nil if they can open it.
+// Unopenable returns the reason why netCDF-C and PnetCDF cannot open a file with this header, although this package can: the
+// variables are not in definition order, or too many variables are large for the version. It returns nil if they can open it.
 func (h *Header) Unopenable() error {
 	if err := h.validateSizes(); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (h *Header) sizeWithin(v int, limit int64) (int64, bool) {
 	if h.IsRecord(v) {
 		ids = ids[1:]
 	}
-	// A dimension of length 0 here (only with ZeroDims) makes the variable empty, whatever the others are.
+	// A dimension of length 0 here (only with ZeroDims) makes the variable empty, regardless of the other dimensions.
 	for _, d := range ids {
 		if h.Dims[d].Len == 0 {
 			return 0, true

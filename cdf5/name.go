@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// badName returns the reason why a name is invalid even in an existing file, or "". Such names cannot be printed.
+// badName returns the reason why a name is invalid even in an existing file, or "" for a valid name. Invalid names have control
+// characters or are empty.
 func badName(s string) string {
 	if s == "" {
 		return "the name is empty"
@@ -22,7 +23,7 @@ func badName(s string) string {
 	return ""
 }
 
-// oddName returns the rule of the netCDF libraries for new names that a name breaks, or "".
+// oddName returns the reason why the netCDF libraries refuse to create a name, or "".
 func oddName(s string) string {
 	if s == "" {
 		return ""
@@ -45,12 +46,12 @@ func oddName(s string) string {
 	return ""
 }
 
-// NormalName returns a name in Unicode normal form C. The netCDF libraries define and look up names in this form and cannot find
-// others.
+// NormalName returns a name in Unicode normal form C. The netCDF libraries define and look up names in this form. They cannot
+// find names in other forms.
 func NormalName(s string) string { return norm.NFC.String(s) }
 
-// checkNew checks a name of a header that will be written and records it in seen. With odd it applies the rules for existing
-// names.
+// checkNew checks a name of a header that will be written and records it in seen. If odd, it applies only the rules for names in
+// existing files.
 func checkNew(seen *names, kind, name string, odd bool) error {
 	if why := badName(name); why != "" {
 		return fault.Usage("%s: %s", kind, why)

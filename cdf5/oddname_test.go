@@ -9,7 +9,6 @@ import (
 	"blobio/cdf5"
 )
 
-// named returns a header with these names.
 func named(dim, att, name, varAtt string) *cdf5.Header {
 	return &cdf5.Header{
 		Version: cdf5.CDF5,
@@ -19,7 +18,8 @@ func named(dim, att, name, varAtt string) *cdf5.Header {
 	}
 }
 
-// TestOddNames: names that the netCDF libraries read but do not create are noted when read, and written only on request.
+// TestOddNames: names that the netCDF libraries read but do not create are reported when they are read, and are written
+// only with OddNames.
 func TestOddNames(t *testing.T) {
 	const decomposed = "unite\u0301"
 	for want, h := range map[string]*cdf5.Header{

@@ -49,7 +49,8 @@ func (f field) of(what string) field {
 	return f
 }
 
-// sourcePiece is the unit of reading, and of memory growth for a length from the file.
+// sourcePiece is the maximum of bytes per read. A buffer whose length comes from the file grows by at most sourcePiece bytes
+// at a time.
 const sourcePiece = 64 << 10
 
 func (s *source) fault(at int64, f field, class error, format string, args ...any) error {

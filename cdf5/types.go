@@ -10,7 +10,7 @@ import (
 // Type is an external (file) type. Its number is the code in the file.
 type Type uint32
 
-// The external types. UByte and later ones exist only in CDF-5.
+// The external types. UByte and the types after it exist only in CDF-5.
 const (
 	Byte   Type = 1  // 1 byte, signed
 	Char   Type = 2  // 1 byte, text
@@ -40,7 +40,7 @@ var sizes = func() (s [len(elems)]int) {
 	return s
 }()
 
-// natural is the Type of each type in memory. Char is not one of them.
+// natural maps each type in memory to a Type. No type in memory maps to Char.
 var natural = [...]Type{0, elem.Int8: Byte, elem.Int16: Short, elem.Int32: Int, elem.Int64: Int64,
 	elem.Uint8: UByte, elem.Uint16: UShort, elem.Uint32: UInt, elem.Uint64: UInt64, elem.Float32: Float, elem.Float64: Double}
 
@@ -114,7 +114,6 @@ func (v Version) countSize() int64 {
 	return 4
 }
 
-// beginSize returns the width in bytes of a begin.
 func (v Version) beginSize() int64 {
 	if v == CDF1 {
 		return 4

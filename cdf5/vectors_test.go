@@ -13,11 +13,11 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// headerBlobAt is the offset of the raw header_blob in the reference's HDF5 files. It comes from the HDF5 library's behavior, not
-// from a format.
+// headerBlobAt is the offset of the raw header_blob in the reference's HDF5 files. No format defines this offset: it follows from
+// the behavior of the HDF5 library.
 const headerBlobAt = 2048
 
-// TestVectors decodes every header that the reference program wrote, encodes it to the same bytes, and computes its layout again.
+// TestVectors decodes every header that E3SM-IO wrote, encodes it to the same bytes, and computes the same layout again.
 func TestVectors(t *testing.T) {
 	for _, path := range vectorPaths(t) {
 		t.Run(path[strings.Index(path, "e3sm"):], func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestVectors(t *testing.T) {
 					t.Fatalf("var %q: vsize %d begin %d, want %d %d", want.Name, got.VSize, got.Begin, want.VSize, want.Begin)
 				}
 			}
-			// The canonical I file ends early, because no rank owns the last elements.
+			// The canonical file of the I case is shorter than its header requires, because no rank owns the last elements.
 			early := strings.Contains(path, "I_pnetcdf_canonical")
 			if size := again.FileSize(h.NumRecs); !blob && size != int64(len(file)) && !(early && size > int64(len(file))) {
 				t.Errorf("FileSize %d, the file has %d", size, len(file))
@@ -60,7 +60,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// vectorPaths lists the files of the reference. With -short it lists only one run of each case and library.
+// vectorPaths lists the files that E3SM-IO wrote. With -short it lists only one run of each case and library.
 func vectorPaths(t *testing.T) []string {
 	var paths []string
 	err := filepath.WalkDir(testfiles.Dir(t, "e3sm"), func(path string, d fs.DirEntry, err error) error {

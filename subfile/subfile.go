@@ -19,16 +19,16 @@ type SetInfo = subfile.SetInfo
 // Subfile describes one file of a set: its size, the offset of its header, and its checksums.
 type Subfile = subfile.Subfile
 
-// A State is a dataset's state according to its manifests. Manifest is the one in force, with the commits of its log. Writing
-// means that a writer is active or has died. Flaws are the errors of records that have one damaged copy.
+// A State is a dataset's state according to its manifests. Its field Manifest is the manifest in force, with the commits of its
+// log. Writing means that a writer is active or has died. Flaws are the errors of records that have one damaged copy.
 type State = subfile.State
 
 // Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
-// uses names and opens no file. A nil file system is the machine's.
+// reads only names and opens no file. A nil fsys means the file system of the operating system.
 func Find(fsys vfs.FS, path string) (*Set, error) { return subfile.Find(fsys, path) }
 
-// List returns the datasets of subfiles in a directory, sorted by name. Files without a number count only if there is nothing
-// else. Hidden files never count. A Zarr directory is ErrUnsupported.
+// List returns the datasets of subfiles in a directory, sorted by name. List returns files without a number only if there are no
+// datasets of subfiles. It never returns hidden files. A Zarr directory is ErrUnsupported.
 func List(fsys vfs.FS, dir string) ([]*Set, error) { return subfile.List(fsys, dir) }
 
 // ReadState reads the manifests of the dataset base. For a dataset of another program, Manifest is nil and there is no error. An

@@ -1,5 +1,6 @@
-// Package vfs has the file systems of blobio: the operating system's, one in memory that simulates a power loss, and one that
-// fails on demand. Use the last two to test a program. A nil FS means the operating system's file system.
+// Package vfs has the file systems of blobio: the file system of the operating system, a file system in memory that simulates a
+// power loss, and a file system that fails on demand. The last two are for tests of programs. A nil FS means the operating
+// system's file system.
 //
 //	m := vfs.NewMem()
 //	... write checkpoints with m, without the last Sync ...
@@ -48,6 +49,6 @@ type OpKind = vfs.OpKind
 // ShortWrite, as the error of a hook, lets the first N bytes of a write pass and then returns Err.
 type ShortWrite = vfs.ShortWrite
 
-// NewFault returns a view of under that calls hook before each operation. If hook returns an error, the operation fails with it
-// and is not done. Several goroutines may call hook at once.
+// NewFault returns a view of under that calls hook before each operation. If hook returns an error, the operation fails with this
+// error and is not done. Several goroutines may call hook at once.
 func NewFault(under FS, hook func(Op) error) FS { return vfs.NewFault(vfs.OrOS(under), hook) }

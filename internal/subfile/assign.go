@@ -12,8 +12,8 @@ import (
 type Grouping uint8
 
 const (
-	// ByNode assigns all ranks of a node (ranks that share memory) to one subfile. The lowest ranks of the nodes order the subfiles.
-	// The reference implementation does this.
+	// ByNode assigns all ranks of a node (ranks that share memory) to one subfile. The lowest ranks of the nodes order the
+	// subfiles. E3SM-IO groups ranks in this way.
 	ByNode Grouping = iota
 	// Blocks assigns consecutive ranks: of P ranks and N subfiles, rank r gets subfile r*N/P. The numbers of ranks differ by at most
 	// one.

@@ -19,13 +19,13 @@ type By struct {
 	Check func() error // returns an error if the writer has lost the lease; nil: no other writer is possible
 	// Shared means that the lease may be lost just after a Check, because locks do not reach all machines.
 	Shared bool
-	// Holds reports whether the file name has the content of subfile i. nil means that no file is.
+	// Holds reports whether the file name has the content of subfile i. If Holds is nil, no file has such content.
 	Holds func(name string, i int) (bool, error)
 	// Force gives up commits that damage has made unreadable; see ReadForced. Without Force, Recover changes nothing if there may be
 	// such commits.
 	Force bool
-	// Room truncates the growing files of a state to their committed bytes and reports whether it freed any. It is nil if a former
-	// writer may be alive. Recover calls it when the disk is full.
+	// Room truncates the growing files of a state to their committed bytes and reports whether it freed space. Recover calls Room
+	// when the disk is full. Room is nil if a former writer may be alive.
 	Room func(m *Manifest) (made bool, err error)
 }
 
@@ -36,8 +36,8 @@ func (b By) check() error {
 	return b.Check()
 }
 
-// discard removes a file. If this writer was stopped for long, the file may belong to another writer. So discard first renames it
-// to a name of its own, and restores the name if the lease is lost.
+// discard removes a file. If this writer was stopped for a long time, the file may belong to another writer by now. So discard
+// first renames the file to a unique name, and restores the name if the lease is lost.
 func (b By) discard(fsys vfs.FS, name string) error {
 	final, _, _ := Final(name)
 	mine := PartialBy(final, b.Tag)
@@ -53,8 +53,8 @@ func (b By) discard(fsys vfs.FS, name string) error {
 	})
 }
 
-// WriteNext writes the record under its .manifest.next name and replaces an existing one. With sync, the record and its name are
-// durable on return. As package durable requires, WriteNext calls by.Check when the record is complete, just before the rename.
+// WriteNext writes the record under the name .manifest.next and replaces an existing file. With sync, the record and its name are
+// durable on return. WriteNext calls by.Check when the record is complete, just before the rename, as package durable requires.
 func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
 	b, err := m.Encode()
@@ -64,7 +64,8 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	if err := readable(ManifestName(base), int64(len(b))); err != nil {
 		return err
 	}
-	// A reader never sees a torn record: beside another program's dataset, it would mean that the dataset was never finished.
+	// The record is written under a temporary name, so that a reader never sees a torn record. Beside the dataset of another
+	// program, a torn record would mean that this dataset was never finished.
 	temps := make([]*durable.Temp, 0, 2)
 	whole := func(name, temp string, check func() error) error {
 		t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: temp, Sync: sync, Check: check})
@@ -78,7 +79,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		return t.Finish()
 	}
 	err = whole(NextName(base), PartialBy(NextName(base), m.Writer), func() error {
-		if sync && m.Prepared { // the names of the subfiles must be durable before the record that relies on them
+		if sync && m.Prepared { // the names of the subfiles must be durable before the record that lists them
 			if err := fsys.SyncDir(Dir(base)); err != nil {
 				return err
 			}
@@ -105,8 +106,8 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	return err
 }
 
-// DropNext removes the announcement of the writer with this tag. It first renames the record to a unique name and checks it.
-// Another writer's record stays.
+// DropNext removes the record .manifest.next of the writer with this tag. It first renames the record to a unique name and checks
+// it. Another writer's record stays.
 func DropNext(fsys vfs.FS, base, writer string) error {
 	fsys = vfs.OrOS(fsys)
 	err := durable.Remove(fsys, PartialBy(NextName(base), writer)) // a record without its final name yet
@@ -119,8 +120,8 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	return fsys.SyncDir(Dir(base))
 }
 
-// dropNext removes the .manifest.next if it equals known, goes accepts it, or it is torn. An unreadable record stays, because it
-// may be another writer's commit. tag is the caller's.
+// dropNext removes the .manifest.next if it equals known, if goes accepts it, or if it is torn. An unreadable record stays,
+// because it may be another writer's commit. tag is the tag of the caller.
 func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
@@ -193,15 +194,15 @@ func (m *Manifest) partials(dir string) iter.Seq2[string, string] {
 	}
 }
 
-// finishShared gives the record its final name where another writer may replace the .manifest.next before the rename. So
-// finishShared renames a copy, then removes the record only if it equals the copy. The record is in force until it is removed, so
-// the names of the copy and the subfiles become durable together.
+// finishShared is the rename of Finish for a dataset whose .manifest.next another writer may replace just before the rename. It
+// renames a copy of the record to the manifest. It then removes the record, but only if the record equals the copy. The record is
+// in force until it is removed, so the names of the copy and the subfiles become durable together.
 func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	b, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	// The copy made by WriteNext needs no further Check: a new writer would have removed it.
+	// The copy made by WriteNext needs no further Check, because a new writer would have removed it.
 	if err := vfs.RenameFile(fsys, copyName(base, by), ManifestName(base)); errors.Is(err, fs.ErrNotExist) {
 		if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: copyName(base, by), Check: by.check, Sync: sync}); err != nil {
 			return err
@@ -241,8 +242,8 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return recoverOnce(fsys, base, by)
 }
 
-// makeRoom removes files that belong to no committed state if some state is in force. It reports whether it freed space. It
-// writes nothing.
+// makeRoom removes files that belong to no committed state if some state is in force. It reports whether it freed space. It only
+// removes files.
 func makeRoom(fsys vfs.FS, base string, by By) (made bool, err error) {
 	st, err := readState(fsys, base, false)
 	if err != nil || st.Manifest == nil {
@@ -317,7 +318,7 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	// A former writer could still rename a partial file to its final name.
+	// Otherwise a former writer could still rename a partial file to its final name.
 	if err := removePartials(fsys, base, by); err != nil {
 		return nil, err
 	}
@@ -326,8 +327,8 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		m = &Manifest{} // a manifest without files
 	}
 	if m != nil {
-		// Remove the subfiles of the unfinished commit before its record. Without the record they would look like another program's
-		// dataset.
+		// Remove the subfiles of the unfinished commit before its record. Without the record, the subfiles would look like the
+		// dataset of another program.
 		if err := RemoveStale(fsys, base, m, by, known...); err != nil {
 			return nil, err
 		}

@@ -18,7 +18,6 @@ import (
 
 var must = testfiles.Must
 
-// need returns v and panics on an error.
 func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -60,8 +59,8 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 	return string(b)
 }
 
-// TestRecoverLeavesOthers: Recover removes only the files of its own dataset, whatever the names of the others, and every file
-// that a dead writer of it left.
+// TestRecoverLeavesOthers: Recover removes all files that a dead writer of the dataset left. It removes no file of another
+// dataset, even if the names are similar.
 func TestRecoverLeavesOthers(t *testing.T) {
 	others := []string{"e.nc.0000", "e.nc.0003", "e.nc.0001." + theirs + ".partial", "e.nc.0002.partial", "e.nc.manifest.next." + theirs + ".partial",
 		"d.nc", "d.nc2.0000", "d.nc2.0000.partial", "d.nc.x.0000", "dd.nc.0000." + theirs + ".partial", "d.n.0000", "d.nc.2024", "d.nc+1.2024"}
@@ -81,7 +80,8 @@ func TestRecoverLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestLeftoverRecord: the unfinished record of a dead writer hinders no other writer and is not overwritten in place.
+// TestLeftoverRecord: the unfinished record of a dead writer does not block other writers, and they do not overwrite it in
+// place.
 func TestLeftoverRecord(t *testing.T) {
 	m := vfs.NewMem()
 	touch(t, m, PartialBy(NextName("d"), mine))
@@ -145,7 +145,7 @@ func TestNextOfAnother(t *testing.T) {
 }
 
 // TestFinishShared: where the lease may be lost without notice, the manifest is a copy of the writer's own record. The
-// announcement of a new writer stays.
+// .manifest.next of a new writer stays.
 func TestFinishShared(t *testing.T) {
 	make := func() *vfs.Mem {
 		m := vfs.NewMem()
@@ -166,7 +166,7 @@ func TestFinishShared(t *testing.T) {
 	if l := names(t, m); slices.Contains(l, "d.manifest") || strings.Contains(fmt.Sprint(l), "partial") {
 		t.Errorf("the lease is lost: %v", l)
 	}
-	// Another writer announces itself while the manifest is renamed.
+	// Another writer writes its .manifest.next while the manifest is renamed.
 	m = make()
 	other := record("d", false)
 	other.ID, other.Writer = "other", theirs
@@ -233,7 +233,7 @@ func TestRehome(t *testing.T) {
 		d.Sets[0].Subfiles[i].Size = int64(len("committed 0"))
 	}
 	must(t, m.SyncDir("."))
-	old, err := m.OpenRW("d.0001") // like a former writer that is alive
+	old, err := m.OpenRW("d.0001") // a former writer that is alive has the old file open
 	must(t, err)
 	must(t, Rehome(m, "d", d, By{Tag: mine}, true))
 	_, err = old.WriteAt([]byte("XXXX"), 0)

@@ -8,10 +8,10 @@
 //	ReadState, Recover   which state is in force; finishing or undoing a commit
 //	Pool                 open files up to a limit
 //
-// The manifest F_h0.nc.manifest commits a dataset. A replacing writer writes F_h0.nc.manifest.next first. If that record is
-// prepared, it is the one in force: every byte of the dataset was durable before, and only renames may be outstanding.
-// So a dataset stays readable until its replacement is whole. A dataset without a manifest is foreign: another program
-// wrote it.
+// The manifest F_h0.nc.manifest commits a dataset. A replacing writer writes F_h0.nc.manifest.next first. If this file is
+// prepared, it is in force instead of the manifest: all bytes of the new dataset are durable, and at most renames are
+// missing. If it is not prepared, it only announces the writer. Comments call both files records. So a dataset stays
+// readable until its replacement is whole. A dataset without a manifest is foreign: another program wrote it.
 //
 // docs/format-manifest.md has names, states, fields, checksums, and the steps of a commit.
 //

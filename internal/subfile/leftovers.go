@@ -95,9 +95,9 @@ func Partials(fsys vfs.FS, base string) (list []string, err error) {
 }
 
 // Stale returns the final names of base that the manifest m does not list. A replaced dataset with more subfiles, or a dead
-// writer without partial names, may have left these files. But another program may own such a file ("F.nc.2024"). So the file
-// counts only if another record in known lists it, or if holds reports a subfile. Entries of known may be nil. Files of a dataset
-// "F.nc+1" with its own record do not count.
+// writer that used final names, may have left these files. But such a file ("F.nc.2024") may also belong to another program. So
+// Stale returns a file only if a record in known lists it, or if holds reports that it is a subfile. Entries of known may be nil.
+// Stale does not return the files of a dataset "F.nc+1" that has its own record.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
 	dir, name := Dir(base), filepath.Base(base)
@@ -130,7 +130,8 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 	return stale, nil
 }
 
-// Orphans returns the files of added sets of the dataset base, whose manifest is lost. holds is as in Stale.
+// Orphans returns the files of added sets of the dataset base, whose manifest is lost. holds has the meaning that it has in
+// Stale.
 func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
 	return Stale(fsys, base, nil, func(name string, i int) (bool, error) {
 		if set, _, _ := Split(name); set == base {
@@ -140,7 +141,8 @@ func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, err
 	})
 }
 
-// LogRecords returns the number of records committed in the readable entries of the logs of base; -1 if there is no entry.
+// LogRecords returns the number of records that the readable entries of the logs of base commit. It returns -1 if there is no
+// entry.
 func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error) {
 	logs, err := Logs(fsys, base)
 	if err != nil {

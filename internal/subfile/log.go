@@ -12,9 +12,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// An Entry is a later commit of an active writer: its additions to the previous state. In the log, an entry is an object, a line
-// feed, and a second object with the checksum and a copy of the first, as in a manifest. An entry has Subfiles or Sets, never
-// both. It may have neither if it has Atts or Held.
+// An Entry is a later commit of an active writer. It has the additions to the previous state. In the log, an entry is an object,
+// a line feed, and a second object with the checksum and a copy of the first, as in a manifest. An entry has Subfiles or Sets,
+// never both. An entry with Atts or Held may have neither Subfiles nor Sets.
 type Entry struct {
 	Version  int       `json:"blobio_commit"` // 1; 2 with Atts; 3 with Held alone
 	ID       string    `json:"id"`            // ID of the dataset
@@ -31,7 +31,7 @@ type HeldBack struct {
 	Record int64  `json:"record"` // the first record held back; equals the number of committed records
 	Put    int64  `json:"put"`    // one more than the last record put
 	Var    string `json:"var"`    // the missing variable
-	Rank   int    `json:"rank"`   // the rank that had not put it; -1: no rank had
+	Rank   int    `json:"rank"`   // the rank that had not put the variable; -1: no rank had put it
 }
 
 // String is "records 3 to 5 are held back: rank 1 has not put "T" of record 3".
@@ -64,10 +64,11 @@ type Growth struct {
 
 var entries = durable.Manifest{Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
 
-// attsVersion is the version of an entry with attributes. A reader of version 1 would ignore them.
+// attsVersion is the version of an entry with attributes. A reader that knows only version 1 would ignore the attributes.
 const attsVersion = 2
 
-// heldVersion is the version of an entry that has only Held. A reader of older versions would report it as damaged.
+// heldVersion is the version of an entry that has only Held. A reader that knows only older versions would report the entry as
+// damaged.
 const heldVersion = 3
 
 // entryStart is the beginning of each entry.
@@ -124,7 +125,7 @@ func (m *Manifest) grow(records int64, by []Growth) {
 	for k := range by {
 		n += len(by[k].Pieces)
 	}
-	if m.pieces+n > crccat.MaxPieces && !m.coarse { // keep the checksums of the whole set or none
+	if m.pieces+n > crccat.MaxPieces && !m.coarse { // a set has checksums for all its pieces or for none
 		m.coarse = true
 		for k := range s.Subfiles {
 			m.pieces -= len(s.Subfiles[k].Pieces)
@@ -176,7 +177,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	if len(e.Sets) > 0 {
 		recs := m.Records
 		for i := range e.Sets {
-			if n := len(e.Sets[i].Added); n > 0 { // only a manifest of version 4 may have added variables
+			if n := len(e.Sets[i].Added); n > 0 { // only a manifest of version 4 may list added variables
 				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
 			}
 			m.Sets = append(m.Sets, e.Sets[i])
@@ -205,16 +206,16 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 		if g := &e.Subfiles[k]; g.Size < s.Subfiles[k].Size {
 			return corrupt(fmt.Sprintf("subfiles[%d].size", k), "%d, less than the previous size %d", g.Size, s.Subfiles[k].Size)
 		} else if len(g.Pieces) > 0 && m.Piece == 0 {
-			return corrupt(fmt.Sprintf("subfiles[%d].pieces", k), "%d checksums of pieces of 0 bytes", len(g.Pieces))
+			return corrupt(fmt.Sprintf("subfiles[%d].pieces", k), "%d checksums, but the size of a piece is 0", len(g.Pieces))
 		}
 	}
 	m.grow(e.Records, e.Subfiles)
 	return nil
 }
 
-// applyLog applies the entries in b, the bytes of the log. It returns the length of the entries and the flaws of entries with one
-// damaged copy. An incomplete last entry is ignored. Complete bytes that are no entry are an error, because a reader may have seen
-// a commit that is now lost.
+// applyLog applies the entries in b, the bytes of the log. It returns the length of the entries, and an error (flaw) for each
+// entry with one damaged copy. An incomplete last entry is ignored. Complete bytes that are not an entry are an error, because a
+// commit that readers have seen may be lost.
 func (m *Manifest) applyLog(b []byte, name string) (n int64, flaws []error, err error) {
 	last := byte('\n') // last byte of the previous entry
 	for len(b) > 0 {
@@ -251,8 +252,8 @@ func (m *Manifest) applyLog(b []byte, name string) (n int64, flaws []error, err 
 }
 
 // laterEntry returns the offset in b of a later whole entry, or of a whole copy of an entry with a commit number above commit. It
-// returns 0 if there is none. The line feed before an entry may be damaged, so an entry may begin inside a line. The search is
-// linear: the text of entryStart cannot occur inside a whole entry, because JSON escapes quotes.
+// returns 0 if there is no such entry. The line feed before an entry may be damaged, so an entry may begin inside a line. The
+// search is linear: the text of entryStart cannot occur inside a whole entry, because JSON escapes quotes.
 func laterEntry(b []byte, name string, commit int64) int {
 	for at := 0; ; {
 		end := bytes.IndexByte(b[at:], '\n') + 1

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLogDamage: a truncated log, or one that ends in zeros, has the commits before the damage. A flipped bit loses no commit and
-// is reported. In a log of an older version, which has each entry once, a flipped bit is an error.
+// is reported. A log of an older version has only one copy of each entry, so a flipped bit is an error.
 func TestLogDamage(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 4)
@@ -105,8 +105,8 @@ func TestLogDamage(t *testing.T) {
 	}
 }
 
-// TestNextFlips: a flipped bit in a prepared record that waits for its renames changes no state. In a record of an older version
-// it may be an error.
+// TestNextFlips: a flipped bit in a prepared record that waits for its renames changes no state. In a record of an older version,
+// a flipped bit may be an error.
 func TestNextFlips(t *testing.T) {
 	was, now := record("d.nc", true), record("d.nc", true)
 	was.Records, was.Sets[0].Records = 1, 1
@@ -147,7 +147,8 @@ func TestNextFlips(t *testing.T) {
 }
 
 // TestLogLostSector: a zero sector is damage, not a crash, if a later commit exists. The later commit may be intact only in its
-// second copy, or be visible only in the log's length. It was begun after the earlier commits were durable.
+// second copy, or be visible only in the log's length. The later commit shows damage because a writer begins a commit only when
+// the earlier commits are durable.
 func TestLogLostSector(t *testing.T) {
 	const sector = 512
 	hidden := 0
@@ -168,7 +169,7 @@ func TestLogLostSector(t *testing.T) {
 				t.Errorf("%d commits, zeros from %d to %d of %d: %v, error %v", commits, from, to, len(good), st, err)
 			}
 		}
-		if line := before + strings.Index(good[before:], "\n") + 1; commits == 6 { // zeros up to the end look like a crash, wherever they begin
+		if line := before + strings.Index(good[before:], "\n") + 1; commits == 6 { // zeros up to the end of the log look like a crash, regardless of their start
 			for from := line; from < last; from++ {
 				damaged(from, len(good))
 			}
@@ -186,7 +187,8 @@ func TestLogLostSector(t *testing.T) {
 	}
 }
 
-// TestLogHostile: a log full of false entry starts is read in one pass. Checksumming 16 MB of them would take half an hour.
+// TestLogHostile: a log full of false entry starts is read in one pass. If the reader computed a checksum at each start, a log of
+// 16 MB would take half an hour.
 func TestLogHostile(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1

@@ -113,7 +113,7 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
-// late adds an entry like a writer that has checked lease and name earlier.
+// late adds an entry without checks, as if the writer had checked its lease and the name of the log before.
 func late(t *testing.T, l *Log, e *Entry) {
 	t.Helper()
 	b, err := e.Encode()
@@ -123,7 +123,7 @@ func late(t *testing.T, l *Log, e *Entry) {
 	l.end += int64(len(b))
 }
 
-// TestLogTaken: a new writer gets the existing entries and no later ones. The writer that lost its lease returns an error.
+// TestLogTaken: a new writer gets the existing entries, but no later entries. The writer that lost its lease returns an error.
 func TestLogTaken(t *testing.T) {
 	mem, lost := vfs.NewMem(), error(nil)
 	old := By{Tag: mine, Check: func() error { return lost }}
@@ -320,7 +320,8 @@ func TestLogLimits(t *testing.T) {
 	}
 }
 
-// TestAddAtts: attributes of many entries are appended or replace attributes of the same name. No state changes another.
+// TestAddAtts: attributes of many entries are appended or replace attributes of the same name. A change of one state does not
+// change another state.
 func TestAddAtts(t *testing.T) {
 	att := func(of, name, v string) AttInfo { return AttInfo{Var: of, Name: name, Type: "char", Data: []byte(v)} }
 	text := func(m *Manifest) (s string) {
@@ -349,8 +350,8 @@ func TestAddAtts(t *testing.T) {
 	}
 }
 
-// TestLogHeldBack: the state has the records that its last commit held back; the finished manifest does not. An entry may contain
-// only them. A value that does not fit the state is an error.
+// TestLogHeldBack: the state lists the records that its last commit held back. The finished manifest does not list them. An entry
+// may contain only held-back records. A value that does not fit the state is an error.
 func TestLogHeldBack(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 3)

@@ -32,7 +32,7 @@ func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
 	return &Log{fsys: fsys, name: name, file: f}, nil
 }
 
-// Check returns an error if the log was renamed, removed or replaced. New entries would then be no commits of this dataset.
+// Check returns an error if the log was renamed, removed or replaced. New entries would then not belong to this dataset.
 func (l *Log) Check() error {
 	is, err := vfs.Named(l.fsys, l.file, l.name)
 	if err == nil && !is {
@@ -42,8 +42,8 @@ func (l *Log) Check() error {
 }
 
 // Add commits an entry; with sync, the entry is durable on return. Add calls by.Check before and after the write. If the lease is
-// lost in between, the new writer may or may not have read the entry. After a durable.UnsureError the entry may count; after any
-// other error it does not.
+// lost in between, the new writer may or may not have read the entry. After a durable.UnsureError, the entry may be in force.
+// After any other error, it is not.
 func (l *Log) Add(e *Entry, sync bool, by By) error {
 	b, err := e.Encode()
 	if err != nil {
@@ -130,9 +130,9 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog replaces the log of a state with a copy. A former writer that is alive has the old file open. It may add an entry
-// before the copy gets its name, and a reader may see that entry, so takeLog adds it to the copy. The temporary name of the copy
-// is the name of a manifest copy, which is shorter.
+// takeLog replaces the log of a state with a copy. A former writer that is alive has the old file open. This writer may add an
+// entry before the copy gets its name, and a reader may see the entry, so takeLog adds the entry to the copy. The copy has the
+// temporary name of a manifest copy, because a temporary name of a log would be longer.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)
@@ -163,7 +163,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		return err
 	}
 	if _, err = t.WriteAt(b, 0); err == nil {
-		if runtime.GOOS == "windows" { // Windows cannot rename onto an open file, so no writer has it open and no late entry is possible
+		if runtime.GOOS == "windows" { // Windows cannot rename onto an open file, so no writer has the file open, and a late entry is impossible
 			_ = old.Close()
 		}
 		err = t.Commit()
@@ -177,7 +177,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		if err == nil && len(late) > len(b) {
 			err = addLate(fsys, name, late[len(b):], int64(len(b)))
 		}
-		if err != nil && !errors.Is(err, vfs.ErrStale) { // a file server has no files without a name
+		if err != nil && !errors.Is(err, vfs.ErrStale) { // on a file server, the old file may be gone because it has no name
 			return err
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Versions of the manifest. Version 2 has a log or room for records: a program of version 1 would take the log's commits for
-// unwritten space and would expect the records. Version 3 has attributes, a set with other maps than the first, or several sets
-// with growing files. An older program would put elements in wrong places.
+// Versions of the manifest. Version 2 has a log or room for records: a program that knows only version 1 would ignore the
+// commits in the log, and would expect data in the room for records. Version 3 has attributes, a set whose maps differ from the
+// maps of the first set, or several sets with growing files. An older program would put elements in wrong places.
 const (
 	plainVersion = 1
 	logVersion   = 2
@@ -37,12 +37,12 @@ type Manifest struct {
 	ID         string    `json:"id"`                   // 32 random hex digits, new for each Create
 	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record, part of the partial subfile names; empty: their names have no tag
 	Log        string    `json:"log,omitempty"`        // tag of a writer that continues after this commit, in the log LogName; empty: the dataset is finished
-	Commits    int64     `json:"commits,omitempty"`    // number of that writer's commits; 0 without Log
+	Commits    int64     `json:"commits,omitempty"`    // number of commits of the writer Log; 0 without Log
 	Held       *HeldBack `json:"held_back,omitempty"`  // records held back by the last commit; nil: none, or no Log
 	Session    string    `json:"session,omitempty"`    // tag of the writer whose log was folded into this record; empty: none
-	Died       bool      `json:"died,omitempty"`       // that writer did not finish, and another program folded its log
+	Died       bool      `json:"died,omitempty"`       // the writer Session did not finish, and another program folded its log
 	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
-	Base       string    `json:"base"`                 // base name without directory. The file has the name at the time of writing; see own
+	Base       string    `json:"base"`                 // base name without directory; in the file, the name at the time of writing (see own)
 	Records    int64     `json:"records"`              // committed records of all sets
 	Ranks      int       `json:"ranks"`                // number of ranks that wrote the first set
 	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map of the first set, D1 first; see docs/format-manifest.md
@@ -58,7 +58,7 @@ type Manifest struct {
 	settled bool           // every subfile has its final name
 	coarse  bool           // Grow has dropped the piece checksums
 	pieces  int            // number of piece checksums; only in a clone
-	atts    map[attKey]int // index of each attribute in Atts, whose list is then unshared; nil: unknown
+	atts    map[attKey]int // index of each attribute in Atts; nil: not computed. If computed, no other manifest shares the list Atts
 }
 
 // SetInfo describes the subfiles of one set.
@@ -117,8 +117,8 @@ func (m *Manifest) MapsOf(s *SetInfo) (ranks int, prints []string) {
 	return m.Ranks, m.Maps
 }
 
-// SameMaps reports whether a set has these map fingerprints and numbers of ranks and subfiles. If so, its files contain the same
-// maps.
+// SameMaps reports whether a set has these map fingerprints and numbers of ranks and subfiles. If so, the files of the set
+// contain these maps.
 func (m *Manifest) SameMaps(s *SetInfo, ranks, subfiles int, prints []string) bool {
 	n, p := m.MapsOf(s)
 	return n == ranks && len(s.Subfiles) == subfiles && slices.Equal(p, prints)
@@ -129,10 +129,10 @@ func (m *Manifest) Last() *SetInfo { return &m.Sets[len(m.Sets)-1] }
 
 // Subfile describes one file.
 type Subfile struct {
-	Size      int64   `json:"size"`             // bytes that belong to the dataset; bytes after them are an unfinished append
+	Size      int64   `json:"size"`             // bytes that belong to the dataset; later bytes are an unfinished append
 	HeaderOff int64   `json:"header_off"`       // offset of the header (CDF-5 header, or header_blob) in the file
 	HeaderLen int64   `json:"header_len"`       // length of the header in bytes
-	HeaderCRC CRC     `json:"header_crc"`       // CRC-32 of the header with numrecs, which an append changes, as zeros
+	HeaderCRC CRC     `json:"header_crc"`       // CRC-32 of the header with zeros in place of numrecs, because an append changes numrecs
 	Blobs     []int64 `json:"blobs,omitempty"`  // process-centric: file offset of each rank's blob, then the end of the last blob
 	Extents   CRCs    `json:"extents"`          // CRC-32 of each extent: the fixed variables in definition order, then the record variables record by record; see docs/format-manifest.md
 	Pieces    CRCs    `json:"pieces,omitempty"` // CRC-32 of each piece of Manifest.Piece bytes, for extents longer than a piece. The last piece of an extent may be shorter. Empty: no pieces
@@ -203,7 +203,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return manifests.Encode(m)
 }
 
-// Decode is the reverse of Encode; it keeps the names as written. name is for error messages.
+// Decode is the reverse of Encode. It does not change the names of sets. name is for error messages.
 func Decode(b []byte, name string) (*Manifest, error) {
 	m := new(Manifest)
 	flaw, err := manifests.Decode(b, name, m, &m.Version)
@@ -220,7 +220,7 @@ func Decode(b []byte, name string) (*Manifest, error) {
 // maxRecords bounds the records of a manifest, so that sums cannot overflow.
 const maxRecords = 1 << 62
 
-// validate checks the manifest for consistency. The files are checked when they are opened.
+// validate checks whether the fields of the manifest are consistent. It reads no other file.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
@@ -285,13 +285,13 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 	case s.Records < 0 || s.Records > maxRecords-recs:
 		return corrupt(set+"records", "%d, want 0..%d", s.Records, maxRecords-recs)
 	case s.Room != 0 && (s.Room < s.Records || s.Room > maxRecords || m.Layout == "variable-centric"):
-		return corrupt(set+"room", "%d, want none if variable-centric, else %d..%d", s.Room, s.Records, int64(maxRecords))
+		return corrupt(set+"room", "%d, want none in a variable-centric dataset, otherwise %d..%d", s.Room, s.Records, int64(maxRecords))
 	case s.First != recs:
 		return corrupt(set+"first", "%d, want %d, the number of previous records", s.First, recs)
 	case m.Prepared && m.number(i) != i:
 		return corrupt(set+"base", "%q, want %q", s.Base, SetBase(m.Base, i))
 	case s.Ranks < 0 || s.Ranks > 0 && i == 0:
-		return corrupt(set+"ranks", "%d, want none in the first set, else at least 0", s.Ranks)
+		return corrupt(set+"ranks", "%d, want none in the first set, at least 0 in later sets", s.Ranks)
 	case s.Ranks == 0 && len(s.Maps) > 0 || s.Ranks > 0 && len(s.Maps) != len(m.Maps):
 		return corrupt(set+"maps", "%d fingerprints for %d ranks, but the manifest has %d fingerprints", len(s.Maps), s.Ranks, len(m.Maps))
 	case len(s.Added) > 0 && i == 0:
@@ -311,7 +311,7 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 			return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs", set, k), "%d offsets, want none in a variable-centric dataset", len(f.Blobs))
 		}
 		if len(f.Pieces) > 0 && m.Piece == 0 {
-			return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
+			return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums, but the size of a piece is 0", len(f.Pieces))
 		}
 		most := f.Size
 		if m.Codec != "" { // offsets refer to the uncompressed file
@@ -331,8 +331,8 @@ func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// own renames the sets to match the dataset base. Users copy and rename a dataset by its file names, so the written names may be
-// old.
+// own changes the names of the sets to the names for the dataset base. Users copy and rename datasets, so the names in the
+// manifest may be old.
 func (m *Manifest) own(base string) {
 	for k := range m.Sets {
 		m.Sets[k].Base = SetBase(filepath.Base(base), m.number(k))
@@ -340,11 +340,12 @@ func (m *Manifest) own(base string) {
 	m.was, m.Base = m.Base, filepath.Base(base)
 }
 
-// Was returns the base name, without directory, when the manifest was written.
+// Was returns the base name, without directory, that the dataset had when the manifest was written.
 func (m *Manifest) Was() string { return m.was }
 
-// number returns the dataset's number for set k of the manifest. An announcement has one set, whose name contains the number;
-// otherwise the number is k. If an older version appended to a copy, earlier sets have the original's name.
+// number returns the number of set k of the manifest in the dataset. In an announcement, the only set has the number that its
+// name contains. In other records, the number is k. Then the name may not contain it: if an older version appended to a copy of
+// a dataset, earlier sets have the name of the original.
 func (m *Manifest) number(k int) int {
 	rest, ok := strings.CutPrefix(m.Sets[k].Base, m.Base)
 	if ok && rest == "" {

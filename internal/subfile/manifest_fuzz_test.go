@@ -25,8 +25,8 @@ func goodManifest() *Manifest {
 			{Base: "F_h0.h5+1", First: 2, Records: 1, Subfiles: []Subfile{{Size: 100, HeaderLen: 100, Extents: CRCs{}}}}}}
 }
 
-// FuzzManifest: Encode preserves the meaning of any manifest that Decode accepts. Decode refuses others with a typed error. The
-// input is tried as a file, and as a first line with a correct checksum.
+// FuzzManifest: Encode preserves the meaning of any manifest that Decode accepts. Decode refuses all other input with a typed
+// error. The input is tried as a file, and as a first line with a correct checksum.
 func FuzzManifest(f *testing.F) {
 	b := need(goodManifest().Encode())
 	f.Add(b)

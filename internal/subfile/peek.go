@@ -16,11 +16,11 @@ import (
 const peekBytes = 512
 
 // Peek returns the ID of the record in force and the tag of its log, from the first bytes of the record. log is "" if the record
-// names no log. id is "" if there is no record with an ID. If a reader opens a file and then finds the known ID, the file belongs
-// to that dataset: a replacing writer announces itself before it renames files.
+// names no log. id is "" if there is no record with an ID. If a reader opens a file and Peek then returns the known ID, the file
+// belongs to that dataset, because a replacing writer writes its record before it renames files.
 func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 	fsys = vfs.OrOS(fsys)
-	for _, name := range []string{NextName(base), ManifestName(base)} { // this order, because the first is renamed to the second
+	for _, name := range []string{NextName(base), ManifestName(base)} { // first the .manifest.next, because a commit renames it to the .manifest
 		var first, again []byte
 		err := vfs.Again(func() (read, err error) {
 			f, err := fsys.Open(name)
@@ -43,7 +43,7 @@ func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 			return "", "", err
 		}
 		id, log, prepared := peek(first)
-		if id2, log2, prepared2 := peek(again); manifests.In(again) && (id != id2 || log != log2 || prepared != prepared2) { // one of the two copies is damaged
+		if id2, log2, prepared2 := peek(again); manifests.In(again) && (id != id2 || log != log2 || prepared != prepared2) { // one of the two copies of the record is damaged
 			m, err := readManifest(fsys, base, name)
 			switch {
 			case err == nil:
@@ -97,7 +97,7 @@ func peek(b []byte) (id, log string, prepared bool) {
 			if log, _ = value.(string); !durable.IsTag(log) { // the tag becomes part of a name
 				log = ""
 			}
-		case "layout": // the wanted fields come before this one
+		case "layout": // the wanted fields come before this field
 			return id, log, prepared
 		}
 	}

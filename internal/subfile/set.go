@@ -33,7 +33,8 @@ func (s *Set) Len() int {
 }
 
 // Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
-// opens no file. A name that ends in a number is taken for a subfile, even if it is none or is a dataset's own name.
+// opens no file. Find treats a name that ends in a number as the name of a subfile, even if it is the name of a dataset or of
+// another file.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	info, err := fsys.Stat(path)
@@ -59,7 +60,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err == nil && Base(path) == path { // exactly this file, even if there are subfiles of its name
+	if err == nil && Base(path) == path { // path is an ordinary file, even if subfiles with this base name exist
 		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
 	}
 	base := Base(path)
@@ -84,7 +85,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	return nil, fmt.Errorf("%s: neither this file nor subfile %s exists: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
-// members returns the files of the dataset base, or nil if there are none.
+// members returns the files of the dataset base, or nil if the dataset has no files.
 func members(fsys vfs.FS, base string) (*Set, error) {
 	dir, name := filepath.Split(base)
 	entries, err := fsys.ReadDir(filepath.Clean(dirOr(dir)))
@@ -95,9 +96,9 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	for _, e := range begin(entries, name) {
 		s.add(dir, name, e.Name())
 	}
-	// A directory listing may miss a file that is renamed meanwhile.
+	// A directory listing may miss a file that is renamed during the listing.
 	if !s.Next && !s.Manifest {
-		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // this order, because the first is renamed to the second
+		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // first the .manifest.next, because a commit renames it to the .manifest
 			return nil, err
 		}
 		if s.Manifest, err = isThere(fsys, ManifestName(base)); err != nil {
@@ -169,7 +170,8 @@ func (s *Set) add(dir, name, entry string) {
 	s.Members[i] = dir + entry
 }
 
-// isFile reports whether an entry is a regular file or a link to one. A directory is none, nor a pipe, whose opening would block.
+// isFile reports whether an entry is a regular file or a link to one. Directories are not files here. Pipes are not, either,
+// because opening a pipe would block.
 func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type().IsRegular()
@@ -178,8 +180,8 @@ func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// List returns the datasets of subfiles in a directory, sorted by name. Files without a number count only if there is nothing
-// else. Hidden files never count. A Zarr directory is ErrUnsupported.
+// List returns the datasets of subfiles in a directory, sorted by name. List returns files without a number only if there are no
+// datasets of subfiles. It never returns hidden files. A Zarr directory is ErrUnsupported.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
@@ -235,7 +237,6 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	return sets, single, nil
 }
 
-// celloList is the file that marks a checkpoint of package cello.
 const celloList = "check.file_list"
 
 // zarrVersion returns the version of Zarr if the entries show a Zarr group or array, or 0.

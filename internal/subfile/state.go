@@ -9,8 +9,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Partial reports whether an uncommitted writer used partial names for all subfiles. Files with final names are then not its own.
-// A torn announcement counts as partial: a writer of final names syncs its announcement first, unless it wants no durability.
+// Partial reports whether an uncommitted writer used partial names for all subfiles. Files with final names then do not belong to
+// this writer. Partial returns true for a torn announcement, because a writer that uses final names syncs its announcement before
+// it creates subfiles, unless it wants no durability.
 func (s *State) Partial() bool {
 	if s.Intent == nil {
 		return s.NextErr != nil
@@ -41,7 +42,7 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 // A State is a dataset's state according to its manifests.
 type State struct {
 	Manifest *Manifest // the record in force with the commits of its log; nil for a foreign dataset
-	Record   *Manifest // the record as its file has it
+	Record   *Manifest // the record without the commits of its log
 	LogEnd   int64     // length of the commits in the log
 	LogTorn  int64     // bytes after LogEnd: an incomplete commit
 	Pending  bool      // the record in force is a prepared .manifest.next, because its commit was interrupted
@@ -54,11 +55,11 @@ type State struct {
 
 // ReadState reads the manifests of the dataset base. A dataset without manifests is foreign: Manifest is nil and there is no
 // error. An unfinished dataset gives blob.ErrNotCommitted and a State. An unreadable record gives an error and no State, because
-// only a readable record can be found unprepared or torn.
+// only the content of a record shows whether it is prepared.
 func ReadState(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, false) }
 
-// ReadForced is ReadState for callers that give up commits that damage has made unreadable: an announcement that may be a commit,
-// and the log after the damage.
+// ReadForced is ReadState, but ignores commits that damage has made unreadable: a .manifest.next that may be a commit, and the
+// log after the damage.
 func ReadForced(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, true) }
 
 func readState(fsys vfs.FS, base string, force bool) (*State, error) {
@@ -107,7 +108,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
-		return nil, nerr // it may be a commit, which ignoring it would undo
+		return nil, nerr // it may be a commit, and ignoring a commit would undo it
 	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // complete but damaged, so it may be a commit, too
 		return nil, nerr
 	default:
@@ -125,7 +126,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		return nil, err
 	case st.Writing:
 		if again, rerr := readManifest(fsys, base, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
-			return readRecords(fsys, base, force) // its writer has committed meanwhile
+			return readRecords(fsys, base, force) // the writer has committed since the record was read
 		}
 		return st, fmt.Errorf("%s: the dataset was never finished, because %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
 	}

@@ -15,7 +15,6 @@ type Budget struct {
 	idle *list.List // idle values (idler), least recently used first
 }
 
-// idler is an idle value of a pool.
 type idler interface {
 	// evict removes the value from its pool. It returns a function that closes the value and passes the error to the pool. Budget.mu
 	// is held.
@@ -50,7 +49,7 @@ func (b *Budget) Spare(n int) bool {
 // oldest removes the least recently used value. b.mu is held.
 func (b *Budget) oldest() func() { return b.idle.Front().Value.(idler).evict() }
 
-// over removes values until the budget holds. b.mu is held.
+// over removes idle values until at most max values are held, and returns the functions that close them. b.mu is held.
 func (b *Budget) over() (out []func()) {
 	for b.held > b.max && b.idle.Len() > 0 {
 		out = append(out, b.oldest())

@@ -27,8 +27,8 @@ type entry[K comparable, V any] struct {
 	elem  *list.Element // nil: not yet made
 }
 
-// New returns a cache. The sizes of its values, in the unit of limit, add up to at most limit. The latest value stays, however
-// large it is.
+// New returns a cache. The sizes of its values, in the unit of limit, add up to at most limit. The latest value always stays,
+// even if it alone exceeds the limit.
 func New[K comparable, V any](limit int64, size func(V) int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, size: size, held: map[K]*entry[K, V]{}, used: list.New()}
 }
@@ -91,10 +91,10 @@ func (c *Cache[K, V]) make(e *entry[K, V], f func() (V, error)) {
 	}
 }
 
-// errPanic makes waiting callers make the value themselves.
+// errPanic tells waiting callers to make the value themselves.
 var errPanic = errors.New("the function that makes the value panicked")
 
-// made adds a value and drops the least recently used ones.
+// made adds a value and drops the least recently used values.
 func (c *Cache[K, V]) made(e *entry[K, V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

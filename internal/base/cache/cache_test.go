@@ -13,7 +13,7 @@ import (
 
 func itself(n int) int64 { return int64(n) }
 
-// TestModel: the cache has the same values as a list of the latest.
+// TestModel compares the cache with a list of the latest keys.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(0, 20).Draw(t, "limit")

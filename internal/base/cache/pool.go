@@ -41,8 +41,8 @@ func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) 
 	return p
 }
 
-// Get returns the value of a key and opens it if necessary. The caller must call Put once for it. The error may come from closing
-// another value.
+// Get returns the value of a key and opens it if necessary. The caller must call Put once when it has finished with the value.
+// The error may come from closing another value.
 func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 	b := p.budget
 	b.mu.Lock()
@@ -97,12 +97,12 @@ func (p *Pool[K, V]) Put(key K) {
 	}
 	p.budget.mu.Unlock()
 	if last {
-		_ = p.close(e.value) // after Close: the work that used the value had failed or was cancelled
+		_ = p.close(e.value) // after Close; the error is dropped, because the work that used the value failed or was cancelled
 	}
 }
 
-// makeRoom closes idle values until the pool's limit and the budget hold. Budget.mu is held, but released during the closes. The
-// error is from values of this pool.
+// makeRoom closes idle values until neither the pool's limit nor the budget is exceeded. The caller holds Budget.mu, which
+// makeRoom releases while it closes values. The error comes from values of this pool.
 func (p *Pool[K, V]) makeRoom() error {
 	var own []func() error
 	for len(p.held) > p.max && p.idle.Len() > 0 {
@@ -118,14 +118,14 @@ func (p *Pool[K, V]) makeRoom() error {
 	return err
 }
 
-// errors returns once the errors of values closed for other pools. Budget.mu is held.
+// errors returns the errors from closing values to make room for other pools. It returns each error only once. Budget.mu is held.
 func (p *Pool[K, V]) errors() error {
 	err := errors.Join(p.late...)
 	p.late = nil
 	return err
 }
 
-// use removes a value from the idle lists, and rest adds it. Budget.mu is held.
+// use removes a value from the idle lists, and rest adds a value to these lists. Budget.mu is held.
 func (e *pooled[K, V]) use() {
 	if e.elem != nil {
 		e.pool.idle.Remove(e.elem)
@@ -170,7 +170,7 @@ func (e *pooled[K, V]) evict() func() {
 	return func() { _ = leave() }
 }
 
-// await waits until no selected key is being closed. Budget.mu is held, but released while await waits.
+// await waits until no selected key is being closed. The caller holds Budget.mu, which await releases while it waits.
 func (p *Pool[K, V]) await(which func(K) bool) {
 	for again := true; again; {
 		again = false

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// thing is a value in a test pool.
 type thing struct{ key int }
 
 // opener counts open things; closing one of them fails.
@@ -96,7 +95,7 @@ func TestPoolEnds(t *testing.T) {
 		t.Errorf("%v, open %v", err, o.open)
 	}
 	v, _ := o.of(5)()
-	if err := p.Keep(5, v); err != nil || !slices.Equal(o.open, []int{1, 4}) { // the limit leaves no room for it
+	if err := p.Keep(5, v); err != nil || !slices.Equal(o.open, []int{1, 4}) { // the limit leaves no room for the value
 		t.Errorf("%v, open %v", err, o.open)
 	}
 	p.Put(4)

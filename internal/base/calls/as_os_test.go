@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// file is the interface of both kinds of files.
+// file is the common interface of os.File and this package's File.
 type file interface {
 	ReadAt(b []byte, off int64) (int, error)
 	WriteAt(b []byte, off int64) (int, error)

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdOf returns the descriptor of a file.
 func fdOf(t testing.TB, f *File) int {
 	t.Helper()
 	c, err := f.SyscallConn()

@@ -20,7 +20,7 @@ const callMax = 1 << 30
 // File is an open file. It has methods of *os.File with the same errors.
 type File struct {
 	name    string
-	mu      sync.RWMutex // read-locked while the descriptor is in use, so that no new file gets its number
+	mu      sync.RWMutex // read-locked while the descriptor is in use, so that it is not closed and given to another file
 	fd      int          // -1: closed
 	cleanup runtime.Cleanup
 }
@@ -47,7 +47,7 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	return f, nil
 }
 
-// use calls call with the descriptor and keeps it open meanwhile.
+// use calls call with the descriptor, which stays open during the call.
 func (f *File) use(op string, call func(fd int) error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -61,7 +61,7 @@ func (f *File) use(op string, call func(fd int) error) error {
 	return nil
 }
 
-// move reads or writes all of b, in several calls if necessary. It returns none if a call moves no byte.
+// move reads or writes all of b, in several calls if necessary. It returns the error none if a call moves no byte.
 func (f *File) move(op string, b []byte, off int64, none error, call func(fd int, b []byte, off int64) (int, error)) (total int, err error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -164,7 +164,6 @@ func (f *File) Name() string { return f.name }
 // SyscallConn implements syscall.Conn.
 func (f *File) SyscallConn() (syscall.RawConn, error) { return rawFile{f}, nil }
 
-// rawFile gives access to the descriptor of a File.
 type rawFile struct{ f *File }
 
 func (r rawFile) Control(call func(fd uintptr)) error {

@@ -42,7 +42,8 @@ func TestSizeAndFarOffsets(t *testing.T) {
 	}
 }
 
-// TestBytesOfRecords: bytes inside an object that contains pointers can be written and read, on a stack too.
+// TestBytesOfRecords: bytes inside an object that also contains pointers can be written and read, even if the object is on
+// a stack.
 func TestBytesOfRecords(t *testing.T) {
 	f, err := OpenFile(filepath.Join(t.TempDir(), "f"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	ok(t, err)
@@ -65,8 +66,8 @@ func TestBytesOfRecords(t *testing.T) {
 	}
 }
 
-// TestCloseBeside: calls during a Close succeed or fail because the file is closed. They never use the next file with that
-// descriptor.
+// TestCloseBeside: calls during a Close succeed or fail because the file is closed. They never use another file that gets
+// the same descriptor.
 func TestCloseBeside(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 50 {

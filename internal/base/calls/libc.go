@@ -14,8 +14,8 @@ package calls
 // #include <sys/uio.h>
 // #include <unistd.h>
 //
-// // Each returns -errno where the call fails. Memory comes as char *: cgo knows that a char has no addresses in it, and
-// // does not search the allocation around the bytes for them.
+// // Each function returns -errno if the call fails. Memory is passed as char *: cgo knows that chars hold no pointers, and
+// // does not search the allocation around the bytes for pointers.
 // #define DONE(n) int64_t n_ = (n); return n_ < 0 ? -errno : n_
 //
 // static int64_t call_open(char *name, int flag, uint32_t mode) { DONE(open(name, flag, (mode_t)mode)); }
@@ -30,7 +30,8 @@ package calls
 // static int64_t call_rename(char *from, char *to) { DONE(rename(from, to)); }
 // static int64_t call_unlink(char *name) { DONE(unlink(name)); }
 //
-// // fstat by the name that glibc before 2.33 has for it, so that programs linked on newer ones run there. The number is the version of struct stat.
+// // fstat under its name in glibc before 2.33, so that programs linked with a newer glibc run with an older one. The number
+// // is the version of struct stat.
 // #if defined __GLIBC__ && defined __x86_64__ && defined __LP64__
 // extern int __fxstat(int, int, struct stat *);
 // #define fstat(fd, st) __fxstat(1, fd, st)
@@ -84,7 +85,7 @@ func open(name string, flag int, mode uint32) (fd int, err error) {
 	return fd, err
 }
 
-// closeFD is not repeated after a signal: the descriptor is free then, and another file may have it.
+// closeFD is not repeated after a signal, because the descriptor is free then and another file may have got it.
 func closeFD(fd int) error { return failed(C.call_close(C.int(fd))) }
 
 func pread(fd int, b []byte, off int64) (int, error) {
@@ -97,8 +98,8 @@ func pwrite(fd int, b []byte, off int64) (int, error) {
 	return int(n), err
 }
 
-// iovec is struct iovec. The address is a number, so that an array of them in Go memory can be passed to C. Pwritev keeps
-// the memory alive.
+// iovec is struct iovec. The address is a number, so that an array of iovecs in Go memory can be passed to C. Pwritev
+// keeps the memory alive.
 type iovec struct {
 	base uintptr
 	n    C.size_t

@@ -7,7 +7,7 @@ import "os"
 // Rename is os.Rename.
 func Rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 
-// RenameFile is Rename of a file that is no directory.
+// RenameFile is Rename for a file that is not a directory.
 func RenameFile(oldname, newname string) error { return os.Rename(oldname, newname) }
 
 // Remove is os.Remove.

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// Rename is os.Rename without its check of the new name, which costs a message on a network file system. The kernel itself
-// refuses to replace a directory with a file. Unlike os.Rename, it would replace an empty directory with a directory.
+// Rename is os.Rename without its check of the new name, which costs a message on a network file system. The check is not
+// needed for a file, because the kernel refuses to replace a directory with a file. Directories are left to os.Rename,
+// because the kernel would replace an empty directory with a directory.
 func Rename(oldname, newname string) error {
 	if info, err := os.Lstat(oldname); err != nil || info.IsDir() {
 		return os.Rename(oldname, newname)
@@ -17,7 +18,7 @@ func Rename(oldname, newname string) error {
 	return RenameFile(oldname, newname)
 }
 
-// RenameFile is Rename of a file that is no directory, which saves a check.
+// RenameFile is Rename without the check that oldname is not a directory.
 func RenameFile(oldname, newname string) error {
 	switch err := again(func() error { return rename(oldname, newname) }); err {
 	case nil:

@@ -1,8 +1,8 @@
 // Package chunks cuts arrays into chunks, for formats that store an array as a grid of them.
 //
-// A chunk is a contiguous run of the array in C order. It has several records of a small variable, or one record of a
-// large one. In that record it has one index of the leading dimensions, a range of one dimension, and all indices of the
-// later dimensions. So a chunk is read in a few large pieces, and chunks have the same order in the array and the grid.
+// A chunk is a contiguous run of the array in C order. It has several records of a small variable, or a part of one record of a
+// large variable. Such a part has one index of each leading dimension, a range of one dimension, and all indices of the later
+// dimensions. So a chunk can be read in a few large pieces, and chunks have the same order in the array and in the grid.
 package chunks
 
 import "slices"
@@ -13,11 +13,12 @@ type Grid struct {
 	Chunk []int64 // chunk lengths, each at least 1
 }
 
-// few is the divisor of the target size for the records of one chunk together: a reader of one record must read them all.
+// few divides the target size of a chunk with several records. Such chunks are smaller because a reader of one record must read
+// all records of the chunk.
 const few = 8
 
-// Cut chooses chunks of at most target bytes, or of one element if it is larger, for an array with elements of size bytes. With
-// records, the first dimension counts records. The chunks along a divided dimension are about equal.
+// Cut chooses chunks of at most target bytes, or of one element if an element is larger, for an array with elements of size
+// bytes. With records, the first dimension counts records. The chunks along a divided dimension are about equal.
 func Cut(full []int64, records bool, size int, target int64) Grid {
 	return cut(full, records, false, size, target)
 }
@@ -51,7 +52,7 @@ func cut(full []int64, records, grows bool, size int, target int64) Grid {
 	return g
 }
 
-// even returns the part length when n is divided into the smallest number of equal parts of at most most.
+// even divides n into the smallest number of about equal parts of at most most, and returns the length of a part.
 func even(n, most int64) int64 {
 	if n == 0 {
 		return 1
@@ -95,7 +96,7 @@ func (g Grid) Region(index []int64) (start, count []int64) {
 	return start, count
 }
 
-// Elems returns the number of elements of a chunk, including those beyond the array.
+// Elems returns the number of elements of a chunk, including elements beyond the array.
 func (g Grid) Elems() int64 {
 	n := int64(1)
 	for _, c := range g.Chunk {
@@ -104,7 +105,7 @@ func (g Grid) Elems() int64 {
 	return n
 }
 
-// Split returns the dimension along which chunks follow each other: the first one after which no dimension is divided. It returns
+// Split returns the dimension along which chunks follow each other: the last dimension that is divided into chunks. It returns
 // -1 if there is only one chunk.
 func (g Grid) Split() int {
 	for i := len(g.Full) - 1; i >= 0; i-- {
@@ -124,7 +125,7 @@ func Index(k int64, counts []int64) []int64 {
 	return index
 }
 
-// Next steps to the next index below counts, the last dimension fastest. It reports whether there is one.
+// Next changes index to the next index below counts, the last dimension fastest. It returns false if index was the last one.
 func Next(index, counts []int64) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < counts[i] {

@@ -20,7 +20,7 @@ func TestCut(t *testing.T) {
 		{[]int64{0}, true, 8, "[1]"},
 		{[]int64{0, 48602}, true, 8, "[1 48602]"},
 		{[]int64{3}, true, 8, "[3]"},
-		{[]int64{1000, 48602}, true, 8, "[2 48602]"},      // small records: 1 MiB of them
+		{[]int64{1000, 48602}, true, 8, "[2 48602]"},      // small records: 1 MiB of records
 		{[]int64{10, 72, 48602}, true, 8, "[1 18 48602]"}, // 28 MB: four parts
 		{[]int64{10, 72, 48602}, true, 4, "[1 36 48602]"},
 		{[]int64{2, 1 << 40, 1 << 20}, true, 8, "[1 1 1048576]"},

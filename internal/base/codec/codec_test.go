@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// planes is a simple implementation of Shuffle.
 func planes(src []byte, size int) []byte {
 	n := len(src) / size
 	var dst []byte

@@ -1,5 +1,5 @@
-// Package codec compresses bytes: zstd, deflate (one way), and a byte shuffle that precedes them for arrays of numbers.
-// Compressed blobs, chunks of versions and HDF5 chunks use it.
+// Package codec compresses bytes: zstd, deflate (compression only), and a byte shuffle for arrays of numbers, which
+// runs before the compression. Compressed blobs, chunks of versions and HDF5 chunks use the package.
 //
 // # Shuffle
 //

@@ -64,7 +64,6 @@ func pairs(x uint64) uint64 {
 	return x ^ t ^ t<<8
 }
 
-// unpairs is the reverse of pairs.
 func unpairs(x uint64) uint64 {
 	t := (x ^ x>>8) & 0x0000FF000000FF00
 	x ^= t ^ t<<8
@@ -109,7 +108,6 @@ func unshuffle4(dst, src []byte, n int) int {
 	return m
 }
 
-// transpose8 transposes 8 x 8 bytes.
 func transpose8(w *[8]uint64) {
 	const m32, m16, m8 = 0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF
 	for i := range 4 {

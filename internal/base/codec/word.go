@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Word is the name of a compression method as users give it, alone or with a level: zstd, or zstd:3.
+// A Word is the name of a compression method in the arguments of users, alone or with a level: zstd, or zstd:3.
 type Word struct {
 	Name  string
 	Level int // the highest level; levels begin at 1; 0: no levels

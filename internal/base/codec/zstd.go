@@ -16,8 +16,8 @@ const (
 // Level returns the level closest to a level of the zstd program, from 1 to 22.
 func Level(zstdLevel int) int { return int(zstd.EncoderLevelFromZstd(zstdLevel)) }
 
-// MaxExpansion is the maximum ratio of content to zstd bytes: a block of at most 128 KiB of content takes at least 3 bytes and
-// one of content.
+// MaxExpansion is the maximum ratio of content to zstd bytes. A block has at most 128 KiB of content and takes at least 4
+// bytes: 3 bytes of header and one byte of content.
 const MaxExpansion = 128 << 10 / 4
 
 // Zstd compresses and decompresses whole pieces. It is safe for concurrent use. Output depends only on input, level and window.
@@ -31,7 +31,7 @@ type Zstd struct {
 // Options of NewZstd.
 type Options struct {
 	Window      int  // window of the encoder in bytes, a power of 2 of at least 1 KiB; 0: the default of the level
-	Concurrency int  // maximum of concurrent pieces; others wait; 0: GOMAXPROCS
+	Concurrency int  // maximum number of pieces at once; further pieces wait; 0: GOMAXPROCS
 	MaxContent  int  // maximum length of a decompressed piece
 	Sized       bool // every frame has the length of its content, which many decoders need, even if the content is short
 }
@@ -41,7 +41,7 @@ func NewZstd(o Options) *Zstd { return &Zstd{o: o} }
 
 func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	if level < MinLevel || level > MaxLevel {
-		return nil, fmt.Errorf("level %d, want %d to %d", level, MinLevel, MaxLevel)
+		return nil, fmt.Errorf("zstd level %d, want %d to %d", level, MinLevel, MaxLevel)
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// Bubble is synctest.Test and then empties each sync.Pool: a channel made in the bubble, as md5-simd keeps one, must not be used
-// outside.
+// Bubble calls synctest.Test and then empties each sync.Pool. A pool (of md5-simd) may keep a channel that was made in the
+// bubble, and such a channel must not be used outside the bubble.
 func Bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	defer func() {

@@ -12,7 +12,8 @@ type Machines struct{ under vfs.FS }
 // NewMachines returns machines that share under.
 func NewMachines(under vfs.FS) *Machines { return &Machines{under} }
 
-// Machine returns the file system as one machine sees it. Without locks, even the machine itself has none.
+// Machine returns the file system as one machine sees it. Without locks, the file system has no locks even between processes
+// of this machine.
 func (m *Machines) Machine(locks bool) *Machine {
 	n := &Machine{under: m.under, locks: locks, held: map[string]map[*file]bool{}, stopped: make(chan struct{}), end: make(chan struct{})}
 	close(n.end)
@@ -28,7 +29,7 @@ type Machine struct {
 
 	mu      sync.Mutex
 	held    map[string]map[*file]bool // open files with a lock, by name; the value is true for an exclusive lock
-	at      int64                     // operations from this number on wait; 0: none
+	at      int64                     // operations from this number on wait; 0: no operation waits
 	ops     int64
 	waits   bool
 	stopped chan struct{} // closed when an operation begins to wait
@@ -36,8 +37,8 @@ type Machine struct {
 	meet    func(op int64)
 }
 
-// StopAt makes operation n, counted from now, and all later ones wait until Go. The channel is closed when the first begins to
-// wait.
+// StopAt makes operation n, counted from now, and all later operations wait until Go is called. The channel is closed when the
+// first operation begins to wait.
 func (m *Machine) StopAt(n int64) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()

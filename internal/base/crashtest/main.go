@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package that mostly make, copy and drop small disks. The garbage collector runs a fourth as often as
-// by default, unless memory is short, a benchmark runs or GOGC is set. Property tests try 30 draws, unless BLOBIO_LONG or
+// Main runs the tests of a package that mostly make, copy and drop small disks. The garbage collector runs a quarter as often
+// as by default, unless memory is short, a benchmark runs or GOGC is set. Property tests try 30 draws, unless BLOBIO_LONG or
 // -rapid.checks is set.
 func Main(m *testing.M) {
 	flag.Parse()

@@ -9,9 +9,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Places are names of one directory, as several clients of a parallel file system see it. BLOBIO_TEST_PLACES has them, separated
-// as in PATH; one is enough. Tests that support Places run there, in their own directories. nil: tests run in memory or in a
-// temporary directory.
+// Places are names of one directory, as several clients of a parallel file system see it. The variable BLOBIO_TEST_PLACES lists
+// the names, separated as in PATH. One name is enough. Tests that support Places run there, in their own directories. nil: tests
+// run in memory or in a temporary directory.
 func Places() []string {
 	if list := filepath.SplitList(os.Getenv("BLOBIO_TEST_PLACES")); len(list) > 0 {
 		return list

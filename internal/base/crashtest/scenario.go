@@ -27,7 +27,7 @@ func Times[T any](quick, all T) T {
 // Disks are the disks of a scenario.
 type Disks struct {
 	FS  []vfs.FS   // the disks with failures
-	Mem []*vfs.Mem // the disks without failures; none in places
+	Mem []*vfs.Mem // the disks without failures; nil if the program runs in places
 
 	dirs []string // directories in places
 }
@@ -37,23 +37,25 @@ type Scenario struct {
 	Start []*vfs.Mem // initial disks, which are not changed; nil: one empty disk
 	// On are the disks to use in Cuts, instead of a copy of Start. Their unsynced state is kept.
 	On []*vfs.Mem
-	// In are Places, for Faults. Start is copied to a new directory, and the program runs there in the first place. The result is
-	// shown as the last place sees it. nil: in memory.
+	// In are Places, for Faults. Start is copied to a new directory, and the program runs there under the name of the first
+	// place. The test reads the result under the name of the last place. nil: in memory.
 	In []string
 	// Run is the program. It may have many ranks. Cuts runs it once; Faults runs it once for each fault and once without a fault.
 	Run func(d *Disks) error
 
-	// Every reduces the operations to a sample: Seed draws one of each Every operations. 0 and 1: all operations.
+	// Every reduces the operations to a sample: Seed draws one of each group of Every consecutive operations. 0 and 1 mean all
+	// operations.
 	Every int
 	Seed  int64
 	// Only selects the operations to test. nil: for Cuts the operations that change something, for Faults all.
 	Only func(op vfs.Op) bool
-	// Always selects operations that every sample includes, besides the Last of a scenario whose operations fail.
+	// Every sample includes the operations that Always selects. In Faults, every sample also includes the last operations, Last
+	// in number.
 	Always func(op vfs.Op) bool
 	Last   int64
 
 	Torn int          // Cuts: number of random states per cut, besides the state without any unsynced data
-	Mark func() int64 // Cuts: called at each cut for Cut.Mark; negative: no cut yet
+	Mark func() int64 // for Cuts: returns Cut.Mark, called at each cut. No state is recorded where it returns a negative number
 }
 
 // One makes a program for one disk.
@@ -115,7 +117,7 @@ func (d *Disks) drop(t testing.TB) {
 	}
 }
 
-// hook makes the disks call f before each operation, whose number counts all disks.
+// hook makes the disks call f before each operation.
 func (s *Scenario) hook(d *Disks, f func(disk int, op vfs.Op) error) {
 	if d.dirs != nil {
 		d.FS = []vfs.FS{vfs.NewFault(at(d.dirs[0]), func(op vfs.Op) error { return f(0, op) })}
@@ -206,7 +208,7 @@ type Way struct {
 	Hook func(op vfs.Op) error
 	Err  error // the error of Hook
 	Dies bool  // all later operations fail, too
-	// Only selects the operations that can fail this way. Others are not tried. nil: all.
+	// Only selects the operations that can fail this way. nil selects all operations.
 	Only func(op vfs.Op) bool
 }
 
@@ -235,7 +237,7 @@ func ShortWrite(err error) Way {
 	return w
 }
 
-// Dies makes an operation and all later ones fail with err, like a killed program.
+// Dies makes an operation and all later operations fail with err, as if the program had been killed.
 func Dies(err error) Way {
 	w := Fails(err)
 	w.Name, w.Dies = "end", true
@@ -244,13 +246,13 @@ func Dies(err error) Way {
 
 // Fault is the state after operation N has failed. If Way.Dies, all later operations have failed, too.
 type Fault struct {
-	Mem  []*vfs.Mem // none in places
-	FS   []vfs.FS   // the disks as others see them
+	Mem  []*vfs.Mem // nil if the program runs in places
+	FS   []vfs.FS   // the disks without failures, as other clients see them
 	N    int64      // number of the operation, from 1
 	Of   int64      // number of operations in the run without a fault
 	Op   *vfs.Op
 	Way  Way
-	Err  error // what Run returned
+	Err  error // the error of Run
 	When string
 }
 

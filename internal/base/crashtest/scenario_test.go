@@ -44,7 +44,6 @@ func (p saver) run(fsys vfs.FS) error {
 	return err
 }
 
-// saved returns the state of a disk.
 func saved(m *vfs.Mem) string {
 	f, err := m.Open("f")
 	if err != nil {
@@ -122,7 +121,7 @@ func b(is bool) int {
 	return 0
 }
 
-// TestFaults: each operation fails once in each way. Fault.Err is the error unless the program ignores it.
+// TestFaults: each operation fails once in each way. Fault.Err is the error of the operation unless the program ignores it.
 func TestFaults(t *testing.T) {
 	for _, p := range []saver{{}, {deaf: true}} {
 		s := &Scenario{Start: []*vfs.Mem{old(t)}, Run: One(p.run)}
@@ -147,13 +146,13 @@ func TestFaults(t *testing.T) {
 		if want := []vfs.OpKind{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpClose, vfs.OpRename, vfs.OpSyncDir}; !slices.Equal(kinds, want) {
 			t.Errorf("failed: %v, want %v", kinds, want)
 		}
-		if want := 2 * b(p.deaf); silent != want { // the way "end" also fails the close, which is not ignored
+		if want := 2 * b(p.deaf); silent != want { // the way "end" also makes the close fail, and the program does not ignore this error
 			t.Errorf("%+v: %d are silent, want %d", p, silent, want)
 		}
 	}
 }
 
-// TestWays: half of a write is done, and no operation of a dead program.
+// TestWays: a short write does half of its bytes, and a dead program does no operation.
 func TestWays(t *testing.T) {
 	size := func(m *vfs.Mem) int64 {
 		st, err := m.Stat("f.new")
@@ -189,7 +188,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestSamples: the seed draws the sample, which has one of each Every and all of Always. All seeds together have all operations.
+// TestSamples: the seed draws the sample. A sample has one of each Every consecutive operations and all operations that Always
+// selects. The samples of all seeds together have all operations.
 func TestSamples(t *testing.T) {
 	run := One(func(fsys vfs.FS) error {
 		for i := range 50 {

@@ -1,5 +1,5 @@
-// Package crccat joins CRC-32 (IEEE) checksums. It computes the checksum of A followed by B from the checksums of A and B
-// and the length of B, without their bytes. So the writers of one extent can checksum their own pieces in any order.
+// Package crccat joins CRC-32 (IEEE) checksums. It computes the checksum of A followed by B from the two checksums and
+// the length of B, without the bytes of A and B. So the writers of one extent can checksum their own pieces in any order.
 //
 // n zero bytes multiply a CRC register by x^(8n) modulo the polynomial. Both are polynomials over GF(2), kept in the
 // reflected order of hash/crc32 (bit 31 is x^0).
@@ -7,8 +7,8 @@ package crccat
 
 import "hash/crc32"
 
-// MaxPieces is the maximum number of piece checksums of a dataset: 256 MiB of its manifest. A larger dataset has checksums of
-// extents only.
+// MaxPieces is the maximum number of piece checksums of a dataset. They take 256 MiB of its manifest. A dataset with more
+// pieces has only checksums of extents.
 const MaxPieces = 1 << 25
 
 const poly = crc32.IEEE // reflected: 0xedb88320
@@ -35,7 +35,7 @@ var squares = func() (t [64]uint32) {
 	return t
 }()
 
-// Shift returns x^(8n), the factor for a checksum that n more bytes follow.
+// Shift returns x^(8n), the factor for a checksum of data that n more bytes follow.
 func Shift(n int64) uint32 {
 	p := uint32(1) << 31 // x^0
 	for k := 3; n != 0; n, k = n>>1, k+1 {

@@ -21,7 +21,7 @@ type Diary struct {
 	queue   []string
 	bytes   int   // bytes in the queue
 	lost    int64 // number of dropped lines
-	writing bool  // a goroutine is writing; it ends when the queue is empty
+	writing bool  // a goroutine is writing; the goroutine ends when the queue is empty
 	wrote   chan struct{}
 	kinds   map[string]*kind
 }
@@ -60,8 +60,9 @@ func (d *Diary) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Say writes a line of a kind, such as the errors of one file. It only counts repeated lines and lines after the first few of a
-// kind, and writes the count after a minute. Programs and the kernel often retry and repeat their errors.
+// Say writes a line of a kind, such as the errors of one file. Programs and the kernel often retry and repeat their errors, so
+// Say writes only the first few lines of a kind and no line twice. It counts the other lines and writes their number after a
+// minute.
 func (d *Diary) Say(what, line string) {
 	if d == nil || d.w == nil {
 		return
@@ -124,7 +125,6 @@ func (d *Diary) put(line string) {
 	}
 }
 
-// write writes until the queue is empty.
 func (d *Diary) write() {
 	for {
 		d.mu.Lock()

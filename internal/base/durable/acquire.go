@@ -64,7 +64,6 @@ type attempt struct {
 	raw    []byte  // content of the file
 }
 
-// origin is the source of the lease file.
 type origin uint8
 
 const (
@@ -79,7 +78,7 @@ type former uint8
 const (
 	nobody former = iota // there was no holder
 	dead
-	doubtful // it, or a predecessor that it was unsure about, may be alive
+	doubtful // the former holder, or an earlier holder that was Unsure, may be alive
 )
 
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (err error) {
@@ -104,7 +103,7 @@ func (a *attempt) open() error {
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if dir := filepath.Dir(a.lock); !exists(a.fsys, dir) { // the caller knows the directory by this name
+		if dir := filepath.Dir(a.lock); !exists(a.fsys, dir) { // the error has the name that the caller used
 			err = fmt.Errorf("%s: no directory %s: %w", a.name, dir, fs.ErrNotExist)
 		}
 		return err
@@ -128,7 +127,7 @@ func (a *attempt) open() error {
 	return err
 }
 
-// end closes the file, unless it belongs to the lease now. After an error, it removes an empty file that this attempt created.
+// end closes the file, unless the lease has taken it over. After an error, it removes an empty file that this attempt created.
 func (a *attempt) end(err error) error {
 	f := a.opened
 	if a.file != nil && a.file == f {
@@ -192,7 +191,7 @@ func (a *attempt) exclude(context.Context) error {
 	return err
 }
 
-// examine examines the former holder and waits for a heartbeat of one that may be alive.
+// examine examines the former holder. If this holder may be alive, examine waits for its heartbeat.
 func (a *attempt) examine(ctx context.Context) (err error) {
 	a.dead, a.fresh, a.me.Unsure = nil, false, false
 	a.was, a.raw, err = readHolder(a.opened)
@@ -201,7 +200,7 @@ func (a *attempt) examine(ctx context.Context) (err error) {
 		return a.stale()
 	case err != nil:
 		return err
-	case a.origin == made && len(a.raw) == 0: // the process that created an empty file may be about to fill it
+	case a.origin == made && len(a.raw) == 0: // another process may have created the empty file and may be about to fill it
 		a.fresh = true
 		return nil
 	}
@@ -246,11 +245,11 @@ func (a *attempt) write(context.Context) error {
 // confirm checks that the name still refers to the file, and removes files of dead processes.
 func (a *attempt) confirm(ctx context.Context) (err error) {
 	if a.former == doubtful && a.shared {
-		// Until then, the former holder's Check may read its old file under the lease's name and pass. Afterwards all files that
-		// it created before such a Check exist, so the new holder removes them.
+		// During this pause, the Check of the former holder may still find its own lease file and pass. After the pause, all
+		// files that the former holder created before such a Check are visible, so the new holder removes them.
 		err = par.Pause(ctx, a.o.Patience/lateness)
 	}
-	ours := a.fresh && a.shared && elapsed(a.begun) < a.o.Patience/lateness // a process that finds the file waits longer or has its lock
+	ours := a.fresh && a.shared && elapsed(a.begun) < a.o.Patience/lateness // no other process has taken the new file over: it would have to wait longer, or to lock the file
 	if err == nil && !ours {
 		var h *Holder
 		h, _, err = holderOf(a.fsys, a.lock)
@@ -272,23 +271,24 @@ func (a *attempt) confirm(ctx context.Context) (err error) {
 	} else {
 		_ = removeLast(a.fsys, a.name, a.me.ID, f) // the first error is returned
 	}
-	if f == a.opened { // end closes it
+	if f == a.opened { // end closes this file
 		return err
 	}
 	return withClose(err, f.Close())
 }
 
-// lockTries and lockPause bridge the moments in which other processes inspect the lock, or in which the last process of a writer
-// ends.
+// A lock may be taken for a moment, while another process inspects it or while the last process of a writer ends. So lock tries
+// lockTries times, with pauses of lockPause.
 const (
 	lockTries = 20
 	lockPause = 5 * time.Millisecond
 )
 
-// stalePause is a pause for network clients that cache a name which another client has removed. Most forget it after a second.
+// stalePause is the pause between attempts while this network client caches a name that another client has removed. Most clients
+// drop such a name after a second.
 const stalePause = 30 * time.Millisecond
 
-// gone reports whether err means that an opened file was removed. A server may report this later than the open.
+// gone reports whether err means that a file was removed while it was open. A server may report this later than the open.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrStale)
 }

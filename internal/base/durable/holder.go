@@ -66,7 +66,7 @@ func plain(s string) string {
 type InUseError struct {
 	Name   string // the name of the lease
 	Holder *Holder
-	Lost   bool // this process had the lease, and Holder took it over
+	Lost   bool // this process had the lease, and Holder has taken the lease over
 	Ended  bool // with Lost: the lease has no holder now; a next holder may have released it
 }
 
@@ -105,9 +105,9 @@ func LockOf(file string) (name string, ok bool) {
 	return name[1:], true
 }
 
-// ended reports whether the holder is dead, if me could lock its file. local: the file system belongs to one machine, so a living
-// holder on it would have kept the lock. On other file systems, locks may not even reach another mount of this machine, so the
-// process must be gone, too.
+// ended reports whether the holder is dead. The caller, whose holder is me, has locked the holder's file. local means that the
+// file system belongs to one machine, so a living holder would have kept the lock. On other file systems, locks may not even
+// reach another mount of this machine, so the process must be gone, too.
 func (h *Holder) ended(me *Holder, local bool) bool {
 	if local {
 		return !h.elsewhere(me)
@@ -115,10 +115,10 @@ func (h *Holder) ended(me *Holder, local bool) bool {
 	if h == nil || h.Boot == "" || h.Boot != me.Boot || h.Host != me.Host {
 		return false
 	}
-	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a number in another namespace
+	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a process number of another namespace
 		return false
 	}
-	if h.PID == me.PID { // PID is of this process, or of a former process with its number
+	if h.PID == me.PID { // the holder is this process, or a former process with the same number
 		_, lives := living.Load(h.ID)
 		return !lives
 	}
@@ -147,7 +147,6 @@ func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
 }
 
-// maxHolder limits the bytes read from a lease file.
 const maxHolder = 4096
 
 // NewID returns 32 random hexadecimal digits.
@@ -164,7 +163,7 @@ func me() Holder {
 		Since: time.Now().UTC().Truncate(time.Second)}
 }
 
-// thisMachine returns this machine's name and a mark of its boot: file-system locks end with the boot.
+// thisMachine returns this machine's name and the ID of its boot. A reboot releases all locks.
 var thisMachine = sync.OnceValues(func() (host, boot string) {
 	host, err := os.Hostname()
 	if err != nil {

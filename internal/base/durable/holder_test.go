@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// still has no heartbeat during a test.
+// still are options with a heartbeat so rare that none comes during a test.
 var still = LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
 
 func takeStill(t *testing.T, fsys vfs.FS, boot string) *Lease {
@@ -27,7 +27,7 @@ func takeStill(t *testing.T, fsys vfs.FS, boot string) *Lease {
 	return need(Acquire(context.Background(), fsys, "d.nc", o))
 }
 
-// die ends a holder like the end of its process.
+// die ends a holder as if its process had ended.
 func die(t *testing.T, l *Lease) {
 	t.Helper()
 	close(l.stop)
@@ -36,7 +36,7 @@ func die(t *testing.T, l *Lease) {
 	must(t, l.file.Close())
 }
 
-// vanish is die for a process that is gone.
+// vanish writes a process number that no process has into the file and then calls die.
 func vanish(t *testing.T, l *Lease) {
 	t.Helper()
 	l.me.PID = 1 << 30 // above any system's process numbers
@@ -59,7 +59,7 @@ func TestTwoMounts(t *testing.T) {
 			}
 			must(t, a.Check())
 		}
-		die(t, a) // its process has continued
+		die(t, a) // the process with the holder's number is still alive
 		from := time.Now()
 		b := need(Acquire(ctx, two, "d.nc", o))
 		if waited := time.Since(from); waited < 30*time.Second || !b.Unsure() {
@@ -69,7 +69,7 @@ func TestTwoMounts(t *testing.T) {
 	})
 }
 
-// TestHolderGone: a free lock proves nothing if the process number or the machine may be another's.
+// TestHolderGone: a free lock proves nothing if the number may belong to another process, or the holder to another machine.
 func TestHolderGone(t *testing.T) {
 	here := Holder{ID: "me", Host: "h", Boot: "b", PID: os.Getpid(), Proc: "5.70"}
 	living.Store("lives", true)
@@ -93,7 +93,7 @@ func TestHolderGone(t *testing.T) {
 		{&Holder{Host: "h", PID: 1 << 30}, true, false},
 		{&Holder{Host: "another", Boot: "another", PID: 1 << 30}, false, false},
 	} {
-		if runtime.GOOS == "windows" && c.shared && c.h.PID != os.Getpid() { // Windows cannot tell and has no locks
+		if runtime.GOOS == "windows" && c.shared && c.h.PID != os.Getpid() { // Windows cannot look up a process number, and has no locks
 			c.shared = false
 		}
 		if local, shared := c.h.ended(&here, true), c.h.ended(&here, false); local != c.local || shared != c.shared {
@@ -116,7 +116,7 @@ func testHeartbeat(t *testing.T) {
 	must(t, a.Release())
 }
 
-// TestDeadHere: where locks do not reach other machines, they still show at once that a holder on this machine is dead.
+// TestDeadHere: where locks do not reach other machines, the lock still shows at once that a holder on this machine is dead.
 func TestDeadHere(t *testing.T) { synctest.Test(t, testDeadHere) }
 
 func testDeadHere(t *testing.T) {
@@ -140,7 +140,7 @@ func testDeadHere(t *testing.T) {
 	}
 }
 
-// TestInspectOtherMachine: a holder on a machine beyond the reach of locks is never reported dead.
+// TestInspectOtherMachine: a holder on a machine whose locks are not visible here is never reported dead.
 func TestInspectOtherMachine(t *testing.T) { synctest.Test(t, testInspectOtherMachine) }
 
 func testInspectOtherMachine(t *testing.T) {
@@ -188,8 +188,8 @@ func testHeirs(t *testing.T) {
 	}
 }
 
-// heirBetween lets a second heir take over just before the k-th open of the dead holder's file. It reports whether there was such
-// an open.
+// heirBetween lets a second heir take over just before the k-th open of the dead holder's file. It reports whether the file was
+// opened k times.
 func heirBetween(t *testing.T, k int) bool {
 	all := crashtest.NewMachines(vfs.NewMem())
 	die(t, takeStill(t, all.Machine(false), "one"))
@@ -210,7 +210,7 @@ func heirBetween(t *testing.T, k int) bool {
 	second, err := Acquire(ctx, slow, "d.nc", LeaseOptions{Beat: time.Hour, Patience: 1, Boot: "three"})
 	if first == nil {
 		must(t, err)
-		opens = k // opens during the release do not count
+		opens = k // opens during Release are not counted
 		must(t, second.Release())
 		return false
 	}

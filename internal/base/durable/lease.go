@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// LeaseOptions of Acquire. The zero value means the defaults.
+// LeaseOptions are the options of Acquire. The zero value means the defaults.
 type LeaseOptions struct {
 	Period   time.Duration // time in which at least one heartbeat, normally three, comes; 0: 15 s on shared file systems, no heartbeats on others
 	Beat     time.Duration // between heartbeats; default a third of Period
@@ -35,7 +35,7 @@ const (
 	defaultPatience = 2 * defaultPeriod
 	beats           = 3 // heartbeats per period: two may be late
 
-	// MaxPeriod is the maximum of LeaseOptions.Period. A longer period from a file counts as this.
+	// MaxPeriod is the maximum of LeaseOptions.Period. A longer period in a lease file counts as MaxPeriod.
 	MaxPeriod = 10 * time.Minute
 )
 
@@ -61,7 +61,7 @@ type Lease struct {
 
 	patience time.Duration
 	locked   bool      // the file is locked
-	seen     time.Time // under mu: no other process can take over before seen plus patience
+	seen     time.Time // under mu: no other process can take over until patience has passed since seen
 	checked  time.Time // under mu: start of the last successful Check
 	sent     bool      // under mu: other machines can read the holder
 	joint    bool      // under mu: other processes may have joined
@@ -71,7 +71,7 @@ type Lease struct {
 	shared bool    // other machines may write to the file system
 }
 
-// put makes b the content of f. shared: it is sent to other machines.
+// put makes b the content of f. If shared, put also syncs f, so that other machines see the content.
 func put(f vfs.File, b []byte, shared bool) error {
 	return putCut(f, b, shared, f.Truncate)
 }
@@ -83,7 +83,7 @@ func putCut(f vfs.File, b []byte, shared bool, cut func(int64) error) error {
 		err = cut(int64(len(b)))
 	}
 	if err == nil && shared {
-		err = f.Sync() // a lease need not survive a crash of the machine, but a network client must send it
+		err = f.Sync() // so that a network client sends the content to the server; durability is not needed
 	}
 	return err
 }
@@ -109,7 +109,8 @@ func (l *Lease) beat(every time.Duration) {
 				continue
 			case <-t.C:
 			}
-			// An error of the file system does not lose the lease: the next beat may succeed, and Check decides.
+			// An error of the file system does not end the heartbeat, because the next beat may succeed. Only an InUseError means
+			// that the lease is lost.
 			if err := l.Check(); errors.As(err, new(*InUseError)) {
 				return
 			}
@@ -127,8 +128,8 @@ func (l *Lease) beat(every time.Duration) {
 	}()
 }
 
-// send makes a new lease's holder readable on other machines. No caller must wait for it: until then the lock, or the wait for a
-// beat, excludes other machines. mu is held.
+// send makes the holder of a new lease readable on other machines. Acquire need not wait for send: before it, other machines are
+// excluded by the lock, or wait for a beat. mu is held.
 func (l *Lease) send() error {
 	if l.sent || !l.shared {
 		return nil
@@ -144,24 +145,25 @@ func (l *Lease) ID() string { return l.me.ID }
 // Tag returns the tag of the ID, which is part of file names: see TagOf.
 func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 
-// Dead returns the former holder from which the lease was taken over. It is nil if there was none or its record was unreadable.
+// Dead returns the former holder from which the lease was taken over. It is nil if there was no former holder or its record was
+// unreadable.
 func (l *Lease) Dead() *Holder { return l.dead }
 
-// Fresh reports whether there was no lease file, so that no former holder died.
+// Fresh reports whether there was no lease file when the lease was acquired. Then no former holder has died.
 func (l *Lease) Fresh() bool { return l.fresh }
 
 // Shared reports whether other machines may write to the directory; true if unknown (vfs.FS.Local).
 func (l *Lease) Shared() bool { return l.shared }
 
-// Unsure reports whether a former holder may be alive and may write to files that it had open. The next holders are unsure, too,
-// until one calls Settle. Release keeps the lease file until then.
+// Unsure reports whether a former holder may be alive and may write to files that it had open. The next holders are Unsure, too,
+// until a holder calls Settle. Release keeps the lease file until then.
 func (l *Lease) Unsure() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.me.Unsure
 }
 
-// Settle records that a former holder's open files no longer belong to the name of the lease.
+// Settle records that files which a former holder has open do not belong to the name of the lease any more.
 func (l *Lease) Settle() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,18 +174,18 @@ func (l *Lease) Settle() error {
 	return put(l.file, l.me.encode(), true)
 }
 
-// Recent reports whether no other process can have taken the lease. The last heartbeat must have succeeded within a third of
-// LeaseOptions.Patience, and the file's lock must exclude processes of this machine. Recent makes no system call. On file systems
-// of one machine, where Check is cheap, it is false. A machine that was suspended may not know for how long, so call Check before
-// a commit.
+// Recent reports whether no other process can have taken the lease. It returns true only if the last heartbeat succeeded within a
+// third of LeaseOptions.Patience, and a lock of the file excludes processes of this machine. Recent makes no system call. On file
+// systems of one machine it returns false, because Check is cheap there. A machine that was suspended may not know for how long
+// it was suspended, so call Check before a commit.
 func (l *Lease) Recent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recent()
 }
 
-// recent reports whether no other process can have taken the lease since seen. A process that began to wait before seen waits for
-// patience after it, and sees a beat at most lateness later.
+// recent reports whether no other process can have taken the lease since seen. Another process takes the lease only after it has
+// seen no beat for patience, and it sees a beat at the latest a fraction of patience (lateness) after the beat.
 func (l *Lease) recent() bool {
 	return l.shared && l.locked && elapsed(l.seen) < l.patience/3
 }
@@ -205,7 +207,7 @@ func (l *Lease) Check() error {
 		l.mu.Unlock()
 	}
 	if lost, ok := err.(*InUseError); ok {
-		lost.Ended = false // another process ended it
+		lost.Ended = false // another process ended the lease
 	}
 	return err
 }
@@ -219,11 +221,11 @@ func CheckHolder(fsys vfs.FS, name, id string) error {
 	return &InUseError{Name: name, Holder: h, Lost: true, Ended: b == nil}
 }
 
-// Share allows other processes of the holder to Join. The lease then lasts until the last of them ends.
+// Share allows other processes of the holder to call Join. The lease then lasts until the last of these processes ends.
 func (l *Lease) Share() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.send(); err != nil { // the processes read it
+	if err := l.send(); err != nil { // the joining processes read the holder
 		return err
 	}
 	l.joint = true
@@ -249,7 +251,7 @@ func (l *Lease) Release() error {
 	}
 	l.mu.Lock()
 	stop, done := l.stop, l.done
-	l.stop = nil // one caller ends the heartbeat, and all wait for its end
+	l.stop = nil // one caller ends the heartbeat, and all callers wait for its end
 	l.mu.Unlock()
 	if stop != nil {
 		close(stop)
@@ -274,7 +276,7 @@ func (l *Lease) Release() error {
 		return errors.Join(f.Close(), removeOwn(l.fsys, l.name, l.me.ID))
 	case errors.Is(err, vfs.ErrLocked): // other processes of this holder are alive; the last one removes the file
 		return f.Close()
-	case err == nil && l.recent() && elapsed(l.checked) < l.patience/lateness && !l.me.Unsure: // as certain as another look
+	case err == nil && l.recent() && elapsed(l.checked) < l.patience/lateness && !l.me.Unsure: // the last Check is so recent that another one is not needed
 		if err = l.fsys.Remove(l.lock); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -285,7 +287,7 @@ func (l *Lease) Release() error {
 }
 
 // removeLast removes the lease file, unless another holder owns it or other processes of this holder are alive. The last process
-// removes it.
+// of the holder removes the file.
 func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 	if err := vfs.Lock(f, true); errors.Is(err, vfs.ErrLocked) {
 		return nil
@@ -314,8 +316,8 @@ type Member struct {
 }
 
 // Join makes this process a member of the lease of name with that ID. The holder must have called Share. Join makes three calls
-// on the file. It may miss a holder that takes over at the same moment. Call Check before a change that another holder could
-// make, too.
+// on the file. Join may succeed although another holder takes over at the same moment, so call Check before a change that another
+// holder could make, too.
 func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
 	f, err := vfs.OpenOwn(fsys, LockName(name))
@@ -350,7 +352,7 @@ func (m *Member) Leave() error {
 	switch {
 	case err == nil: // the last process
 		err = removeOwn(m.fsys, m.name, m.id)
-	case errors.Is(err, vfs.ErrLocked), errors.Is(err, vfs.ErrNoLocks): // others are members, or only the holder knows
+	case errors.Is(err, vfs.ErrLocked), errors.Is(err, vfs.ErrNoLocks): // other processes are members; without locks, only the holder removes the file
 		err = nil
 	}
 	err = errors.Join(err, m.file.Close())

@@ -33,7 +33,7 @@ func take(t *testing.T, fsys vfs.FS, name string) *Lease {
 	return l
 }
 
-// takeOn takes the lease of d.nc on a machine with this boot mark.
+// takeOn takes the lease of d.nc on a machine with this boot ID.
 func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 	t.Helper()
 	return need(Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot}))
@@ -41,7 +41,6 @@ func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 
 var must = testfiles.Must
 
-// need returns v and panics on an error.
 func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -124,8 +123,8 @@ func TestProcesses(t *testing.T) {
 			os.Exit(1)
 		}
 		fmt.Println("held")
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
-		runtime.KeepAlive(l)                 // the finalizer of a file closes it
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent process ends
+		runtime.KeepAlive(l)                 // otherwise the garbage collector could close the file
 		os.Exit(0)
 	}
 	name := filepath.Join(t.TempDir(), "d.nc")

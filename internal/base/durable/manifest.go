@@ -17,8 +17,8 @@ import (
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e"}
 //
-// With Twice, the second line repeats the content, so damage of one copy leaves the other. Both copies are renamed or
-// appended in one step, so they cannot disagree after a crash. A program that reads only the first line ignores the copy.
+// With Twice, the second line repeats the content, so that damage of one copy does not lose the content. Both copies are renamed
+// or appended in one step, so they cannot disagree after a crash. A program that reads only the first line ignores the copy.
 //
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e","copy":{"blobio_manifest":1,...},"copy_crc32":"1b2c3d4e"}
@@ -39,7 +39,7 @@ const (
 	copyAt   = len(sumFirst) + len(sumField) + sumLen + len(copyHead) // offset of the copy in the second line
 )
 
-// Encode returns the file for a content.
+// Encode returns the bytes of a file with this content.
 func (k Manifest) Encode(content any) ([]byte, error) {
 	b, err := json.Marshal(content)
 	if err != nil {
@@ -63,8 +63,8 @@ func sumOf(line []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(line), crc32.IEEETable, []byte{'\n'})
 }
 
-// differ returns the total length n of all, and the offset at of the first difference from b. at is -1 if they are equal, and the
-// length of b if b is a prefix.
+// differ compares b with the concatenation of all. n is the length of the concatenation. at is the offset of the first
+// difference, -1 if there is none, and the length of b if b is a prefix.
 func differ(b []byte, all [][]byte) (n, at int) {
 	at = -1
 	for _, want := range all {
@@ -81,8 +81,8 @@ func differ(b []byte, all [][]byte) (n, at int) {
 	return n, at
 }
 
-// whole returns the first line at the start of b without its line feed, and the length n with its checksum. It returns nil if the
-// line is missing or its checksum differs. No content contains sumField, because JSON escapes quotes.
+// whole returns the first line of b without its line feed. n is the number of bytes up to the end of its checksum. It returns nil
+// if the line is missing or its checksum differs. No content contains sumField, because JSON escapes quotes.
 func whole(b []byte) (line []byte, n int, copied bool) {
 	at := bytes.Index(b, []byte(sumField))
 	n = at + len(sumField) + sumLen
@@ -104,7 +104,8 @@ func whole(b []byte) (line []byte, n int, copied bool) {
 	return line, n, copied
 }
 
-// find returns the line at the beginning of b, and whether it should have a copy. It returns nil if both are damaged.
+// find returns the line at the beginning of b, and whether it should have a copy. It returns nil if the line and the copy are
+// damaged.
 func (k Manifest) find(b []byte) (line []byte, twice bool) {
 	line, n, copied := whole(b)
 	if line != nil && !copied {
@@ -138,7 +139,8 @@ func (k Manifest) Length(b []byte) int {
 	return n
 }
 
-// once reports whether the bytes after the first checksum end a file without a copy, allowing one damaged byte.
+// once reports whether the bytes after the first checksum are the end of a file without a copy, except for at most one damaged
+// byte.
 func once(b []byte) bool {
 	same := 0
 	for i, c := range []byte(sumEnd) {
@@ -162,8 +164,8 @@ func (k Manifest) In(b []byte) bool {
 	return bytes.Contains(b, k.start()) || bytes.Contains(b, []byte(sumField))
 }
 
-// Torn reports whether a crash can have left b, the last bytes of a file, at offset off. That holds if b is a prefix of an output
-// of Encode, or has zeros in unwritten blocks. Any other bytes were completely written and are damaged.
+// Torn reports whether a crash can have left b, the last bytes of a file, at offset off. A crash leaves a prefix of an output of
+// Encode, or zeros in blocks that were not written. All other bytes are damage.
 func (k Manifest) Torn(b []byte, off int64) bool {
 	for at := 0; at < len(b); {
 		from := bytes.IndexByte(b[at:], 0)

@@ -51,7 +51,7 @@ func TestManifest(t *testing.T) {
 	refused("nothing", nil)
 }
 
-// TestManifestVersion tests another version, and content that is no manifest.
+// TestManifestVersion tests another version, and content that is not a manifest.
 func TestManifestVersion(t *testing.T) {
 	for v, class := range map[any]error{
 		&listed{Version: 2}: fault.ErrVersion,
@@ -70,8 +70,8 @@ func TestManifestVersion(t *testing.T) {
 	}
 }
 
-// TestManifestTwice: a reader of the first two lines finds the content it knows. A flipped bit or damage of one copy loses no
-// content and is reported. The rest of a crash is not taken for complete content.
+// TestManifestTwice: a program that knows only manifests without a copy can read the first line. A flipped bit or damage of
+// one copy loses no content and is reported. A manifest that a crash has cut off is not taken for complete content.
 func TestManifestTwice(t *testing.T) {
 	twice := manifests
 	twice.Twice = true

@@ -16,8 +16,8 @@ const (
 	hiddenSuffix = ".partial"
 )
 
-// HiddenName returns the hidden name of the output name for the holder with that ID. It ends in no number, which would make it a
-// subfile's name.
+// HiddenName returns the hidden name of the output name for the holder with that ID. The hidden name does not end in a number,
+// because names of subfiles do.
 func HiddenName(name, id string) string {
 	dir, base := filepath.Split(name)
 	tag := id[:hiddenDigits]
@@ -52,7 +52,7 @@ func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 
 // SweepHidden removes the files and directories that HiddenFiles lists, with their contents. The caller holds the lease of name,
 // so a former holder that is alive fails at its rename. Another user's file stays if the directory lets only its owner remove it.
-// It blocks no writer, and its owner could create it again anyway.
+// Such a file blocks no writer, and its owner could create it again anyway.
 func SweepHidden(fsys vfs.FS, name string) error {
 	list, err := HiddenFiles(fsys, name)
 	for _, t := range list {

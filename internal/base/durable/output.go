@@ -11,12 +11,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// OutputOptions of NewOutput. The zero value means the defaults.
+// OutputOptions are the options of NewOutput. The zero value means the defaults.
 type OutputOptions struct {
 	Force     bool         // replace an existing file or link
 	NoSync    bool         // do not sync content or name
 	NoSyncDir bool         // sync the content only
-	Also      func() error // further condition for the use of the name; NewOutput and Commit call it
+	Also      func() error // further condition for the use of the name, checked by NewOutput and Commit
 	Lease     LeaseOptions
 }
 
@@ -46,7 +46,7 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 		return nil, err
 	}
 	out = &Output{fsys: fsys, name: name, temp: HiddenName(name, l.ID()), o: o, lease: l}
-	// As in the package comment: read the state only when no former holder can change it.
+	// A new holder reads the state only when no former holder can change it; see the package comment.
 	if err = SweepHidden(fsys, name); err == nil {
 		err = out.free()
 	}
@@ -66,7 +66,7 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 // File returns the file to write. The caller must not close it.
 func (o *Output) File() vfs.File { return o.file }
 
-// Temp returns the hidden name for other ranks. They may open no other name for writing.
+// Temp returns the hidden name for other ranks. Other ranks may open the file for writing only under this name.
 func (o *Output) Temp() string { return o.temp }
 
 func (o *Output) free() error {
@@ -99,7 +99,7 @@ func (o *Output) commit() (err error) {
 		err = o.lease.Check()
 	}
 	if err == nil {
-		err = o.free() // against programs without leases
+		err = o.free() // a program that takes no lease may have created the file
 	}
 	if err != nil {
 		return err
@@ -138,12 +138,12 @@ func (o *Output) end() {
 		o.file = nil
 	}
 	if !o.named {
-		_ = o.fsys.Remove(o.temp) // a renamed file has this name no longer
+		_ = o.fsys.Remove(o.temp) // a renamed file does not have this name
 	}
 	_ = o.lease.Release() // a lease that cannot be removed ends with the process
 }
 
-// An UnsureError means that an output has or may have its name, but that a power failure may undo this.
+// An UnsureError means that an output has or may have its name, and that a power failure may undo the rename.
 type UnsureError struct {
 	Name    string
 	Renamed bool // the output has its name
@@ -158,13 +158,13 @@ func (e *UnsureError) Error() string {
 	return e.Name + ": the rename of the output may or may not have succeeded: " + e.Err.Error()
 }
 
-// ErrUnsure is the class of errors after which a change may or may not be in force. Other packages use it, too.
+// ErrUnsure is the class of errors after which a change may or may not be in force.
 var ErrUnsure = errors.New("the outcome is unknown")
 
 // Is implements errors.Is.
 func (e *UnsureError) Is(target error) bool { return target == ErrUnsure }
 
-// unsure wraps err in an UnsureError, unless it is one.
+// unsure wraps err in an UnsureError, unless err is an UnsureError.
 func unsure(name string, renamed bool, err error) error {
 	if errors.As(err, new(*UnsureError)) {
 		return err
@@ -175,8 +175,8 @@ func unsure(name string, renamed bool, err error) error {
 // Unwrap returns the error that occurred.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
-// ErrKept accompanies ErrExist if Force makes no difference.
-var ErrKept = errors.New("not an ordinary file, so never replaced")
+// ErrKept accompanies ErrExist if the existing file is not replaced even with Force.
+var ErrKept = errors.New("not an ordinary file, so it is never replaced")
 
 type keptError struct{ text string }
 

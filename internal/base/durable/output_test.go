@@ -29,7 +29,6 @@ func fill(t *testing.T, o *Output, s string) {
 	need(o.File().WriteAt([]byte(s), 0))
 }
 
-// content returns the content of a file, or "" if it is missing.
 func content(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	b, err := vfs.ReadFile(fsys, name, 100)
@@ -39,7 +38,6 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 	return string(b)
 }
 
-// listing returns the listing of the directory of name.
 func listing(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	return fmt.Sprint(names(t, fsys, filepath.Dir(name)))
@@ -53,8 +51,8 @@ func holds(t *testing.T, when string, fsys vfs.FS, name, text, files string) {
 	}
 }
 
-// TestOutput: only one writer at a time. A second writer gets an error that names the first, and changes nothing. Commit and
-// Discard may be repeated.
+// TestOutput: only one process at a time can write an output. A second writer gets an error that names the first, and changes
+// nothing. Commit and Discard may be repeated.
 func TestOutput(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -94,7 +92,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestOutputNames: an invalid file name, or the name of a special file, is refused and unchanged.
+// TestOutputNames: NewOutput refuses an invalid file name and the name of a special file, and does not change the file.
 func TestOutputNames(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o777))
@@ -114,7 +112,7 @@ func TestOutputNames(t *testing.T) {
 	}
 }
 
-// TestHidden: HiddenOf reverses HiddenName, and no hidden name is a subfile's.
+// TestHidden: HiddenOf reverses HiddenName, and no hidden name is the name of a subfile.
 func TestHidden(t *testing.T) {
 	for id, want := range map[string]string{"0123abcd9": "d/.x.0123abcd.partial", "0123456789": "d/.x.a1234567.partial"} {
 		got := HiddenName("d/x", id)
@@ -152,8 +150,8 @@ func TestOutputMeanwhile(t *testing.T) {
 	holds(t, "read", mem, "d.nc", "theirs", "[d.nc]")
 }
 
-// TestOutputCrash: after a power cut at any operation the name has the old or the new content, whole; after Commit the new. The
-// next writer is not blocked and leaves no other files.
+// TestOutputCrash: after a power cut at any operation, the name has all of the old or all of the new content. After Commit, it
+// has the new content. The next writer is not blocked and leaves no other files.
 func TestOutputCrash(t *testing.T) {
 	for _, old := range []string{"", "old"} {
 		mem := vfs.NewMem()
@@ -247,7 +245,7 @@ func TestOutputRenameUnsure(t *testing.T) {
 	}
 }
 
-// TestOutputNoSync: nothing is synced without a request.
+// TestOutputNoSync: with NoSync, nothing is synced.
 func TestOutputNoSync(t *testing.T) {
 	for _, c := range []struct {
 		o    OutputOptions
@@ -302,7 +300,7 @@ func testOutputZombie(t *testing.T) {
 		if got := content(t, two, "d.nc"); err == nil && was != "zombie" || got != was {
 			t.Errorf("stopped at %d: %q became %q, %v", n, was, got, err)
 		}
-		released := err == nil // the zombie has removed b's lease instead of its own: Commit of b returns ErrInUse
+		released := err == nil // the stopped writer has removed b's lease instead of its own, so Commit of b returns ErrInUse
 		err = b.Commit()
 		if released && errors.Is(err, fault.ErrInUse) {
 			continue

@@ -12,10 +12,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// DirOptions of NewOutputDir. The zero value means the defaults.
+// DirOptions are the options of NewOutputDir. The zero value means the defaults.
 type DirOptions struct {
-	// Replace returns nil if the existing directory may be replaced. Links and files are never replaced. Default: an existing name
-	// is ErrExist.
+	// Replace returns nil if the existing directory may be replaced. Links and files are never replaced. Without Replace, an
+	// existing name is ErrExist.
 	Replace func(dir string) error
 	NoSync  bool // do not sync content or names
 }
@@ -144,7 +144,7 @@ func (o *OutputDir) commit() error {
 	if err != nil {
 		return err
 	}
-	there, err := o.free() // against programs without leases
+	there, err := o.free() // a program that takes no lease may have created the directory
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o *OutputDir) Discard() {
 func (o *OutputDir) end() {
 	o.ended = true
 	if !o.named {
-		_ = vfs.RemoveAll(o.fsys, o.dir) // the written files or, after an exchange, the replaced files
+		_ = vfs.RemoveAll(o.fsys, o.dir) // the new files or, after an exchange of the names, the old files
 	}
 	_ = o.lease.Release() // a lease that cannot be removed ends with the process
 }

@@ -12,7 +12,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// writeDir writes d.zarr with two files that contain text.
 func writeDir(fsys vfs.FS, text string, replace bool) error {
 	o := DirOptions{}
 	if replace {
@@ -82,8 +81,8 @@ func TestOutputDirNoExchange(t *testing.T) {
 	}
 }
 
-// TestOutputDirCrash: after a power cut at any operation the name has the old or the new directory, whole. The next writer is not
-// blocked and leaves no other files.
+// TestOutputDirCrash: after a power cut at any operation, the name has the whole old or the whole new directory. The next writer
+// is not blocked and leaves no other files.
 func TestOutputDirCrash(t *testing.T) {
 	for _, old := range []string{"", "old+old"} {
 		mem := vfs.NewMem()

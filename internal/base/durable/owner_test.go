@@ -44,7 +44,7 @@ func TestOtherUser(t *testing.T) {
 	if _, err := Acquire(context.Background(), me, "d.nc", LeaseOptions{}); !errors.As(err, &in) || in.Holder.ID != a.ID() {
 		t.Fatalf("a living one: %v", err)
 	}
-	must(t, a.file.Close()) // as if it were killed
+	must(t, a.file.Close()) // as if the process had been killed
 	b := take(t, me, "d.nc")
 	if b.Dead() == nil || b.Dead().ID != a.ID() || b.Unsure() {
 		t.Errorf("dead %v, unsure %v", b.Dead(), b.Unsure())
@@ -131,7 +131,7 @@ func TestReleaseOfOpen(t *testing.T) {
 }
 
 // TestTakeoverOfOpen: a dead holder's lease can be taken over where open files cannot be replaced. If another process keeps the
-// file open, the error has a remedy and no file is left.
+// file open, the error names a remedy and no file is left.
 func TestTakeoverOfOpen(t *testing.T) { synctest.Test(t, testTakeoverOfOpen) }
 
 func testTakeoverOfOpen(t *testing.T) {
@@ -225,7 +225,8 @@ func testReleaseTwice(t *testing.T) {
 	}
 }
 
-// TestExported: a holder on another machine may have mounted a local file system of this one, so a free lock proves nothing.
+// TestExported: a holder on another machine may have mounted a local file system of this machine, so a free lock proves
+// nothing.
 func TestExported(t *testing.T) { synctest.Test(t, testExported) }
 
 func testExported(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestProcOfElsewhere: if /proc shows another namespace, no entry is used for a process of this one. The first process of a
-// namespace would seem to live as long as the machine.
+// TestProcOfElsewhere: if /proc shows another namespace, none of its entries is used for a process of this namespace.
+// Otherwise the first process of a namespace would seem to live as long as the machine.
 func TestProcOfElsewhere(t *testing.T) {
 	const env = "BLOBIO_TEST_PROC"
 	if os.Getenv(env) != "" {

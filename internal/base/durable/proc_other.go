@@ -2,7 +2,8 @@
 
 package durable
 
-// procOf returns "". Only Linux can tell a process from a later one with the same number without a system-specific call.
+// procOf returns "". Systems other than Linux need special system calls to distinguish a process from a later process
+// with the same number.
 func procOf(int) string { return "" }
 
 func procSpace() string { return "" }

@@ -10,7 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplaceCheck: when Check is called, the content is whole and synced under its temporary name, and Check decides.
+// TestReplaceCheck: when Check is called, the content is whole and synced under its temporary name. An error of Check
+// prevents the rename.
 func TestReplaceCheck(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, errors.Join(Replace(mem, "f", []byte("old"), ReplaceOptions{}), Replace(mem, "f.mine", []byte("of a dead writer"), ReplaceOptions{})))
@@ -37,7 +38,8 @@ func TestReplaceCheck(t *testing.T) {
 	}
 }
 
-// TestRemoveIf: a checked file has a unique name, and gets its own name back unless it is removed.
+// TestRemoveIf: RemoveIf renames the file to a unique name for the check, and restores the name unless it removes the
+// file.
 func TestRemoveIf(t *testing.T) {
 	bad := errors.New("bad")
 	for _, c := range []struct {
@@ -64,7 +66,7 @@ func TestRemoveIf(t *testing.T) {
 	}
 }
 
-// TestRenameAll: after any failure, another call completes the renames, and then a power cut undoes none of them.
+// TestRenameAll: after any failure, another call completes the renames, and a later power cut undoes no rename.
 func TestRenameAll(t *testing.T) {
 	list := map[string]string{"a.part": "a", "b.part": "b"}
 	boom := errors.New("boom")

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Life is the state of a lease's holder as a reader knows it.
+// Life is the state of a lease's holder, as far as a reader knows it.
 type Life uint8
 
 // The lives.
@@ -22,12 +22,13 @@ const (
 	Unsure // not known yet
 )
 
-// A Pulse shows readers whether the holder of a lease is alive. It changes nothing and compares no clocks: the holder is alive if the
-// heartbeat changes, by the reader's own clock.
+// A Pulse shows readers whether the holder of a lease is alive. It changes nothing. It does not compare clocks of different
+// machines: the reader measures the time between heartbeats with its own clock.
 //
-// A process of this machine is looked up if its number is valid here. On a file system of one machine the lock decides. Elsewhere
-// the holder is dead after five missed beats, within twice its period. Until the first beat the state is Unsure, unless the lock
-// is visible. A holder without heartbeats is never dead by silence.
+// If the holder is a process of this machine whose number is valid here, the process is looked up. On a file system of one
+// machine, the lock shows whether the holder is alive. On other file systems, the holder is dead after five missed beats, which
+// takes less than twice its period. Until the first beat the state is Unsure, unless the lock is visible. A holder that promises
+// no heartbeats is never called dead because of silence.
 type Pulse struct {
 	fsys vfs.FS
 	name string
@@ -42,7 +43,7 @@ type Pulse struct {
 	locked bool   // the holder had the lock
 }
 
-// NewPulse watches the lease of name. now is the clock; nil means the system's.
+// NewPulse watches the lease of name. now is the clock; nil means the clock of the system.
 func NewPulse(fsys vfs.FS, name string, now func() time.Time) *Pulse {
 	p := &Pulse{fsys: vfs.OrOS(fsys), name: name, now: now}
 	p.local = sync.OnceValue(func() bool { return p.fsys.Local(name) })
@@ -88,7 +89,7 @@ func (p *Pulse) Look() (*Holder, Life, error) {
 	return h, life, err
 }
 
-// Next returns the time after which another look can learn more.
+// Next returns the time after which another call of Look can give a new result.
 func (p *Pulse) Next() time.Duration {
 	const least, most = 2 * time.Millisecond, time.Second / 4 // least limits the polling for any period in a file; the shortest allowed period needs 2.5 ms
 	if p.holder == nil || p.holder.Period <= 0 {
@@ -116,7 +117,7 @@ func (p *Pulse) life(h *Holder, now time.Time) (Life, error) {
 	case p.beats:
 		return Alive, nil
 	}
-	if p.probed != h.ID { // try once: a server may keep the lock of a dead client, which must not keep its holder alive
+	if p.probed != h.ID { // try only once: a server may keep the lock of a dead client, and such a lock does not show that the holder is alive
 		_, state, err := Inspect(p.fsys, p.name)
 		p.probed, p.locked = h.ID, err == nil && state == HolderHere
 	}
@@ -138,8 +139,8 @@ func (p *Pulse) byLock() (Life, error) {
 	return map[HolderState]Life{NoHolder: NoLife, HolderHere: Alive, HolderDead: Dead, HolderUnsure: Unsure}[state], nil
 }
 
-// unnamed returns the Life for a file without a holder, as a power cut leaves an unsynced one. A process that has just created
-// the file locks it at once, so unnamed looks twice at a new file.
+// unnamed returns the Life for a lease file without a holder. A power cut leaves such a file if it was not synced. A process that
+// has just created the file locks it at once, so unnamed looks twice at a new file.
 func (p *Pulse) unnamed() (Life, error) {
 	if !p.local() {
 		return Unsure, nil
@@ -159,7 +160,7 @@ func (p *Pulse) fresh() bool {
 		return true
 	}
 	age := time.Since(info.ModTime())
-	return age < time.Second && age > -time.Second // a clock that was set back must not make it new for ever
+	return age < time.Second && age > -time.Second // after the clock was set back, the age of an old file may be negative
 }
 
 // process returns the Life of the holder's process, if this process can look it up.
@@ -174,13 +175,13 @@ func (h *Holder) process(here *Holder) Life {
 	switch procOf(h.PID) {
 	case h.Proc:
 		return Alive
-	case "": // gone, or hidden by the system because it is another user's
+	case "": // the process is gone, or the system hides it because it belongs to another user
 		if gonePID(h.PID) {
 			return Dead
 		}
 		return Unsure
 	}
-	return Dead // another process has its number now
+	return Dead // another process has the holder's process number now
 }
 
 // noProc differs from every Holder.Proc.
@@ -194,5 +195,6 @@ func (h *Holder) period() time.Duration {
 	return time.Duration(min(h.Period, int64(MaxPeriod/time.Millisecond))) * time.Millisecond
 }
 
-// silence is the time without a beat after which the holder is dead. With the delay of noticing, it is below two periods.
+// silence is the time without a beat after which the holder is dead. Even with the delay until the next Look, this is less than
+// two periods.
 func (h *Holder) silence() time.Duration { return h.period() * 5 / beats }

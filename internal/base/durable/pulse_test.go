@@ -8,8 +8,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestPulseUnnamed: on a file system of one machine, a lease file without a holder, as a power cut leaves it, is a dead writer's
-// unless it is locked.
+// TestPulseUnnamed: on a file system of one machine, a lease file without a holder belongs to a dead writer unless the file is
+// locked. A power cut may leave such a file.
 func TestPulseUnnamed(t *testing.T) {
 	for _, b := range []string{"", "{", `{"id":""}`, strings.Repeat("\x00", 200), strings.Repeat("x", 3*maxHolder)} {
 		mem := vfs.NewMem()

@@ -34,7 +34,8 @@ func TestRecent(t *testing.T) {
 	})
 }
 
-// TestReleaseOther: Release does not remove another holder's file, unless Check has just found the file to be its own.
+// TestReleaseOther: Release does not remove the file of another holder. The exception is a Release just after a successful Check,
+// because Release then does not read the file again.
 func TestReleaseOther(t *testing.T) {
 	for _, checked := range []time.Duration{-1, 2 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

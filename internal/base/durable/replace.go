@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ReplaceOptions of Replace. The zero value syncs nothing.
+// ReplaceOptions are the options of Replace. The zero value syncs nothing.
 type ReplaceOptions struct {
 	Owner   string       // see TempOptions.Owner
 	Temp    string       // see TempOptions.Temp; only for one name
@@ -19,8 +19,8 @@ type ReplaceOptions struct {
 	SyncDir bool         // sync the name before Replace returns
 }
 
-// Replace replaces the content of a file as a whole. After an UnsureError the content may be old or new, now or after a crash.
-// After any other error it is the old content.
+// Replace replaces the content of a file as a whole. After an UnsureError, the file may have the old or the new content, now or
+// after a crash. After any other error, it has the old content.
 func Replace(fsys vfs.FS, name string, b []byte, o ReplaceOptions) error {
 	return ReplaceAll(fsys, []string{name}, b, o)
 }
@@ -44,7 +44,8 @@ func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 }
 
 // Rename durably renames a file or directory: it publishes a finished directory, or sets a damaged file aside. It does not sync
-// the content. After an UnsureError either name may be in use, now or after a crash. After any other error it is the first name.
+// the content. After an UnsureError, the file may have the old or the new name, now or after a crash. After any other error, it
+// has the old name.
 func Rename(fsys vfs.FS, from, to string) error {
 	if err := Move(fsys, from, to); err != nil {
 		return err
@@ -59,8 +60,8 @@ func Rename(fsys vfs.FS, from, to string) error {
 	return nil
 }
 
-// RenameAll renames finished files to their second names, in order, and with syncDirs syncs the directories of those names. It
-// may be repeated: a file without its first name already has its second.
+// RenameAll renames finished files to their second names, in order, and with syncDirs syncs the directories of the second
+// names. RenameAll may be repeated: a file whose first name is missing has already been renamed.
 func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error {
 	dirs := map[string]bool{}
 	for from, to := range list {
@@ -111,8 +112,8 @@ func (g *Group) Names() (list []string) {
 	return list
 }
 
-// Commit finishes and renames all files, and with syncDirs syncs their directories. After an UnsureError some files may have
-// their final names. After any other error none has. Discard removes the rest.
+// Commit finishes and renames all files, and with syncDirs syncs their directories. After an UnsureError, some files may have
+// their final names. After any other error, no file has its final name. Discard removes the files without their final names.
 func (g *Group) Commit(syncDirs bool) error {
 	for _, t := range g.temps {
 		if err := t.Finish(); err != nil {

@@ -132,8 +132,8 @@ func TestGroupOrder(t *testing.T) {
 	}
 }
 
-// TestRename: after any failure or power cut, a file or directory has the old or the new name. After success, or an error that is
-// not unsure, its name is known.
+// TestRename: after any failure or power cut, a file or directory has the old or the new name. After success, it has the new
+// name. After an error that is not unsure, it has the old name.
 func TestRename(t *testing.T) {
 	boom := errors.New("boom")
 	there := func(fsys vfs.FS, name string) bool {

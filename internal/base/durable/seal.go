@@ -16,7 +16,7 @@ import (
 // MaxSeal is the maximum length of a seal in bytes.
 const MaxSeal = 256 << 20
 
-// SealHead is the first part of each seal's content, which embeds it.
+// SealHead is the first part of the content of each seal.
 type SealHead struct {
 	Format string `json:"format"`
 	Ver    int    `json:"version"`

@@ -39,8 +39,9 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) e
 // lateness is the fraction of LeaseOptions.Patience after which network clients see a renamed file.
 const lateness = 15
 
-// succeed replaces a dead holder's file with our own. On this machine, other processes need the lock of the old file, which we
-// hold. Without locks, the file is closed before the rename, because Windows would refuse it.
+// succeed replaces a dead holder's file with the file of this holder. Other processes of this machine are excluded, because
+// this process holds the lock of the old file. Without locks, the file is closed before the rename, because Windows would
+// refuse to rename an open file.
 func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	if _, now, err := holderOf(l.fsys, l.lock); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	if err == nil {
 		err = l.fsys.Rename(tmp, l.lock)
 	}
-	for range lockTries { // other processes may have it open to inspect the holder
+	for range lockTries { // other processes may have the file open to inspect the holder
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -77,7 +78,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	}
 	if err == nil && f == nil {
 		if f, err = l.fsys.OpenRW(l.lock); errors.Is(err, fs.ErrNotExist) {
-			return errChanged // another process has replaced it; confirm detects this, too
+			return errChanged // another process has replaced the file
 		} else if err != nil {
 			return err
 		}
@@ -90,12 +91,12 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 		_ = f.Close()
 	}
 	if rerr := l.fsys.Remove(tmp); errors.Is(rerr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) {
-		return errChanged // another process took over first and removed it
+		return errChanged // another process took over first and removed the file
 	} else if !errors.Is(rerr, fs.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
 	if !locked {
-		err = fmt.Errorf("%s: cannot replace the lease of %s, as if a process had it open; if no process writes %s, end the process with the open file, or delete the file: %w", l.lock, was, l.name, err)
+		err = fmt.Errorf("%s: cannot replace the lease of %s, probably because a process has this file open; if no process writes %s, end the process with the open file, or delete the file: %w", l.lock, was, l.name, err)
 	}
 	return err
 }
@@ -111,7 +112,7 @@ func Leftovers(fsys vfs.FS, name string) (list []string, err error) {
 	return list, err
 }
 
-// LeftoverOf returns the name of the lease that a file of Leftovers is for. Both are names without a directory.
+// LeftoverOf returns the name of the lease to which a file of Leftovers belongs. Both are names without a directory.
 func LeftoverOf(file string) (name string, ok bool) {
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 || !IsTag(file[dot+1:]) {
@@ -120,8 +121,8 @@ func LeftoverOf(file string) (name string, ok bool) {
 	return LockOf(file[:dot])
 }
 
-// sweep removes the files that Leftovers lists. If such a process is alive, its rename fails, and it finds our lease. Another
-// user's files stay; they do no harm.
+// sweep removes the files that Leftovers lists. If the process that made such a file is alive, its rename fails, and it finds
+// the lease of this process. Files of other users stay and do no harm.
 func (l *Lease) sweep() error {
 	list, err := Leftovers(l.fsys, l.name)
 	for _, name := range list {

@@ -15,26 +15,27 @@ import (
 )
 
 // Temporary names are .blobio.<16 hexadecimal digits>.tmp, in the directory of the final name. They do not contain the final
-// name, which may have the maximum length. They begin with a dot, because some programs (KVTree's gather) take every file with
-// their prefix for their own.
+// name, which may have the maximum length. They begin with a dot, because some programs (KVTree's gather) read all files that
+// begin with a certain prefix.
 const (
 	tempPrefix = ".blobio."
 	tempSuffix = ".tmp"
 	tempTries  = 8
 )
 
-// TempOptions of CreateTemp. The zero value means the defaults.
+// TempOptions are the options of CreateTemp. The zero value means the defaults.
 type TempOptions struct {
 	// Owner makes the temporary name depend only on the owner and the final name. So a file that this owner left when it was killed
 	// is replaced. An owner must not write a name twice at once. Default: a unique name.
 	Owner string
-	// Temp is the temporary name, for formats that define one. An existing file of that name is replaced. Default: see Owner.
+	// Temp is the temporary name, for formats that define temporary names. An existing file of that name is replaced. Default:
+	// see Owner.
 	Temp string
 	// Check is called when the file is whole, just before the rename; an error prevents the rename. A writer with a lease checks
 	// here that it still has the lease. Default: none.
 	Check func() error
 	Perm  fs.FileMode // permissions before the umask; default 0666
-	Mkdir bool        // create the directory if it is missing, as MkdirAll does
+	Mkdir bool        // create the directory and its parents if they are missing
 	Sync  bool        // Finish syncs the content, Mkdir syncs the names
 }
 
@@ -80,7 +81,7 @@ func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 	}
 }
 
-// TempName returns the temporary name of an owner's file, or a new one without an owner.
+// TempName returns the temporary name of an owner's file. If owner is empty, it returns a unique name.
 func TempName(name, owner string) string {
 	id := rand.Uint64()
 	if owner != "" {
@@ -153,7 +154,7 @@ func (t *Temp) Discard() {
 	_ = t.fsys.Remove(t.temp)
 }
 
-// IsTemp reports whether a name belongs to an unfinished file: it is being written, or a crash left it.
+// IsTemp reports whether a name is the temporary name of a file that is being written or that a crash left.
 func IsTemp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempSuffix)
@@ -192,8 +193,8 @@ func Remove(fsys vfs.FS, name string) error {
 }
 
 // RemoveIf removes a file, whose name other writers may use, if goes returns true. It first renames the file to the unique name
-// mine, so that goes checks the file that is removed. If goes returns false or fails, RemoveIf restores the name. A missing file
-// is no error.
+// mine, so that RemoveIf removes exactly the file that goes has checked. If goes returns false or fails, RemoveIf restores the
+// name. A missing file is no error.
 func RemoveIf(fsys vfs.FS, name, mine string, goes func() (bool, error)) error {
 	if err := vfs.RenameFile(fsys, name, mine); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

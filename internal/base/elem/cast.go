@@ -52,15 +52,15 @@ func nearest[S Number](v S) float32 {
 	if v < 0 {
 		u, sign = -uint64(int64(v)), -1
 	}
-	// Reduce to the 53 bits of a float64. Set the last bit if any bit after it was set, so that the float32 is rounded once, not
-	// twice.
+	// Reduce to the 53 bits of a float64. If any dropped bit was set, set the last kept bit. Then the conversion to float32
+	// rounds correctly.
 	if cut := u & (1<<11 - 1); u > 1<<53 && cut != 0 {
 		u = u&^(1<<11-1) | 1<<11
 	}
 	return float32(sign * float64(u))
 }
 
-// narrow converts float64 to float32. Infinities and NaN pass.
+// narrow converts float64 to float32. Infinities and NaN stay.
 func narrow[D, S Number](dst []D, src []S) int {
 	dst = dst[:len(src)]
 	for i, v := range src {
@@ -73,8 +73,8 @@ func narrow[D, S Number](dst []D, src []S) int {
 	return -1
 }
 
-// checkNarrow is narrow without the conversion. Without the sign bit, the bits of finite values are ordered, and below infinity
-// and NaN.
+// checkNarrow is narrow without the conversion. As integers without the sign bit, the bits of finite values have the order of
+// the magnitudes, and are less than the bits of infinity and NaN.
 func checkNarrow(src []float64) (bad int) {
 	const (
 		most = 0x47EFFFFFE0000000 // the greatest float32
@@ -88,7 +88,6 @@ func checkNarrow(src []float64) (bad int) {
 	return -1
 }
 
-// isFloat64 reports whether T is float64.
 func isFloat64[T Number]() bool {
 	var x T
 	_, ok := any(x).(float64)

@@ -6,10 +6,12 @@ const block = 512
 // Store writes the elements of the slice src as elements of type t to dst, big-endian if big. dst is long enough.
 // Numbers are converted by netCDF's rules:
 //
-//   - A value outside the range of t ends the conversion, and bad is its index (dst may be partly written). Else bad is -1.
+//   - A value outside the range of t ends the conversion, and bad is its index (dst may be partly written). Otherwise bad
+//     is -1.
 //   - A float is compared with the range of an integer type before its fraction is dropped: 127.5 does not fit a byte,
 //     and -0.5 fits no unsigned type. NaN and infinities fit no integer type.
-//   - float64 to float32 passes NaN and infinities. A finite value beyond the largest float32 does not fit.
+//   - A conversion from float64 to float32 keeps NaN and infinities. A finite value beyond the largest float32 does not
+//     fit.
 //   - Integers converted to a float type are rounded.
 //
 // t must be valid, and Of must accept the type of the slice src.
@@ -21,7 +23,7 @@ func Store(dst []byte, big bool, t Type, src any) (bad int) {
 	return convert(dst, big, t, src)
 }
 
-// Check is Store without the result.
+// Check is Store without writing.
 func Check(t Type, src any) (bad int) {
 	switch mem, _, _ := Of(src); {
 	case t.Holds(mem) || t == Float64:
@@ -35,7 +37,7 @@ func Check(t Type, src any) (bad int) {
 	return convert(nil, false, t, src)
 }
 
-// convert is Store to another type. Without dst it only checks the range.
+// convert is Store for a type that differs from the type of src. If dst is nil, it only checks the range.
 func convert(dst []byte, big bool, t Type, src any) (bad int) { // the types
 	switch t {
 	case Int8:
@@ -105,8 +107,8 @@ func castFrom[D Number](dst []D, src any, at int) (bad int) { // the types
 	return -1
 }
 
-// Load is the reverse of Store. It fills the slice dst from the elements of type t in src, which has as many. value is the
-// element that does not fit the type of dst.
+// Load is the reverse of Store. It fills the slice dst from the elements of type t in src. src has as many elements as dst.
+// value is the element that does not fit the type of dst.
 func Load(dst any, src []byte, big bool, t Type) (bad int, value any) { // the types
 	if mem, b, _ := Of(dst); mem == t {
 		Reorder(b, src, t.Size(), big)

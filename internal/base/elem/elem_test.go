@@ -102,7 +102,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestReorder converts to the file's order and back, for each width, in place and not.
+// TestReorder converts to the file's order and back, for each width, in place and into another slice.
 func TestReorder(t *testing.T) {
 	for _, e := range all() {
 		src := make([]byte, 9*e.Size())

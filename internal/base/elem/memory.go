@@ -70,7 +70,7 @@ func Of(v any) (t Type, b []byte, ok bool) { // the types
 	return 0, nil, false
 }
 
-// TypeOf returns the type of T, or 0 if it has none.
+// TypeOf returns the Type of T, or 0 if T has no Type.
 func TypeOf[T any]() Type {
 	t, _, _ := Of([]T(nil))
 	return t
@@ -94,7 +94,7 @@ func fixed[T int | uint](s []T, short, long Type) any {
 	return short.View(Bytes(s))
 }
 
-// Make returns a zeroed slice of n elements, or nil for no type.
+// Make returns a zeroed slice of n elements, or nil for an invalid type.
 func (t Type) Make(n int) any {
 	if !t.Valid() {
 		return nil
@@ -102,7 +102,7 @@ func (t Type) Make(n int) any {
 	return kinds[t].make(n)
 }
 
-// View returns memory as a slice of t, like the function View, or nil for no type.
+// View returns memory as a slice of t, like the function View, or nil for an invalid type.
 func (t Type) View(b []byte) any {
 	if !t.Valid() {
 		return nil
@@ -130,8 +130,8 @@ func One(x any) (slice any, ok bool) {
 	return s.Interface(), true
 }
 
-// Reorder copies elements of size bytes from src to dst. It converts between native order and big-endian order if big, else
-// little-endian. dst may be src.
+// Reorder copies elements of size bytes from src to dst. It converts between native order and the order of a file, which is
+// big-endian if big and otherwise little-endian. dst may be src.
 func Reorder(dst, src []byte, size int, big bool) {
 	if big == HostBig {
 		copy(dst, src)

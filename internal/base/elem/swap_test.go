@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// swapSimple is a simple implementation of Swap.
 func swapSimple(dst, src []byte, width int) {
 	for i := 0; i < len(src); i += width {
 		e := slices.Clone(src[i : i+width])

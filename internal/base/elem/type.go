@@ -33,7 +33,6 @@ type Real interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~int | ~uint
 }
 
-// kind has the properties of a type.
 type kind struct {
 	name          string
 	size, align   int
@@ -80,7 +79,7 @@ func (t Type) kind() *kind {
 	return &kinds[t]
 }
 
-// Size returns the size of an element in bytes, or 0 for no type.
+// Size returns the size of an element in bytes, or 0 for an invalid type.
 func (t Type) Size() int { return t.kind().size }
 
 // Align returns the alignment of an element in bytes.
@@ -100,7 +99,7 @@ func (t Type) String() string {
 	return kinds[t].name
 }
 
-// Parse returns the type with this name, or 0.
+// Parse returns the type with this name, or 0 for an unknown name.
 func Parse(name string) Type {
 	for t := Type(1); t.Valid(); t++ {
 		if kinds[t].name == name {

@@ -9,7 +9,7 @@ import (
 )
 
 // A Collector passes findings of a check to one reader, in order. Several goroutines may add findings. It buffers a bounded
-// number; then adders wait for the reader.
+// number of findings. When the buffer is full, goroutines that add findings wait for the reader.
 type Collector struct {
 	ctx      context.Context
 	end      context.CancelFunc
@@ -23,9 +23,9 @@ type Collector struct {
 }
 
 // Collect returns the sequence of the findings that look adds. look runs in the reader's goroutine. The collector's context ends
-// when the reader stops or ctx ends, and look must return soon. The end of ctx becomes a finding. A finding whose error is
-// Exhausted is the last, because it concerns this process. Several goroutines may call progress, through Did. progress may be
-// nil.
+// when the reader stops or ctx ends. look must then return soon. The end of ctx becomes a finding. A finding whose error is
+// Exhausted is the last, because this error concerns the process and not the files. Several goroutines may call progress,
+// through Did. progress may be nil.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		c := &Collector{yield: yield, progress: progress}
@@ -50,7 +50,7 @@ func (c *Collector) Add(f Finding) bool {
 	if c.starved {
 		return false
 	}
-	if Exhausted(f.Err) { // later findings would concern this process, not the files
+	if Exhausted(f.Err) { // later errors would come from the shortage in this process, not from the files
 		c.starved = true
 		defer c.end()
 	}
@@ -77,13 +77,13 @@ func (c *Collector) Did(n int64) {
 // maxWaiting is the maximum of buffered findings per item.
 const maxWaiting = 64
 
-// ahead times the number of workers is the maximum of items begun before the first is done.
+// Each begins at most ahead items per worker before the first of these items is done.
 const ahead = 4
 
-// Each checks n items (such as files), several at once. Findings come out item by item, each item's in the order of add. The
-// reader gets findings while later items are checked. At most 4 items per worker are begun before the first of them is done and
-// read. Several goroutines may call add until do returns. add waits while the reader lags, and reports whether more findings are
-// wanted. No item is begun after the reader has stopped or the context has ended.
+// Each checks n items (such as files), several at once. The reader gets the findings item by item, and within an item in the
+// order of add. The reader gets findings while later items are checked. At most 4 items per worker are begun before the first of
+// them is done and read. Several goroutines may call add until do returns. add waits while the reader lags, and reports whether
+// more findings are wanted. No item is begun after the reader has stopped or the context has ended.
 func (c *Collector) Each(n, workers int, do func(i int, add func(Finding) bool)) {
 	workers = max(min(workers, n), 1)
 	q := &queue{slots: make([]slot, ahead*workers)}

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// found returns a finding of item i.
 func found(i, k int) Finding { return Finding{File: fmt.Sprint(i), Offset: int64(k)} }
 
 func TestCollectOrder(t *testing.T) {
@@ -137,7 +136,7 @@ func TestCollectPanic(t *testing.T) {
 	}
 }
 
-// TestCollectExhausted: if the process can open no more files, the last finding has a known error for it.
+// TestCollectExhausted: if the process can open no more files, the error of the last finding is Exhausted.
 func TestCollectExhausted(t *testing.T) {
 	full := &fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}
 	for _, err := range []error{full, At("y", 0, "header", full, "cannot be read"), fmt.Errorf("y: %w", errors.Join(ErrCorrupt, full))} {

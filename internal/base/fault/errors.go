@@ -20,12 +20,13 @@ func In(file, field string, class error, format string, args ...any) *FormatErro
 	return At(file, -1, field, class, format, args...)
 }
 
-// Class returns an error of a class, whose text is appended.
+// Class returns an error of a class. The text of the class is appended.
 func Class(class error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args[:len(args):len(args)], class)...)
 }
 
-// Usage returns an error of class ErrUsage about a wrong argument. The text omits the class, which would not help the caller.
+// Usage returns an error of class ErrUsage about a wrong argument. The text does not contain the class, because the class
+// would not help the caller.
 func Usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
@@ -39,7 +40,7 @@ func Exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
 
-// sides splits a text into what was found and what is wanted.
+// sides splits an error text into the value found and the value wanted.
 func sides(msg, format string, args []any) (found, wanted string) {
 	const want = ", want "
 	left, _, ok := strings.Cut(format, want)
@@ -58,7 +59,8 @@ func sides(msg, format string, args []any) (found, wanted string) {
 var classes = []error{ErrTruncated, ErrChecksum, ErrVersion, ErrUnsupported, ErrNotFormat, ErrTooLarge, ErrNotCommitted, ErrMapMismatch,
 	ErrExist, ErrMissing, ErrBroken, ErrInUse, ErrRange, ErrCorrupt, ErrUsage}
 
-// ClassOf returns the class of an error, or nil. An error that wraps none is its own class.
+// ClassOf returns the class of an error, or nil. An error that wraps no other error is its own class. An error that wraps only
+// errors without a known class has none.
 func ClassOf(err error) error {
 	if err == nil {
 		return nil

@@ -20,14 +20,14 @@ type Finding struct {
 	Effect   string // known effect on Enzo-E, such as "hangs"
 	Err      error  // class or underlying error, for errors.Is; may be nil
 
-	// The subject, besides the offset in a file.
+	// The subject of the finding, in addition to the file and the offset.
 	Rank    Number // rank that wrote or needs the data
 	Node    Number // node in a list of nodes
 	Dataset Number // dataset of SCR, or checkpoint of FTI
 	Var     Number // id of a variable without a name
 	Block   string // name of a mesh block
 
-	Numbers any // the numbers of the message, for JSON; nil: none, or only in the message
+	Numbers any // the numbers of the message, for JSON; nil: the message has no numbers, or only as text
 }
 
 // Number is a number that may be unknown. The zero value is unknown.
@@ -51,8 +51,8 @@ func (n Number) IsZero() bool { return !n.known }
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
-// Of makes a finding from an error. A FormatError gives its file and offset; else the file is file. The finding is Unchecked if
-// the error is an unsupported version or feature, or if this process is exhausted.
+// Of makes a finding from an error. A FormatError sets the file and the offset. For other errors, the file is the argument
+// file. The finding is Unchecked if the error is an unsupported version or feature, or if this process is exhausted.
 func Of(sev Severity, file string, err error) Finding {
 	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion) || Exhausted(err)) {
 		sev = Unchecked
@@ -91,7 +91,6 @@ func (f *Finding) message() string {
 	return f.Found
 }
 
-// class returns the text of the finding's class.
 func (f *Finding) class() string {
 	if f.Err == nil {
 		return ""

@@ -31,7 +31,6 @@ func (e *FormatError) Error() string {
 	return s
 }
 
-// where returns the file, offset and field.
 func (e *FormatError) where() string {
 	off := ""
 	if e.Offset >= 0 {

@@ -18,8 +18,9 @@ type Attr struct {
 	fail error // reason why the value cannot be decoded
 }
 
-// Attrs iterates over the attributes of the object. The order is the order of creation if the file keeps it, else the order of the header
-// or, for dense attributes, of the hash of the name. For an attribute whose type cannot be decoded, only Value returns an error.
+// Attrs iterates over the attributes of the object. The order is the order of creation if the file keeps it. Otherwise it is the
+// order in the object header or, for dense attributes, the order of the hashes of the names. For an attribute whose type cannot
+// be decoded, only Value returns an error.
 func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 	return func(yield func(*Attr, error) bool) {
 		for _, m := range o.h.all(msgAttribute) {
@@ -63,7 +64,6 @@ func (o *Object) Attr(name string) (*Attr, error) {
 	return nil, fault.Class(fault.ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
 }
 
-// attr decodes an attribute message of an object header.
 func (f *File) attr(m *message) (*Attr, error) {
 	return f.attrOf(f.over(m.data, m.off), m.flags, m.off)
 }
@@ -77,8 +77,8 @@ func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
 	return a, c.err
 }
 
-// decodeAttr decodes an attribute message, version 1 to 3. It fails only for the parts that frame the message. An undecodable
-// value is recorded in the Attr.
+// decodeAttr decodes an attribute message, version 1 to 3. It fails only if the structure of the message is wrong. If only the
+// value cannot be decoded, the error is recorded in the Attr.
 func (c *cursor) decodeAttr() *Attr {
 	f := c.f
 	at := c.pos()
@@ -168,7 +168,8 @@ func (a *Attr) Value() (any, error) {
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
 }
 
-// Int64s returns an integer value converted to int64. An element that does not fit is ErrRange, another type ErrUsage.
+// Int64s returns an integer value converted to int64. An element that does not fit is ErrRange. A type other than an integer is
+// ErrUsage.
 func (a *Attr) Int64s() ([]int64, error) {
 	if a.fail == nil && a.Type.Class() == ClassFloat {
 		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, want an integer", a.f.name, a.Name, a.Type)

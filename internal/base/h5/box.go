@@ -12,8 +12,8 @@ import (
 const convertPiece = 1 << 20
 
 // Read reads the box of count elements at start into dst, row-major. dst is a slice of numbers with exactly that many elements.
-// Elements are converted if their type differs from the file's; one that does not fit is ErrRange. A nil start is the origin, and
-// a nil count is all elements from start.
+// Elements are converted if their type differs from the file's; an element that does not fit is ErrRange. A nil start is the
+// origin, and a nil count is all elements from start.
 func (d *Dataset) Read(start, count []int64, dst any) error {
 	start, count, n, err := d.box(start, count)
 	if err != nil {
@@ -47,7 +47,8 @@ func (d *Dataset) Read(start, count []int64, dst any) error {
 	})
 }
 
-// ReadRaw reads the box of count elements at start into dst as in the file. len(dst) must be their number times Type().Size().
+// ReadRaw reads the box of count elements at start into dst without conversion. len(dst) must be their number times
+// Type().Size().
 func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
 	start, count, n, err := d.box(start, count)
 	if err != nil {
@@ -107,7 +108,8 @@ func (d *Dataset) readBox(start, count []int64, dst []byte) error {
 // runs visits the contiguous runs of a box in an array of this shape: n elements, at index at in the array and pos in the box.
 func runs(dims, start, count []int64, visit func(at, pos, n int64) error) error {
 	rank := len(dims)
-	// Dimensions after k are whole, so they join in one run; k itself need not be whole.
+	// The box covers all indices of the dimensions after k, so these dimensions join in one run. The box may cover a part of
+	// dimension k.
 	k, run, unit := rank, int64(1), int64(1)
 	for k > 0 {
 		k--

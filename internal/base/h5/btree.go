@@ -18,7 +18,7 @@ type node1 struct {
 }
 
 // node1 reads a node of the given type (0 groups, 1 chunks). want is the required level, or -1 for a root. Levels fall by one at
-// each step, so no descent can loop. key reads one key, whose length is measured by the call.
+// each step, so no descent can loop. key reads one key; node1 calls it once to find the length of a key.
 func (f *File) node1(addr int64, typ uint8, want int, key func(*cursor)) (*node1, error) {
 	pre := int64(8 + 2*f.offSize)
 	c := f.at(addr, pre, "B-tree node")
@@ -51,7 +51,6 @@ func (n *node1) key(i int) *cursor {
 	return n.f.over(n.b[p:p+n.keyLen], n.at+int64(p))
 }
 
-// child returns the address of child i.
 func (n *node1) child(i int) (int64, error) {
 	p := i*(n.keyLen+n.f.offSize) + n.keyLen
 	c := n.f.over(n.b[p:p+n.f.offSize], n.at+int64(p))
@@ -138,7 +137,8 @@ type tree2 struct {
 	rootN   int // number of records in the root
 	nodeLen int64
 
-	// By depth: maximum of records per node, and bytes of the count of all records below a child.
+	// most and sumLen are indexed by the depth of a node: the maximum of records in the node, and the bytes of the count of all
+	// records below a child.
 	most   []int64
 	sumLen []int
 	numLen int // bytes of the record count of a child
@@ -171,7 +171,7 @@ func (f *File) tree2(addr int64, typ uint8) (*tree2, error) {
 	return t, t.limits(at)
 }
 
-// limits computes the widths of the counts in inner nodes: each is wide enough for its maximum.
+// limits computes the widths of the counts in inner nodes. Each count is wide enough for its maximum.
 func (t *tree2) limits(at int64) error {
 	const overhead = 10 // signature, version, type and checksum
 	t.most = []int64{(t.nodeLen - overhead) / int64(t.rec)}

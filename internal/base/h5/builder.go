@@ -51,9 +51,9 @@ type attrSpec struct {
 }
 
 // Attr adds an attribute. A nil dims means a scalar; otherwise dims is the shape in elements, slowest dimension first, of rank at
-// most 32. value is a number, a string, or a slice of them with as many elements as the shape. String types take string or
-// []string. Other types take numbers of any Go type; a number that does not fit is ErrRange. The value is copied. An attribute
-// has at most 65,528 bytes including name and shape, and an object has at most 65,000 attributes.
+// most 32. value is a number, a string, or a slice of numbers or strings with as many elements as the shape. String types take
+// string or []string. Other types take numbers of any Go type; a number that does not fit is ErrRange. The value is copied. An
+// attribute has at most 65,528 bytes including name and shape, and an object has at most 65,000 attributes.
 func (n *node) Attr(name string, t Type, dims []int64, value any) {
 	body, err := encodeAttr(name, t, dims, value)
 	if err != nil {
@@ -105,7 +105,6 @@ func checkMember(name string) error {
 	return nil
 }
 
-// checkAttr checks the name of an attribute.
 func checkAttr(name string) error {
 	if name == "" || len(name) > 1<<15 || strings.ContainsRune(name, 0) {
 		return fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d without NUL", len(name), 1<<15)

@@ -53,8 +53,8 @@ func (f *File) sealed(addr, n int64, name string) *cursor {
 	return c
 }
 
-// sealedPart returns a cursor over k bytes, from byte from, of a block as in sealed. After the block is verified, only those
-// bytes are read.
+// sealedPart returns a cursor over k bytes, from byte from, of a block. Like sealed, it verifies the block first. If the block
+// was verified before, it reads only the k bytes.
 func (f *File) sealedPart(addr, n, from, k int64, name string) *cursor {
 	if !f.seals.has(addr, n) {
 		if c := f.sealed(addr, n, name); c.err != nil {

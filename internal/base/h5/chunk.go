@@ -119,7 +119,6 @@ type chunkIndex struct {
 	find func(grid []int64) (c chunkRef, ok bool, err error)
 }
 
-// chunkRef is a stored chunk.
 type chunkRef struct {
 	addr int64
 	size int64  // stored size in bytes
@@ -127,7 +126,6 @@ type chunkRef struct {
 	off  int64  // absolute offset of the entry, for errors
 }
 
-// newChunkIndex returns the index of a chunked dataset.
 func newChunkIndex(d *Dataset) *chunkIndex {
 	x := &chunkIndex{f: d.f, lay: &d.lay, space: &d.space, filtered: len(d.filters.steps) > 0}
 	switch {
@@ -149,7 +147,7 @@ func newChunkIndex(d *Dataset) *chunkIndex {
 	return x
 }
 
-// singleChunk is the index of a dataset with one chunk.
+// singleChunk is find for a dataset with one chunk.
 func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	l := x.lay
 	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
@@ -164,7 +162,7 @@ func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	return ref, true, nil
 }
 
-// implicitChunk is the index of contiguous chunks that were allocated early, without filters.
+// implicitChunk is find for contiguous chunks that were allocated early, without filters.
 func (x *chunkIndex) implicitChunk(grid []int64) (chunkRef, bool, error) {
 	l := x.lay
 	n, err := x.linear(grid, -1)

@@ -139,7 +139,7 @@ func (x *chunkIndex) extArray() (a extArray, err error) {
 	power := func(n int64) bool { return n > 0 && n&(n-1) == 0 }
 	if c.err == nil && (a.bits < 1 || a.bits > 62 || !power(a.minData) || !power(a.minPtrs) || a.pageBits > 30 ||
 		a.superBlocks() < a.direct()) {
-		c.fail(at, "extensible array header", fault.ErrCorrupt, "%d bits, %d entries, %d and %d least, %d page bits", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
+		c.fail(at, "extensible array header", fault.ErrCorrupt, "indices of %d bits, %d entries in the index block, at least %d entries and %d addresses per block, and %d page bits are invalid", a.bits, a.inIndex, a.minData, a.minPtrs, a.pageBits)
 	}
 	return a, c.err
 }
@@ -165,7 +165,6 @@ func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
 	}
 }
 
-// extChunk searches an extensible array.
 func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	i, err := x.linear(grid, slices.Index(x.space.max, Unlimited))
@@ -207,8 +206,8 @@ func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) 
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	// A secondary block has a bitmap of used pages, then data block addresses. The bitmap has whole bytes for each data block, but
-	// its bits are numbered consecutively.
+	// A secondary block has a bitmap of used pages, then data block addresses. The size of the bitmap is a number of whole bytes
+	// for each data block, but its bits are numbered consecutively over all data blocks.
 	offLen := (a.bits + 7) / 8
 	var mapLen int64
 	if page := int64(1) << a.pageBits; each > page {
@@ -226,7 +225,8 @@ func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) 
 	return x.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
 }
 
-// dataBlock reads entry i of a data block of n entries. If there are pages, the bits of bitmap from bit first mark the used ones.
+// dataBlock reads entry i of a data block of n entries. If the block has pages, the bits of bitmap from bit first show which
+// pages are used.
 func (x *chunkIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	entry, _ := x.entryLens()

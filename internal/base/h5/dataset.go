@@ -64,7 +64,7 @@ func (o *Object) Dataset() (*Dataset, error) {
 	return d, d.prepare()
 }
 
-// prepare checks that type, shape and layout match and whether data can be read.
+// prepare checks that type, shape and layout match. It also checks whether data can be read.
 func (d *Dataset) prepare() error {
 	f, l := d.f, &d.lay
 	need := d.space.count() * d.typ.Size()
@@ -96,7 +96,7 @@ func (d *Dataset) prepare() error {
 	return nil
 }
 
-// decodeFill decodes the fill value message, version 1 to 3, or the old one.
+// decodeFill decodes the fill value message, version 1 to 3, or the old fill value message.
 func (d *Dataset) decodeFill() error {
 	m := d.h.find(msgFill)
 	old := m == nil
@@ -199,7 +199,7 @@ func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 	return int(n), nil
 }
 
-// readExtent fills p with bytes from off of the array, which must be in the array.
+// readExtent fills p with the bytes of the array from offset off. All these bytes must be in the array.
 func (d *Dataset) readExtent(p []byte, off int64) error {
 	f, l := d.f, &d.lay
 	n := int64(len(p))

@@ -13,13 +13,13 @@
 // reads contiguous, compact and chunked data, with the filters deflate, shuffle, fletcher32 and zstd.
 //
 // It writes superblock 0 with contiguous datasets of little-endian numbers and fixed strings, and superblock 2, also with
-// chunks. It writes no time stamps, so that the same calls give the same bytes. Any other feature is an ErrUnsupported
-// with its name, and only when it is used.
+// chunks. It writes no time stamps, so that the same calls give the same bytes. Any other feature gives an ErrUnsupported
+// that names it, but only when it is used.
 //
 // Errors are *FormatError with the absolute offset of the wrong field. Checksums are verified before the protected bytes
 // are used. Lengths are compared with the file's before anything is allocated. Parts without a checksum in HDF5
-// (superblocks 0 and 1, contiguous data) can be wrong unnoticed. Files are not locked: a file may be read wrongly while it
-// is being written.
+// (superblocks 0 and 1, contiguous data) may be damaged without an error. Files are not locked, so a reader may get wrong
+// data while a file is being written.
 //
 // docs/format-h5.md has the supported subset, with an example in bytes.
 //

@@ -52,7 +52,8 @@ func typeLen(t Type) int {
 	return map[Class]int{ClassInt: 12, ClassFloat: 20, ClassString: 8}[t.Class()]
 }
 
-// encodeSpace returns a dataspace message, version 1. A simple one also has the maximum sizes, equal to the sizes.
+// encodeSpace returns a dataspace message, version 1. A simple dataspace also has the maximum sizes, which are equal to the
+// sizes.
 func encodeSpace(dims []int64) []byte {
 	flags := byte(0)
 	if len(dims) > 0 {
@@ -128,7 +129,7 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	case have != n:
 		return nil, fault.Class(fault.ErrUsage, "%d elements, want %d", have, n)
 	}
-	// Treat bytes in native order as a file type of that order, and convert through the natural type.
+	// The numbers in memory are decoded like numbers of a file with the byte order of this machine.
 	if elem.HostBig {
 		m |= typeBig
 	}
@@ -139,11 +140,11 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	_, _, out, _ := natural(dst)
 	at := len(b)
 	b = append(b, out...)
-	toHost(b[at:], t) // native to little-endian is the same swap
+	toHost(b[at:], t) // toHost swaps in both directions, so it also converts from native order to little-endian
 	return b, nil
 }
 
-// listed returns a single number as a slice, and int and uint as 64-bit.
+// listed returns a single number as a slice. It converts int and uint to 64-bit types.
 func listed(value any) any {
 	switch v := value.(type) {
 	case int:

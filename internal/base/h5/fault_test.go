@@ -109,7 +109,7 @@ func typed(t *testing.T, err error, what string) {
 	}
 	for _, class := range []error{fault.ErrMissing, fault.ErrUnsupported, fault.ErrUsage} {
 		if errors.Is(err, class) {
-			return // a name or type that has changed
+			return // the flipped bit changed a name or a type
 		}
 	}
 	t.Errorf("%s: untyped error %v", what, err)
@@ -139,7 +139,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: if all metadata have checksums, a flipped bit is an error or changes nothing. Elsewhere it must not panic.
+// TestFlipped: if all metadata have checksums, a flipped bit is an error or changes nothing. In other files, reading must
+// not panic.
 func TestFlipped(t *testing.T) {
 	for name, file := range corpus(t) {
 		for _, sums := range []bool{true, false} {
@@ -257,7 +258,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// FuzzFile should run with -fuzzminimizetime=10x: files are long, and the engine would spend its time on shortening them.
+// FuzzFile should run with -fuzzminimizetime=10x: the inputs are long, and the fuzzing engine would spend its time on
+// shortening them.
 func FuzzFile(f *testing.F) {
 	b := NewBuilder()
 	group(f, b, "g", func(b *Builder) { b.Attr("a", Float32, []int64{2}, []float32{1, 2}) })

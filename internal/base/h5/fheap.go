@@ -61,7 +61,7 @@ func (f *File) fractalHeap(addr int64) (*fractalHeap, error) {
 	power := func(n int64) bool { return n > 0 && n&(n-1) == 0 }
 	if !power(h.width) || !power(h.start) || !power(h.maxDir) || h.maxDir < h.start || h.maxDir > maxMeta ||
 		h.maxSize < 1 || h.maxSize > 62 || h.rows > 64 || h.idLen < 1 {
-		return nil, f.errAt(at, "doubling table", fault.ErrCorrupt, "width %d, blocks of %d to %d bytes, %d bits, %d rows",
+		return nil, f.errAt(at, "doubling table", fault.ErrCorrupt, "width %d, blocks of %d to %d bytes, offsets of %d bits and %d rows are invalid",
 			h.width, h.start, h.maxDir, h.maxSize, h.rows)
 	}
 	h.offLen = (h.maxSize + 7) / 8
@@ -139,13 +139,13 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 		if size <= h.maxDir {
 			return h.direct(child, base, size, at, n, off)
 		}
-		// The block's rows have as many bytes as the entry covers.
+		// The child block has as many rows as are needed to cover the size of the entry.
 		addr, rows = child, bits.Len64(uint64(size))-bits.Len64(uint64(h.start*h.width))+1
 		if rows < 1 {
 			break
 		}
 	}
-	return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies at too great a depth", at)
+	return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in too many levels of indirect blocks", at)
 }
 
 // indirect returns the address in an entry of an indirect block.
@@ -208,7 +208,8 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 	return c, c.err
 }
 
-// hugeObject reads an object outside the heap's blocks. The ID has its address and length, or a key of the B-tree with them.
+// hugeObject reads an object outside the heap's blocks. The ID contains the address and the length of the object, or the key
+// of a B-tree record that contains them.
 func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 	f := h.f
 	if h.idLen-1 >= f.offSize+f.lenSize {

@@ -8,8 +8,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// File is an open HDF5 file. It and everything reached from it are safe for
-// concurrent use as long as the file does not change.
+// File is an open HDF5 file. A File, and all objects that are opened with it, are safe for concurrent use as long as the file
+// does not change.
 type File struct {
 	src   source
 	seals sealSet
@@ -59,12 +59,12 @@ func newFile(r io.ReaderAt, size int64, name string, lax bool) (*File, error) {
 	f := &File{src: source{r: r, size: size}, name: name, noSums: lax}
 	at, ok, err := findSignature(r, size)
 	if err != nil {
-		return nil, f.errAt(0, "signature", err, "read")
+		return nil, f.errAt(0, "signature", err, "cannot read the file")
 	}
 	if !ok {
 		return nil, f.errAt(0, "signature", fault.ErrNotFormat, "no HDF5 signature at 0, 512, 1024, ...")
 	}
-	// Like libraries, take the superblock's offset as the base address: a user block may have been added or removed.
+	// Like libhdf5, use the offset of the superblock as the base address, because a user block may have been added or removed.
 	f.base = at
 	f.offSize, f.lenSize = 8, 8
 	if err := f.superblock(); err != nil {
@@ -196,7 +196,7 @@ const (
 	msgSymbolTable  = 0x11
 	msgDriver       = 0x14
 	msgAttrInfo     = 0x15
-	msgMax          = 0x17 // the last known type; higher ones are unknown messages
+	msgMax          = 0x17 // the last known type; messages with higher types are unknown
 )
 
 // Message flags.

@@ -12,7 +12,6 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// filter is one step of a filter pipeline.
 type filter struct {
 	id   uint16
 	args []uint32
@@ -104,7 +103,7 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 		}
 		switch x := p.steps[i]; x.id {
 		case filterDeflate:
-			// A checksum filter may precede this one in the pipeline.
+			// A checksum filter may precede this filter in the pipeline.
 			limit := want + int64(4*i)
 			if limit > 64+int64(len(b))*1040 { // the maximum ratio of deflate is 1032
 				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d deflated bytes cannot give %d bytes", len(b), want)
@@ -191,7 +190,8 @@ func (l *inflaters) inflate(b []byte, limit int64) ([]byte, error) {
 	case err == nil:
 		return nil, errors.New("the data exceed the size of the chunk")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		// ReadFull returns this error both at the end and for a truncated stream.
+		// ReadFull returns these errors at the end of the stream and also if the stream is truncated. Another Read distinguishes
+		// the two cases.
 		if _, err := z.Read(out[n:]); err != io.EOF {
 			return nil, io.ErrUnexpectedEOF
 		}

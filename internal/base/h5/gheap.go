@@ -35,7 +35,6 @@ func (a *Attr) vlenStrings(n int64) ([]string, error) {
 	return out, nil
 }
 
-// globalObject returns an object of a global heap collection.
 func (f *File) globalObject(addr int64, index uint32, off int64) ([]byte, error) {
 	pre := int64(8 + f.lenSize)
 	c := f.at(addr, pre, "global heap collection")

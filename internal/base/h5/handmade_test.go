@@ -112,7 +112,7 @@ func TestPlainTypes(t *testing.T) {
 	}
 }
 
-// TestMessagesThatMustBeKnown: an unknown message is ignored unless its flags forbid that.
+// TestMessagesThatMustBeKnown: an unknown message is ignored unless its flags forbid this.
 func TestMessagesThatMustBeKnown(t *testing.T) {
 	for flags, want := range map[uint8]error{0: nil, msgFailUnknown: fault.ErrUnsupported} {
 		f := bare(nil)
@@ -240,7 +240,7 @@ func TestExtArrayBlocks(t *testing.T) {
 	for i := range inIndex {
 		b = le.AppendUint64(b, addr(i))
 	}
-	blocks := len(b) // six data blocks, then 25 secondary ones
+	blocks := len(b) // six data blocks, then 25 secondary blocks
 	for range 6 + 25 {
 		b = le.AppendUint64(b, ^uint64(0))
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// message is one message of an object header.
 type message struct {
 	typ   uint16
 	flags uint8
@@ -44,7 +43,7 @@ func (m *message) attrNamed(name string) bool {
 	return string(b[:len(name)]) == name && (len(b) == len(name) || b[len(name)] == 0 || int(m.data[2])|int(m.data[3])<<8 == len(name))
 }
 
-// all returns the messages of a type, in creation order if the header keeps it, else as stored.
+// all returns the messages of a type, in creation order if the header keeps it, otherwise in the stored order.
 func (h *header) all(typ uint16) []*message {
 	var out []*message
 	for i := range h.msgs {
@@ -171,7 +170,7 @@ func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 	if order {
 		prefix = 6
 	}
-	for c.err == nil && c.left() >= prefix { // a shorter rest is a gap
+	for c.err == nil && c.left() >= prefix { // fewer bytes are a gap at the end of the block
 		typ := c.u8("message type")
 		n := c.u16("message size")
 		flags := c.u8("message flags")
@@ -212,7 +211,7 @@ func (p *headerParser) add(c *cursor, m message, n int64) error {
 	return nil
 }
 
-// continuations reads the continuation blocks, including nested ones.
+// continuations reads the continuation blocks, including nested continuation blocks.
 func (p *headerParser) continuations(read func(block) error) error {
 	for len(p.todo) > 0 {
 		k := p.todo[0]

@@ -30,7 +30,6 @@ func build(t testing.TB, b *Builder, data map[*DatasetBuilder][]byte) []byte {
 	return file
 }
 
-// group adds a group built by fill.
 func group(t testing.TB, b *Builder, name string, fill func(*Builder)) {
 	t.Helper()
 	tpl, err := NewTemplate(fill)
@@ -40,7 +39,6 @@ func group(t testing.TB, b *Builder, name string, fill func(*Builder)) {
 	b.Stamp(name, tpl)
 }
 
-// members opens a group of a file.
 func members(t testing.TB, f *File, path string) *Group {
 	t.Helper()
 	o, err := f.Lookup(path)

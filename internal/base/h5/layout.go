@@ -18,7 +18,6 @@ func (s Storage) String() string {
 	return [...]string{"compact", "contiguous", "chunked", "virtual"}[s&3]
 }
 
-// layout is a data layout message.
 type layout struct {
 	storage Storage
 	off     int64  // absolute offset of the message
@@ -30,7 +29,7 @@ type layout struct {
 	// For chunked data:
 	chunk  []int64 // elements per dimension
 	elem   int64   // bytes per element
-	index  uint8   // version 4: kind of chunk index; 0: version 1 B-tree
+	index  uint8   // kind of chunk index in version 4; 0 for earlier versions, which have a version 1 B-tree
 	flags  uint8
 	single int64 // stored size of a single chunk with filters
 	mask   uint32

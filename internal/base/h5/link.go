@@ -42,7 +42,7 @@ func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo,
 	return d, nil
 }
 
-// each visits the objects with their index records: all of them, or those whose name may be the given one.
+// each visits the objects with their index records. With a name, it visits only objects that may have this name.
 func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) (bool, error)) error {
 	heap, err := d.f.fractalHeap(d.heapAt)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 	if t.rec < k.need {
 		return d.f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want at least %d", t.rec, k.need)
 	}
-	used := int64(0) // each object is stored once, so together they fit in the file
+	used := int64(0) // each object is stored once, so the sum of their sizes is at most the size of the file
 	return t.walk(compare, func(r record) (bool, error) {
 		end := min(idAt+heap.idLen, len(r.b))
 		c, err := heap.object(r.b[idAt:end], r.off+int64(idAt))

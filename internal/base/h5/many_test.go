@@ -159,7 +159,8 @@ func BenchmarkReadChunked(b *testing.B) {
 	}
 }
 
-// BenchmarkCheckpoint opens 2,000 groups of 18 attributes and 4 datasets, like a checkpoint, and looks up all by name.
+// BenchmarkCheckpoint opens 2,000 groups of 18 attributes and 4 datasets, like a checkpoint, and looks up every attribute and
+// dataset by name.
 func BenchmarkCheckpoint(b *testing.B) {
 	const blocks = 2000
 	bl := NewBuilder()

@@ -16,7 +16,7 @@ type Layout struct {
 	Size   int64   // length of the whole file in bytes
 	Pieces []Piece // metadata; the rest is stamps, data of datasets and gaps
 
-	Reserved int64 // offset of the space from Builder.Reserve; Size if there is none
+	Reserved int64 // offset of the space from Builder.Reserve; Size without reserved space
 }
 
 const (
@@ -106,7 +106,6 @@ func (d *DatasetBuilder) hasData() bool {
 	return n > 0
 }
 
-// placeData assigns offsets to the data of the datasets.
 func (b *Builder) placeData(at int64) (int64, error) {
 	for _, d := range b.datasets {
 		n, _ := elems(d.dims)
@@ -122,8 +121,8 @@ func (b *Builder) placeData(at int64) (int64, error) {
 	return at, nil
 }
 
-// placeHeader divides the messages of an object header into blocks: first own bytes of messages, then the attributes. Every block
-// except the last ends with a continuation message.
+// placeHeader divides the messages of an object header into blocks. The first messages have own bytes; the attributes follow.
+// Every block except the last ends with a continuation message.
 func (n *node) placeHeader(at int64, own int) (int64, error) {
 	if len(n.attrs) > maxAttrs {
 		return 0, fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxAttrs)
@@ -154,7 +153,6 @@ func (n *node) placeHeader(at int64, own int) (int64, error) {
 	return at, nil
 }
 
-// headerWriter writes messages into consecutive blocks.
 type headerWriter struct {
 	b     []byte // bytes from the start of the object header
 	n     *node

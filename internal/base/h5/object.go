@@ -140,7 +140,8 @@ func (o *Object) Group() (*Group, error) {
 }
 
 // Members iterates over the links of the group. Symbol tables are in name order. Other links are in creation order if the file
-// keeps it, else as stored (compact) or by the hash of the name (dense). The iteration ends at an error.
+// keeps it. Otherwise compact links are in the stored order, and dense links in the order of the hashes of their names. The
+// iteration ends at an error.
 func (g *Group) Members() iter.Seq2[Link, error] { return g.members.all }
 
 // Link returns the member with this name, or ErrMissing.

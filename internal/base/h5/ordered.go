@@ -93,7 +93,7 @@ func (d *OrderedDataset) check() error {
 		return nil
 	}
 	if len(d.o.Chunk) != len(d.dims) || len(d.dims) == 0 {
-		return fault.Class(fault.ErrUsage, "chunks %v do not have the rank of shape %v", d.o.Chunk, d.dims)
+		return fault.Class(fault.ErrUsage, "chunk shape %v and shape %v have different ranks", d.o.Chunk, d.dims)
 	}
 	if err := d.o.Filters.Validate(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *OrderedDataset) check() error {
 	bytes, count := d.typ.Size(), int64(1)
 	for i, c := range d.o.Chunk {
 		if c < 1 || c > maxChunk/bytes {
-			return fault.Class(fault.ErrUsage, "chunks %v of %s, want at least 1 and at most %d bytes", d.o.Chunk, d.typ, maxChunk)
+			return fault.Class(fault.ErrUsage, "chunk shape %v of %s, want lengths of at least 1 and at most %d bytes", d.o.Chunk, d.typ, maxChunk)
 		}
 		bytes *= c
 		n := ceilDiv(d.dims[i], c)
@@ -121,7 +121,7 @@ func (d *OrderedDataset) check() error {
 	return nil
 }
 
-// Chunks returns the number of chunks. It is 0 for a contiguous dataset and for one without elements.
+// Chunks returns the number of chunks. It is 0 for a contiguous dataset and for a dataset without elements.
 func (d *OrderedDataset) Chunks() int { return len(d.refs) }
 
 // SetChunk sets the location of chunk i, in row-major order of the grid: absolute offset off, stored size, and the mask that
@@ -130,7 +130,7 @@ func (d *OrderedDataset) SetChunk(i int, off, size int64, mask uint32) {
 	d.refs[i] = chunkRef{addr: off, size: size, mask: mask}
 }
 
-// Offset returns the absolute offset of contiguous data, set by Layout; -1 if there are none.
+// Offset returns the absolute offset of contiguous data, set by Layout; -1 without contiguous data.
 func (d *OrderedDataset) Offset() int64 { return d.off }
 
 // Bytes returns the size of the data in bytes, before any filter.
@@ -139,8 +139,8 @@ func (d *OrderedDataset) Bytes() int64 {
 	return n * d.typ.Size()
 }
 
-// Layout assigns offsets to everything except chunks: first the metadata, then contiguous data. It returns the offset after both,
-// where chunks may begin.
+// Layout assigns offsets to everything except chunks: first the metadata, then contiguous data. It returns the offset after the
+// metadata and the contiguous data, where chunks may begin.
 func (b *Ordered) Layout() (end int64, err error) {
 	if b.meta != 0 {
 		b.fail(fault.Class(fault.ErrUsage, "Layout was called twice"))
@@ -229,5 +229,4 @@ func (b *Ordered) Encode(size int64) ([]byte, error) {
 	return buf, nil
 }
 
-// seal writes the checksum that ends a block.
 func seal(b []byte) { le.PutUint32(b[len(b)-4:], lookup3(b[:len(b)-4])) }

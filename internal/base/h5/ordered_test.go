@@ -118,7 +118,7 @@ func chunkOf(v []int32, dims, chunk []int64, i int) []byte {
 	return out
 }
 
-// TestFilterer: a chunk that compression does not shorten is stored uncompressed, with this in its mask.
+// TestFilterer: a chunk that compression does not shorten is stored uncompressed, and its mask shows the skipped filter.
 func TestFilterer(t *testing.T) {
 	noise := make([]byte, 4000)
 	r := rand.New(rand.NewPCG(1, 2))

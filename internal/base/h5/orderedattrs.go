@@ -8,7 +8,7 @@ import (
 
 // References to datasets of an Ordered, in the two forms of dimension scales.
 
-// RefAttr adds an attribute with one element for each dataset: a list of variable length with a reference to it.
+// RefAttr adds an attribute with one element for each dataset: a list of variable length with one reference, to this dataset.
 func (n *orderedNode) RefAttr(name string, to []*OrderedDataset) {
 	const width = 4 + 8 + 4 // length, address of the collection, index of the object in it
 	typ := []byte{0x19, 0, 0, 0, width, 0, 0, 0}
@@ -104,9 +104,9 @@ func (h *refHeap) encode(buf []byte) {
 	}
 }
 
-// denseAttrs are the attributes of an object if one of them is too long for a header message. Each is a "huge" object of a
-// fractal heap without blocks, found by a B-tree of numbers. Two more B-trees find them by the hash of the name and by creation
-// order.
+// denseAttrs are the attributes of an object if at least one attribute is too long for a header message. Each is a "huge"
+// object of a fractal heap without blocks, found by a B-tree of numbers. Two more B-trees find the attributes by the hash of
+// the name and by creation order.
 type denseAttrs struct {
 	attrs           []orderedAttr
 	objects         []int64 // addresses
@@ -178,7 +178,7 @@ func (d *denseAttrs) encode(buf []byte) {
 	copy(b, "FRHP")
 	le.PutUint16(b[5:], heapIDLen)
 	b[9] = 2                        // direct blocks have checksums
-	le.PutUint32(b[10:], 4096)      // longer objects are huge; shorter ones may be, too
+	le.PutUint32(b[10:], 4096)      // objects above this length are huge; shorter objects may be huge, too
 	le.PutUint64(b[14:], uint64(n)) // last number of a huge object
 	le.PutUint64(b[22:], uint64(d.huge))
 	le.PutUint64(b[38:], noAddr) // no free space

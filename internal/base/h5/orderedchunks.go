@@ -100,8 +100,8 @@ func (f *Filterer) Close() {
 	}
 }
 
-// Encode appends the stored form of a chunk with elements of size bytes to dst. It returns the mask of skipped filters:
-// compression that saves no bytes. A scratch as long as the chunk saves an allocation.
+// Encode appends the stored form of a chunk with elements of size bytes to dst. It returns the mask of skipped filters: a
+// compression that saves no bytes is skipped. A scratch buffer as long as the chunk saves an allocation.
 func (f *Filterer) Encode(dst, chunk, scratch []byte, size int64) (out []byte, mask uint32, err error) {
 	step := 0
 	if f.p.Shuffle && size > 1 {
@@ -131,7 +131,7 @@ func (f *Filterer) Encode(dst, chunk, scratch []byte, size int64) (out []byte, m
 }
 
 // The chunk index of a new dataset is a version 1 B-tree whose nodes are as full as possible. Its size depends only on the number
-// of chunks, so it gets its address before any chunk.
+// of chunks, so the index gets its address before the chunks are written.
 
 // chunkTreeK is libhdf5's default: a node has up to 2*K children.
 const chunkTreeK = 32

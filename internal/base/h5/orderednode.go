@@ -97,7 +97,8 @@ func (a *orderedAttr) encode(b []byte) {
 	a.value(b[at : at+int(a.size)])
 }
 
-// settle chooses the storage of attributes: in the header if each fits in a message, else all densely.
+// settle chooses the storage of the attributes. They are stored in the header if each fits in a message, otherwise all are
+// stored densely.
 func (n *orderedNode) settle() error {
 	if len(n.attrs) > maxCreated {
 		return fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxCreated)
@@ -127,13 +128,12 @@ type orderedMessage struct {
 	body       []byte
 }
 
-// Message prefixes have the creation order, which only attributes use.
+// Message prefixes have a creation order, although only attributes use it.
 const (
 	orderedPrefix    = 6
 	orderedHeaderLen = 4 + 1 + 1 + 4 + 4 // signature, version, flags, attribute phase change, size
 )
 
-// attrInfo returns the attribute info message.
 func (n *orderedNode) attrInfo() orderedMessage {
 	b := []byte{0, 3} // creation order is tracked and indexed
 	b = le.AppendUint16(b, uint16(min(len(n.attrs), maxCreated)))
@@ -171,7 +171,7 @@ func (n *orderedNode) encodeHeader(buf []byte, own []orderedMessage) {
 	b := buf[n.addr : n.addr+orderedHeaderLen+size+4]
 	copy(b, "OHDR")
 	b[4], b[5] = 2, 2|4|8|0x10 // 4-byte size; attribute order tracked and indexed; phase change stored
-	// Attributes stay in the header, whatever their number.
+	// Attributes stay in the header, regardless of their number.
 	le.PutUint16(b[6:], maxCreated)
 	le.PutUint32(b[10:], uint32(size))
 	at := orderedHeaderLen
@@ -196,7 +196,6 @@ func (n *orderedNode) encodeHeader(buf []byte, own []orderedMessage) {
 	seal(b)
 }
 
-// links returns the messages of the root group.
 func (b *Ordered) links() []orderedMessage {
 	info := []byte{0, 3} // creation order is tracked and indexed
 	info = le.AppendUint64(info, uint64(len(b.sets)))

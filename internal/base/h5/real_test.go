@@ -38,7 +38,7 @@ func unzstd(t testing.TB, path string) string {
 	return out
 }
 
-// TestProcessCentric tests statements of formats/e3sm_blob.md, section 4.
+// TestProcessCentric checks the members, types and offsets of the process-centric files that E3SM-IO wrote.
 func TestProcessCentric(t *testing.T) {
 	for _, path := range matching(t, testfiles.Dir(t, "e3sm"), "*_hdf5_blob/*/*.zst") {
 		f := openBytes(t, testfiles.Unzstd(t, path))
@@ -81,7 +81,7 @@ func TestProcessCentric(t *testing.T) {
 	}
 }
 
-// TestMaps tests the counts in map files of formats/e3sm_blob.md, section 8.
+// TestMaps checks the counts in the captured map files.
 func TestMaps(t *testing.T) {
 	want := map[string][]int64{"f": {47, 866, 62352}}
 	maps := map[string]int{"f": 3, "g": 6, "i": 5}
@@ -130,7 +130,7 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// TestCheckpoints tests statements of formats/cello.md, section 6.
+// TestCheckpoints checks the members of the checkpoints that Enzo-E wrote.
 func TestCheckpoints(t *testing.T) {
 	for _, path := range matching(t, testfiles.Dir(t, "cello"), "*/*.h5") {
 		f := openPath(t, path)
@@ -222,7 +222,7 @@ func pyList(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), " ", ", ")
 }
 
-// TestJudgeReal: every dataset and attribute of the reference programs' files reads the same as with h5py.
+// TestJudgeReal: every dataset and attribute in the files of E3SM-IO and Enzo-E has the value that h5py reads.
 func TestJudgeReal(t *testing.T) {
 	python := testfiles.JudgePython(t, "h5py", "numpy")
 	paths := matching(t, testfiles.Dir(t, "cello"), "*/*.h5")

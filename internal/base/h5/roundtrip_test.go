@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// blobFile returns a file of the main use: two datasets of bytes.
+// blobFile returns a file with two datasets of bytes, as in process-centric blob files.
 func blobFile(t testing.TB) []byte {
 	b := NewBuilder()
 	h := b.Dataset("header_blob", Uint8, []int64{1000}, nil)

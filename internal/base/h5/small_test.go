@@ -255,7 +255,7 @@ func TestChunkPlaces(t *testing.T) {
 	}
 }
 
-// TestSeals: a verified block is known only by both its address and its length.
+// TestSeals: another block with the address or the length of a verified block does not count as verified.
 func TestSeals(t *testing.T) {
 	var s sealSet
 	s.add(100, 20)
@@ -264,7 +264,7 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// TestFillPhase: a part of an array without data begins inside an element.
+// TestFillPhase: fill values are right even for bytes that begin inside an element.
 func TestFillPhase(t *testing.T) {
 	d := &Dataset{fill: []byte{1, 2, 3, 4}}
 	for off := range int64(9) {

@@ -98,7 +98,6 @@ func (s *source) readFull(b []byte, off int64) error {
 	return err
 }
 
-// inFile reports whether [off, off+n) is in the file.
 func (s *source) inFile(off, n int64) bool {
 	return off >= 0 && n >= 0 && off <= s.size && n <= s.size-off
 }
@@ -212,7 +211,7 @@ func (c *cursor) addr(field string) int64 {
 	n := c.f.offSize
 	v := c.uvar(n, field)
 	switch {
-	case v == 1<<(8*n)-1: // for n == 8 the shift gives 0, and minus 1 all ones
+	case v == 1<<(8*n)-1: // for n == 8 the shift gives 0, and 0-1 has all bits set
 		return undef
 	case v > 1<<62:
 		c.fail(at, field, fault.ErrCorrupt, "address %#x, want below 2^62", v)

@@ -26,7 +26,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 		yield(Link{}, err)
 		return
 	}
-	used := int64(0) // each name is stored once, so together they fit in the heap
+	used := int64(0) // each name is stored once, so the sum of their lengths is at most the size of the heap
 	walk := t.f.walk1(0, func(c *cursor) { c.length("B-tree key") })
 	err = walk.run(t.tree, func(k child1) (bool, error) {
 		syms, err := t.f.symbolNode(k.addr)
@@ -131,7 +131,6 @@ func (t *symbolTable) link(heap *localHeap, s symbol) (Link, error) {
 	return l, nil
 }
 
-// symbolNode reads the entries of a symbol node.
 func (f *File) symbolNode(addr int64) ([]symbol, error) {
 	c := f.at(addr, 8, "symbol node")
 	c.magic("SNOD")
@@ -160,7 +159,6 @@ func (f *File) symbolNode(addr int64) ([]symbol, error) {
 	return syms, c.err
 }
 
-// localHeap has the names of a symbol table.
 type localHeap struct {
 	f    *File
 	at   int64 // address of the data segment

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Template is the metadata of a group, laid out once and stamped into the file many times. It is for files with very many
-// groups that differ only in values, offsets and sizes. A stamp costs a copy of Len bytes instead of an encoding of every
+// A Template is the metadata of a group, laid out once and stamped into the file many times. Templates are for files with very
+// many groups that differ only in values, offsets and sizes. A stamp costs a copy of Len bytes instead of an encoding of every
 // message. A Template is read-only.
 type Template struct {
 	buf      []byte // the encoded group, at address 0
@@ -57,11 +57,11 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 		g.encode(buf)
 		return buf[base:], nil
 	}
-	for _, d := range g.datasets { // with data, so that addresses are written
+	for _, d := range g.datasets { // every dataset gets data, so that its address is encoded
 		d.off, d.size = undef, 1
 	}
-	// Encoded at two addresses 2^20 apart, the bytes differ only in the third byte of each address, because the template is shorter
-	// than that.
+	// The template is encoded at two addresses 2^20 apart. The bytes differ only in the third byte of each address, because the
+	// template is shorter than 2^20.
 	moved, err := encode(templateBase)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func attrValueLen(body []byte) int64 {
 func (t *Template) Len() int64 { return int64(len(t.buf)) }
 
 // Stamp is a group made from a template. After Layout the caller fills a buffer of Template.Len bytes with Encode, sets values,
-// and writes it at Offset. Layout.Pieces does not contain stamps.
+// and writes the buffer at Offset. Layout.Pieces does not contain stamps.
 type Stamp struct {
 	node
 	t   *Template
@@ -124,10 +124,10 @@ func (b *Builder) Stamp(name string, t *Template) *Stamp {
 	return s
 }
 
-// Reserve reserves bytes for the data of stamps at Layout.Reserved, a multiple of align. It may be called at most once.
+// Reserve reserves bytes for the data of stamps at Layout.Reserved, a multiple of align. Reserve may be called at most once.
 func (b *Builder) Reserve(bytes, align int64) {
 	if b.reserve != 0 || bytes < 0 || bytes > 1<<61 || align < 1 || align > 1<<40 {
-		b.fail(fault.Class(fault.ErrUsage, "invalid Reserve(%d, %d)", bytes, align))
+		b.fail(fault.Class(fault.ErrUsage, "reserve %d bytes aligned to %d, want one call of Reserve with at most 2^61 bytes and an alignment of 1 to 2^40", bytes, align))
 		return
 	}
 	b.reserve, b.reserveAlign = bytes, align
@@ -169,7 +169,6 @@ func (t *Template) SetDataset(dst []byte, i int, dims []int64, off int64) {
 	le.PutUint64(dst[d.layout+8:], uint64(n))
 }
 
-// placeStamps assigns addresses to the stamps, from at.
 func (b *Builder) placeStamps(at int64) int64 {
 	for _, s := range b.stamps {
 		s.addr = at
@@ -197,7 +196,8 @@ func (t *Template) gaps() []span {
 }
 
 // Match reports whether b, the bytes of a file from absolute offset addr, begins with a stamp of the template. Its values can
-// then be read without decoding every message. Match is strict: after false, read the group in the ordinary way.
+// then be read without decoding every message. Match is strict: if it returns false, the caller reads the group in the ordinary
+// way.
 func (t *Template) Match(b []byte, addr int64) bool {
 	if len(b) < len(t.buf) {
 		return false

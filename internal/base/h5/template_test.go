@@ -95,7 +95,7 @@ func stampedFile(t testing.TB, n int) []byte {
 	return file
 }
 
-// TestTemplate: stamped groups read like groups that were built.
+// TestTemplate: a reader finds the same content in stamped groups as in groups that a Builder made.
 func TestTemplate(t *testing.T) {
 	for _, n := range []int{0, 1, 8, 9, 300} {
 		f := openBytes(t, stampedFile(t, n))

@@ -60,7 +60,7 @@ func TestBuilderErrors(t *testing.T) {
 	}
 }
 
-// TestUserBlock: the file may begin at 512, 1024, ...; data offsets are still absolute.
+// TestUserBlock: the HDF5 data may begin at offset 512, 1024, ... of the file, and data offsets are still offsets in the file.
 func TestUserBlock(t *testing.T) {
 	file := blobFile(t)
 	for _, n := range []int{512, 1024, 4096} {

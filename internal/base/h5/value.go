@@ -129,8 +129,8 @@ func makeSlice(t Type, n int64) any {
 	return t.elem().Make(int(n))
 }
 
-// SliceType returns the plain type of a slice's elements and its length. ok is false if v is no slice of numbers, or is []int or
-// []uint, whose size depends on the machine.
+// SliceType returns the plain type of a slice's elements and its length. ok is false if v is not a slice of numbers, or is []int
+// or []uint, whose size depends on the machine.
 func SliceType(v any) (t Type, n int64, ok bool) {
 	t, n, _, ok = natural(v)
 	return t, n, ok
@@ -152,8 +152,8 @@ func sameBits(t, m Type) bool { return t.values() == m }
 func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian()) }
 
 // decodeSlice converts the elements of src, of the numeric type t, into dst, a slice of numbers of sufficient length. Integers
-// that do not fit, and floats into integers, are ErrRange. first is the index of element 0 in error messages. Floats are rounded
-// if they narrow.
+// that do not fit, and floats for an integer type, are ErrRange. first is the index of element 0 in error messages. Floats are
+// rounded if they narrow.
 func decodeSlice(dst any, src []byte, t Type, first int64) error {
 	m, n, mem, ok := natural(dst)
 	if !ok {
@@ -178,7 +178,7 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 			loadFloats(d, src, t)
 		default:
 			if n > 0 {
-				return fault.Class(fault.ErrRange, "element %d: %s does not fit an integer", first, t)
+				return fault.Class(fault.ErrRange, "element %d: a value of type %s does not fit an integer type", first, t)
 			}
 		}
 		return nil

@@ -2,8 +2,8 @@ package h5
 
 import "iter"
 
-// walk visits the root and every object below it through hard links, groups before their members, each once. It yields an error
-// in place of the object and continues.
+// walk visits the root and every object that hard links reach from it. It visits each object once, and a group before its
+// members. It yields an error in place of the object and continues.
 func walk(f *File) iter.Seq2[*Object, error] {
 	seen := map[int64]bool{f.root: true}
 	return func(yield func(*Object, error) bool) {

@@ -1,5 +1,5 @@
 // Package launcher finds out from the environment whether a launcher of parallel programs (mpirun, mpiexec, srun) started this
-// process, and whether it started several.
+// process, and whether the launcher started several processes.
 package launcher
 
 import (
@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// Variable overrides everything else: 0 means that this process is alone, any other value that it is part of an MPI program.
+// Variable overrides everything else: 0 means that this process is alone. Any other value means that this process is part of an
+// MPI program.
 const Variable = "BLOBIO_MPI"
 
 // MPI reports whether a launcher of MPI programs started this process.
@@ -24,8 +25,8 @@ func MPI() bool {
 	return false
 }
 
-// Several returns "" if the environment shows only this process. Otherwise it returns a text with the variable that shows several
-// processes.
+// Several returns "" if the environment shows only this process. Otherwise it returns a text that names the variable from which
+// the other processes are known.
 func Several() string {
 	if os.Getenv(Variable) == "0" {
 		return ""

@@ -18,7 +18,7 @@ type Page struct {
 	b       strings.Builder
 }
 
-// New begins a page with its title and NAME line. The line lists names, or name if there are none.
+// New begins a page with its title and NAME line. The line lists names, or name if names is empty.
 func New(name string, section int, short string, names ...string) *Page {
 	p := &Page{Name: name, Section: section}
 	fmt.Fprintf(&p.b, ".TH %s %d %s \"blobio %s\"\n", strings.ToUpper(name), section, date().Format(time.DateOnly), version.Number)
@@ -135,7 +135,7 @@ func (p *Page) SeeAlso(names ...string) {
 	}
 }
 
-// Link returns the name of a file that gives the page another name.
+// Link returns the file name for another name of the page.
 func (p *Page) Link(name string) string { return fileName(name, p.Section) }
 
 // escape makes text print literally.

@@ -65,7 +65,7 @@ and more
 	}
 }
 
-// TestPageShown: a reader sees the text as it was written.
+// TestPageShown: the formatted page shows the text as it was written.
 func TestPageShown(t *testing.T) {
 	testfiles.Judge(t, "mandoc")
 	var b strings.Builder

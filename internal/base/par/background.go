@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Task is work in one background goroutine. It can be asked to stop, and Err returns its error. Any goroutine may call its
-// methods.
+// Task is work in one background goroutine. Stop asks the work to end, and Err returns the error of the work. Any
+// goroutine may call its methods.
 type Task struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -23,7 +23,7 @@ func NewTask(ctx context.Context, work func(ctx context.Context) error) *Task {
 	return t
 }
 
-// Go starts the work once. It also does so after Stop, so that the work decides how it ends.
+// Go starts the work once. Go starts the work even after Stop, so that the work itself decides how it ends.
 func (t *Task) Go() {
 	t.start.Do(func() {
 		work := t.work

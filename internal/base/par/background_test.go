@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTask: nothing runs before Go. Stop and the context end the work. Every caller gets its error, and a caller that gives up
-// changes nothing.
+// TestTask: nothing runs before Go. Stop and the context end the work. Every caller of Err gets the error of the work. A
+// caller of Wait that gives up does not end the work.
 func TestTask(t *testing.T) {
 	ctx := context.Background()
 	boom := errors.New("boom")

@@ -90,9 +90,9 @@ func Crew(ctx context.Context, workers, n int, work func(ctx context.Context, it
 	return context.Cause(ctx)
 }
 
-// Ordered returns the results of f for items 0 to n-1, in order. At most workers items run at once. At most twice as many are
-// running or not yet taken from the sequence. When the caller stops or ctx ends, Ordered waits for running items. After the end
-// of ctx the sequence is incomplete.
+// Ordered returns the results of f for items 0 to n-1, in order. At most workers items run at once. At most twice as many items
+// are running or have results that the caller has not yet taken from the sequence. When the caller stops or ctx ends, Ordered
+// waits for running items. After the end of ctx the sequence is incomplete.
 func Ordered[T any](ctx context.Context, workers, n int, f func(ctx context.Context, i int) T) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		if workers = min(workers, n); workers <= 1 {
@@ -115,7 +115,7 @@ func Ordered[T any](ctx context.Context, workers, n int, f func(ctx context.Cont
 		p := pool{n: n, watch: ctx.Done(), onPanic: cancel}
 		p.start(ctx, workers, func(w *worker) error {
 			for {
-				select { // acquired before the item is taken, so that the lowest item never waits
+				select { // the slot is acquired before the item is taken, so that the lowest item never waits
 				case tokens <- struct{}{}:
 				case <-ctx.Done():
 					return nil
@@ -162,7 +162,7 @@ type pool struct {
 	n       int
 	watch   <-chan struct{} // no item begins after watch is closed
 	cancels bool            // each worker has its own context
-	onPanic func()          // called on a panic, as no caller waits for the item
+	onPanic func()          // called on a panic, because no caller waits for the item
 
 	mu      sync.Mutex
 	next    int

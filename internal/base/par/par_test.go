@@ -80,7 +80,7 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// TestFirstErrorByNumber: item 2 fails after item 4 has, item 3 is under way, item 5 never begins.
+// TestFirstErrorByNumber: item 2 fails after item 4, while item 3 is running, and item 5 never begins.
 func TestFirstErrorByNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began [10]bool
@@ -154,7 +154,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// caught returns the panic value of f. gone means that f ended its goroutine.
+// caught returns the panic value of f. gone means that f called runtime.Goexit.
 func caught(f func()) (v any, gone bool) {
 	done := make(chan struct{})
 	go func() {

@@ -30,7 +30,7 @@ func Ask(t testing.TB, kind string) {
 	}
 }
 
-// Judge skips the test unless judges are requested. Each tool must then be installed. It returns the path of the first.
+// Judge skips the test unless judges are requested. Each tool must then be installed. It returns the path of the first tool.
 func Judge(t testing.TB, tools ...string) string {
 	t.Helper()
 	Ask(t, "JUDGES")

@@ -6,7 +6,7 @@ type T interface {
 	Fatal(...any)
 }
 
-// Must ends the test with an error. On a rank it ends only that rank, which leaves the others.
+// Must ends the test with an error. If the test runs ranks as goroutines, Must ends only the rank that calls it.
 func Must(t T, err error) {
 	t.Helper()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 var pythons sync.Map // func() string by modules
 
-// Python returns a Python that has the modules, or "". The first Python on the path is often not the one for which Debian
-// installs modules.
+// Python returns a Python that has the modules, or "". The first Python on the path is often not the Python for which
+// Debian installs modules.
 func Python(modules ...string) string {
 	names := strings.Join(modules, ", ")
 	find, _ := pythons.LoadOrStore(names, sync.OnceValue(func() string {

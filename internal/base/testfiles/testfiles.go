@@ -41,7 +41,7 @@ func Captured(t testing.TB, elem ...string) string {
 	return path
 }
 
-// root returns the top directory of the project's module blobio. It ignores nested modules, such as those in extra.
+// root returns the top directory of the project's module blobio. It ignores nested modules, such as the modules in extra.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -10,21 +10,23 @@ import (
 	"syscall"
 )
 
-// Bind shows the directory To of a file system as At.
+// Bind gives the directory To of a file system the name At.
 type Bind struct {
 	At string // the visible name
 	To string // the real name; it need not exist
 }
 
-// BindFS is a file system in which some directories have other names: a node's own directory may have another path.
+// BindFS is a file system in which some directories have other names: for example, a directory whose path differs from node
+// to node.
 type BindFS struct {
 	under FS
 	binds []Bind // the longest At first
 }
 
-// NewBind returns a view of under. A name that equals or is below a bind's At maps to the same name in its To. The bind with the
-// longest At counts. "." as At stands for all relative names. "" as At is ignored. Other names pass unchanged, and so do mapped
-// names: each name is mapped only once. A directory that contains an At does not list it. Errors have the names of under.
+// NewBind returns a view of under. A name that equals or is below a bind's At maps to the same name in its To. If several
+// binds match, the bind with the longest At is used. "." as At stands for all relative names. "" as At is ignored. Other
+// names pass unchanged. A mapped name is not mapped again. The listing of a directory does not contain the name At of a
+// bind. Errors contain the names in under.
 func NewBind(under FS, binds []Bind) *BindFS {
 	b := &BindFS{under: under}
 	for _, x := range binds {
@@ -70,7 +72,7 @@ func (b *BindFS) file(name string, open func(string) (File, error)) (File, error
 	return boundFile{f, name}, nil
 }
 
-// boundFile is a file with the name that the caller opened.
+// boundFile is a file whose Name is the name that the caller opened.
 type boundFile struct {
 	File
 	name string

@@ -62,10 +62,10 @@ func TestBindIsFS(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Rename("/local/x/y/f", "/p/f"); err != nil { // out of the bind
+	if err := a.Rename("/local/x/y/f", "/p/f"); err != nil { // from a bind to an ordinary name
 		t.Fatal(err)
 	}
-	if err := b.Rename("/p/f", "/local/f"); err != nil { // and into another
+	if err := b.Rename("/p/f", "/local/f"); err != nil { // from an ordinary name into a bind
 		t.Fatal(err)
 	}
 	at := time.Unix(1e9, 0)
@@ -84,7 +84,7 @@ func TestBindIsFS(t *testing.T) {
 	}
 }
 
-// A file of the operating system must stay one, because locks need its descriptor.
+// A file of the operating system must still give access to its descriptor, because locks need it.
 func TestBindKeepsDescriptor(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {

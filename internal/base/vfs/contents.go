@@ -25,7 +25,8 @@ var kinds = []struct{ magic, what, who string }{
 	{"\x89PNG", "a PNG picture", ""},
 }
 
-// Kind returns the format of a file by its first bytes, and the program that reads it; "" if unknown.
+// Kind returns the format that the first bytes of a file show, and the program that reads the format. Both are "" if the format
+// is unknown.
 func Kind(head []byte) (what, who string) {
 	for _, k := range kinds {
 		if bytes.HasPrefix(head, []byte(k.magic)) {
@@ -35,7 +36,7 @@ func Kind(head []byte) (what, who string) {
 	return "", ""
 }
 
-// IsText reports whether a file that begins with head may be a text.
+// IsText reports whether a file that begins with the bytes head may be a text file.
 func IsText(head []byte) bool {
 	for len(head) > 0 {
 		r, n := utf8.DecodeRune(head)
@@ -50,8 +51,8 @@ func IsText(head []byte) bool {
 // sumPiece is the number of bytes that Sum reads at once.
 const sumPiece = 1 << 20
 
-// Sum reads a file to its end and returns its CRC-32 (IEEE) and its length. It passes each piece to each, unless each is nil. An
-// error of each ends the reading.
+// Sum reads a file to its end and returns its CRC-32 (IEEE) and its length. It passes each piece to the function each, unless
+// this is nil. An error of this function ends the reading.
 func Sum(ctx context.Context, f File, each func(b []byte, off int64) error) (crc uint32, n int64, err error) {
 	size, err := f.Size()
 	if err != nil {

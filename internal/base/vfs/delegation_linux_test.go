@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDelegation: a file that a network server has lent to a client is opened after the client has returned it. A lease of this
-// process acts as the client's.
+// TestDelegation: a file that a network server has delegated to a client can be opened when the client has returned the
+// delegation. In the test, a file lease of this process takes the place of the delegation.
 func TestDelegation(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "d.nc.0000")
 	if err := os.WriteFile(name, []byte("lent"), 0o666); err != nil {

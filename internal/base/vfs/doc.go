@@ -1,11 +1,11 @@
-// Package vfs is the file system layer of blobio: the operating system's file system, one in memory whose power can be
-// cut, and one that fails on demand.
+// Package vfs is the file system layer of blobio: the file system of the operating system, a file system in memory
+// whose power can be cut, and a file system that fails on demand.
 //
 //   - OS: positional and vectored writes (pwritev on linux and darwin), space reservation (fallocate on linux), directory
 //     syncs where the system has them.
 //   - Mem: in memory, safe for concurrent use. Synced state survives a power loss: file contents after File.Sync, names
-//     after FS.SyncDir. CrashClone returns that state as a new Mem.
-//   - NewBind: a view in which directories have other names, as on a node.
+//     after FS.SyncDir. CrashClone returns the synced state as a new Mem.
+//   - NewBind: a view in which directories have other names.
 //   - NewFault, FailNth, FailOn, Count: wrappers that see each operation first, to fail, shorten or count it.
 //
 // # Durability rules (used by CrashClone)

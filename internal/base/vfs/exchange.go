@@ -13,8 +13,9 @@ type ExchangeFS interface {
 	Exchange(a, b string) error
 }
 
-// Exchange exchanges two existing names in one step. After a crash either both have the old files or both the new. So a directory
-// that is not empty can be replaced. The error is errors.ErrUnsupported if the file system cannot do it.
+// Exchange exchanges two existing names in one step. After a crash, either both names have their old files or both have their new
+// files. So Exchange can replace a directory that is not empty. The error is errors.ErrUnsupported if the file system cannot
+// exchange names.
 func Exchange(fsys FS, a, b string) error {
 	err := errors.ErrUnsupported
 	if x, ok := OrOS(fsys).(ExchangeFS); ok {

@@ -58,7 +58,7 @@ func (k OpKind) Changes() bool {
 type Op struct {
 	Seq  int64 // number of the operation in this FS, from 1
 	Kind OpKind
-	Name string // name as the caller spelled it; the old name of a Rename
+	Name string // name in the spelling of the caller; for a Rename, the old name
 	New  string // new name of a Rename
 	Off  int64  // byte offset of Read, Write, Allocate and Map
 	N    int64  // bytes of Read, Write and Allocate; size of Truncate
@@ -91,8 +91,8 @@ func (e *ShortWrite) Error() string { return fmt.Sprintf("short after %d bytes: 
 func (e *ShortWrite) Unwrap() error { return e.Err }
 
 // NewFault returns a file system that calls hook before each operation on under. If hook returns an error, the operation fails
-// with it and is not done. However, Close still releases the handle, and a *ShortWrite does a part. Several goroutines may call
-// hook at once. A nil hook never fails.
+// with this error and is not done. There are two exceptions: Close always releases the handle, and after a *ShortWrite the
+// first bytes are written or read. Several goroutines may call hook at once. A nil hook never fails.
 func NewFault(under FS, hook func(op Op) error) FS {
 	return &faultFS{under: under, hook: hook}
 }
@@ -108,7 +108,7 @@ func FailNth(under FS, n int64, err error) FS {
 	})
 }
 
-// FailFrom is FailNth for the n-th and all later operations, like a dying device.
+// FailFrom is FailNth for the n-th and all later operations, as if the device had failed.
 func FailFrom(under FS, n int64, err error) FS {
 	return NewFault(under, func(op Op) error {
 		if op.Seq >= n {
@@ -119,7 +119,7 @@ func FailFrom(under FS, n int64, err error) FS {
 }
 
 // FailOn returns a hook that fails the n-th operation (from 1) of this kind whose base name matches pattern, as in path.Match.
-// For a Rename either name may match. The pattern "" matches any name. n = 0 fails all of them.
+// For a Rename either name may match. The pattern "" matches any name. n = 0 fails all these operations.
 func FailOn(kind OpKind, pattern string, n int64, err error) func(Op) error {
 	var seen atomic.Int64
 	match := func(name string) bool {

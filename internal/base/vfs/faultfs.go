@@ -20,7 +20,7 @@ func (f *faultFS) ask(op Op) error {
 	return f.hook(op)
 }
 
-// do calls the hook and then call.
+// do calls the hook and then the function call.
 func (f *faultFS) do(op Op, call func() error) error {
 	if err := f.ask(op); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (f *faultFile) Sync() error {
 	return f.fs.do(Op{Kind: OpSync, Name: f.Name()}, f.under.Sync)
 }
 
-// Close releases the handle even if the hook fails, as a failed close does not keep a descriptor open.
+// Close releases the handle even if the hook fails, because a close(2) that fails also releases the descriptor.
 func (f *faultFile) Close() error {
 	hookErr := f.fs.ask(Op{Kind: OpClose, Name: f.Name()})
 	if err := f.under.Close(); err != nil {

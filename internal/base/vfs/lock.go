@@ -13,12 +13,12 @@ var (
 // Locker is an optional interface of a File: advisory locks as in flock(2). A lock belongs to the open file, not to the process.
 // It ends with Close or with the process.
 type Locker interface {
-	// Lock takes an exclusive or a shared lock and replaces one that this open file has. It never waits. ErrLocked means that
-	// another open file has a conflicting lock, ErrNoLocks that there are no locks.
+	// Lock takes an exclusive or a shared lock. This lock replaces a lock that the open file already has. It never waits.
+	// ErrLocked means that another open file has a conflicting lock. ErrNoLocks means that the file system has no locks.
 	Lock(exclusive bool) error
 }
 
-// Lock locks an open file. It returns ErrNoLocks if f is no Locker.
+// Lock locks an open file. It returns ErrNoLocks if f does not implement Locker.
 func Lock(f File, exclusive bool) error {
 	if l, ok := f.(Locker); ok {
 		return l.Lock(exclusive)

@@ -16,8 +16,8 @@ import (
 // Mem is a file system in memory that records its durable state; see CrashClone. Holes use no memory. A page (4 KiB) written
 // since the last Sync is stored twice.
 type Mem struct {
-	// mu guards the tree. Changes of file contents hold it for reading. CrashClone holds it for writing, so that it sees one moment
-	// of all files.
+	// mu guards the tree. Changes of file contents hold it for reading. CrashClone holds it for writing, so that it sees all
+	// files at one moment.
 	mu    sync.RWMutex
 	root  *node
 	pages atomic.Int64 // number of pages in use
@@ -40,8 +40,8 @@ type node struct {
 	locks    map[*memFile]bool // locks by open file; true: exclusive
 }
 
-// dirOp is an unsynced change of a directory: name gets n. If old is set, the change is a rename in the directory, and old is
-// removed or gets swap. A crash leaves both changes or none.
+// dirOp is an unsynced change of a directory: name now refers to n. If old is set, the change is a rename in the directory,
+// and old is removed or gets swap. After a crash, either both changes or neither of them is in force.
 type dirOp struct {
 	name string
 	n    *node // nil: name is removed

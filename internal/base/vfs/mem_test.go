@@ -90,7 +90,7 @@ func TestCrashStrict(t *testing.T) {
 	}
 }
 
-// TestCrashRandom: everything that may survive sometimes does, and nothing else.
+// TestCrashRandom: in many random crashes, each state that may survive survives at least once, and no other state survives.
 func TestCrashRandom(t *testing.T) {
 	m := NewMem()
 	f, err := m.Create("f")
@@ -252,7 +252,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestCrashTail: bytes written after the end that a crash leaves are zero when the file grows again.
+// TestCrashTail: if a crash shortens a file, the lost bytes are zero when the file grows again.
 func TestCrashTail(t *testing.T) {
 	m := NewMem()
 	f, err := m.Create("f")

@@ -87,8 +87,8 @@ func (d *memData) writable(i int64) *page {
 	return p
 }
 
-// write copies b to offset off. It calls reserve before the file gets a new page; false means that there is no space. It returns
-// the number of bytes written.
+// write copies b to offset off. It calls reserve before the file gets a new page. If reserve returns false, there is no space for
+// the page. It returns the number of bytes written.
 func (d *memData) write(b []byte, off int64, reserve func() bool) int {
 	n := 0
 	for n < len(b) {
@@ -175,15 +175,15 @@ func (d *memData) sync() {
 
 // CrashOptions choose the part of the unsynced state that survives a power loss.
 type CrashOptions struct {
-	// Rand draws the survivors with equal chances. For each page (4 KiB) changed since the Sync of its file, either the old or the
-	// newest version survives. For each file, one of its sizes since the Sync survives. Each directory operation since the SyncDir
-	// survives or not. So writes are torn at page borders and reordered. Intermediate versions of a page never survive. nil: no
-	// unsynced state survives.
+	// Rand draws the survivors with equal chances. For each page (4 KiB) changed since the Sync of its file, either the old or
+	// the newest version survives. Each file keeps one of the sizes that it has had since its Sync. Each directory operation
+	// since the SyncDir survives or not. So writes are torn at page borders and reordered. Intermediate versions of a page never
+	// survive. nil: no unsynced state survives.
 	Rand *rand.Rand
 }
 
 // CrashClone returns an independent Mem with the state after a power loss now; all of it is durable. m is unchanged and may be in
-// use meanwhile: the clone shows one moment. The same Rand state on the same tree gives the same clone.
+// use meanwhile: the clone shows all files at one moment. The same Rand state on the same tree gives the same clone.
 func (m *Mem) CrashClone(o CrashOptions) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()

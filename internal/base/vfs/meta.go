@@ -37,7 +37,8 @@ type MetaFS interface {
 	SetFileMeta(name string, m Meta) error // sets permissions, times, and the owner if the process may
 }
 
-// MetaOf returns the metadata of a regular file. If the FS is no MetaFS, it uses Stat; then owners are 0 and all times equal.
+// MetaOf returns the metadata of a regular file. If fsys does not implement MetaFS, MetaOf uses Stat. The owners are then 0, and
+// all times are equal.
 func MetaOf(fsys FS, name string) (Meta, error) {
 	if m, ok := fsys.(MetaFS); ok {
 		return m.FileMeta(name)
@@ -49,7 +50,8 @@ func MetaOf(fsys FS, name string) (Meta, error) {
 	return metaOf(name, st)
 }
 
-// SetMeta sets permissions, times, and the owner of a file if the process may. It does nothing if the FS is no MetaFS.
+// SetMeta sets permissions, times, and the owner of a file if the process may. It does nothing if fsys does not implement
+// MetaFS.
 func SetMeta(fsys FS, name string, m Meta) error {
 	if mfs, ok := fsys.(MetaFS); ok {
 		return mfs.SetFileMeta(name, m)
@@ -153,7 +155,7 @@ func Identity(info fs.FileInfo) string {
 	return fmt.Sprintf("%x.%x.%x.%x", dev, ino, info.Size(), info.ModTime().UnixNano())
 }
 
-// FileOf returns the part of Identity that writes do not change; "" if the system has no such numbers.
+// FileOf returns the part of Identity that writes do not change, or "" if the system has no numbers for files.
 func FileOf(info fs.FileInfo) string {
 	dev, ino, ok := identity(info)
 	if !ok {

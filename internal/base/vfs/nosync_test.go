@@ -2,7 +2,7 @@ package vfs
 
 import "testing"
 
-// TestNoSync: written files are readable, but none survives a power loss.
+// TestNoSync: written files are readable, but no file survives a power loss.
 func TestNoSync(t *testing.T) {
 	m := NewMem()
 	c := Count(m)

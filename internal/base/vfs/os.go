@@ -49,7 +49,7 @@ func RenameFile(fsys FS, oldname, newname string) error {
 func (osFS) Remove(name string) error { return calls.Remove(name) }
 
 // named opens the file that has this name now. A client of a network file system may find the name's former file, whose server
-// reports ErrStale. Then named looks again, as long as Again does.
+// reports ErrStale. named then opens the name again, with the pauses and the limit of Again.
 func named(open func(string, int) (File, error), name string, flag int) (f File, err error) {
 	for range staleTries {
 		if f, err = open(name, flag); !errors.Is(err, ErrStale) {
@@ -69,7 +69,7 @@ func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) { return cre
 // MkdirMode implements OwnerFS.
 func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
 
-// open opens an existing file. It refuses a pipe, whose opening would wait and which has no offsets.
+// open opens an existing file. It refuses a pipe, because a pipe has no offsets and its opening may wait for ever.
 func open(name string, flag int) (File, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -130,7 +130,8 @@ func ReadText(name string, most int64) ([]byte, error) {
 	return bytes.TrimPrefix(b, []byte(ByteOrderMark)), err
 }
 
-// osFile extends calls.File. raw gives the descriptor to a system call and keeps a concurrent Close from recycling it.
+// osFile extends calls.File. raw gives the descriptor to a system call. A concurrent Close does not free the descriptor during
+// the call.
 type osFile struct {
 	*calls.File
 	raw syscall.RawConn
@@ -204,7 +205,7 @@ var Descriptors = cache.NewBudget(openLimit() / 2)
 // spareAtOnce is the number of idle files to close if an open fails for lack of descriptors.
 const spareAtOnce = 16
 
-// withRoom calls open. If the process has too many open files, it closes idle ones and tries again.
+// withRoom calls open. If the process has too many open files, withRoom closes idle files and calls open again.
 func withRoom[T any](open func() (T, error)) (T, error) {
 	for {
 		v, err := open()

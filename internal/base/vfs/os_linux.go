@@ -14,11 +14,11 @@ import (
 	"blobio/internal/base/calls"
 )
 
-// memories records for devices (st_dev) whether they may be memory. statfs on a parallel file system queries all servers. If a
-// device number is reused for a tmpfs, reservation still works there.
+// memories caches for each device (st_dev) whether its files may be in memory, because statfs on a parallel file system queries
+// all servers. If a device number is reused for a tmpfs, the reservation of space still works there.
 var memories sync.Map
 
-// memory fills in statfs of a tmpfs. It makes no call for other file systems if the kernel gives their type.
+// memory fills in statfs of a tmpfs. If the kernel gives the type of the file system, memory calls statfs only for a tmpfs.
 func (f *osFile) memory(fs *unix.Statfs_t) error {
 	return f.system("fstatfs", func(fd int) error {
 		m, ok := mountOf(fd, "")
@@ -45,7 +45,7 @@ func (f *osFile) memory(fs *unix.Statfs_t) error {
 	})
 }
 
-// allocate reserves blocks and keeps the size. So the file is the same on file systems that cannot reserve.
+// allocate reserves blocks and keeps the size. The file then has the same size as on file systems that cannot reserve.
 func (f *osFile) allocate(off, n int64) error {
 	var fs unix.Statfs_t
 	if err := f.memory(&fs); err != nil {
@@ -68,7 +68,7 @@ func (f *osFile) allocate(off, n int64) error {
 	return err
 }
 
-// sync uses fdatasync, which writes the size, too, and saves a journal entry for the times.
+// sync uses fdatasync. fdatasync makes the size durable, too, but needs no journal entry for the times.
 func (f *osFile) sync() error { return f.system("fdatasync", calls.Fdatasync) }
 
 func exchange(a, b string) error {
@@ -91,8 +91,8 @@ func sysMeta(m *Meta, st fs.FileInfo) {
 	}
 }
 
-// uninterrupted makes a system call with signals blocked; they are delivered after the call. A client of GlusterFS never answers
-// an interrupted lock request, and the Go runtime sends signals to its threads at any time.
+// uninterrupted makes a system call with signals blocked. The signals are delivered after the call. A client of GlusterFS never
+// answers an interrupted lock request, and the Go runtime sends signals to its threads at any time.
 func uninterrupted(call func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -17,7 +17,7 @@ func syncDir(name string) error {
 		return err
 	}
 	err = d.Sync()
-	// Some network and user-space file systems cannot sync a directory; its entries need no sync there.
+	// Some network and user-space file systems cannot sync a directory. The entries of a directory need no sync there.
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EBADF) {
 		err = nil
 	}

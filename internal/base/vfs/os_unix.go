@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// openSeekable is open for a file of this kind of program, which is no pipe. So it does not check the name first, which would
-// take a message on a network file system. It detects a pipe or socket after the open.
+// openSeekable is open for a file that blobio made and that is not a pipe. It does not check the name before the open,
+// because the check would take a message on a network file system. It detects a pipe or socket after the open.
 func openSeekable(name string, flag int) (File, error) {
 	f, err := openFile(name, flag|noFollow|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.EAGAIN) { // lent to a network client: the server must get it back first
+	if errors.Is(err, syscall.EAGAIN) { // the file is delegated to a network client, which must return the delegation first
 		return open(name, flag|noFollow)
 	}
 	if errors.Is(err, syscall.ENXIO) { // a socket

@@ -15,7 +15,8 @@ type OwnerFS interface {
 	MkdirMode(name string, perm fs.FileMode) error          // Mkdir with these permissions, minus the umask
 }
 
-// OwnerError is the reason why a file or folder is not trusted: another user owns or could change it. It wraps fs.ErrPermission.
+// OwnerError is the reason why a file or folder is not trusted: another user owns the file or folder, or could change it. It
+// wraps fs.ErrPermission.
 type OwnerError struct {
 	Name string
 	Msg  string // the value found and the value wanted
@@ -27,7 +28,7 @@ func (e *OwnerError) Error() string { return e.Name + ": " + e.Msg }
 // Unwrap returns fs.ErrPermission.
 func (e *OwnerError) Unwrap() error { return fs.ErrPermission }
 
-// Lstat is Stat without following a link, if the file system has links.
+// Lstat is Stat, but does not follow a link if the file system has links.
 func Lstat(fsys FS, name string) (fs.FileInfo, error) {
 	if o, ok := fsys.(OwnerFS); ok {
 		return o.Lstat(name)
@@ -55,17 +56,18 @@ type Access uint8
 
 // The kinds of access.
 const (
-	// OwnOnly: only the owner may write. So may the group if its number equals the owner's: many systems give each user a private
-	// group.
+	// OwnOnly: only the owner may write. The group may write, too, if its number equals the number of the owner, because many
+	// systems give each user a private group.
 	OwnOnly Access = iota
 	// Shared: the group may write, and others if the folder is sticky.
 	Shared
-	// AnyMode: anyone may write. For files in folders that were checked.
+	// AnyMode: anyone may write. AnyMode is for files in folders that were checked.
 	AnyMode
 )
 
-// CheckOwner checks whether a file or folder can be trusted. It must belong to the effective user or to root and be no link.
-// Others may write to it only as access allows. Otherwise the error is an *OwnerError. A missing file gives the error of Lstat.
+// CheckOwner checks whether a file or folder can be trusted. The file or folder must belong to the effective user or to root
+// and must not be a link. Other users may write to it only as far as access allows. Otherwise the error is an *OwnerError. A
+// missing file gives the error of Lstat.
 func CheckOwner(fsys FS, name string, access Access) error {
 	info, err := Lstat(fsys, name)
 	if err != nil {
@@ -106,8 +108,9 @@ func trusted(me uint32) string {
 	return fmt.Sprintf("%d (this process) or 0", me)
 }
 
-// CheckWay is CheckOwner with OwnOnly for a folder and its parents, up to the first that belongs to root. So no other user can
-// replace the folder. Others may write to a parent if it is sticky, like /tmp. A parent may be a link of the user or of root.
+// CheckWay is CheckOwner with OwnOnly for a folder and its parents, up to the first that belongs to root. If CheckWay succeeds,
+// no other user can replace the folder. Others may write to a parent if it is sticky, like /tmp. A parent may be a link of the
+// user or of root.
 func CheckWay(fsys FS, dir string) error {
 	if err := CheckOwner(fsys, dir, OwnOnly); err != nil {
 		return err
@@ -189,8 +192,9 @@ func MkdirOwn(fsys FS, dir string) error {
 	return CheckOwner(fsys, dir, OwnOnly)
 }
 
-// CopyMeta gives a new file the metadata of another, as SetMeta does, but no rights beyond those at its creation: the source's
-// rights minus the umask, if CreateMode was called with them.
+// CopyMeta gives the new file made the metadata of the file src, like SetMeta. The new file gets no permissions beyond the
+// permissions of its creation. If CreateMode was called with the permissions of src, these are the permissions of src minus
+// the umask.
 func CopyMeta(from FS, src string, to FS, made string) error {
 	m, err := MetaOf(from, src)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// closed returns a folder that only its owner may write to, whatever the umask.
+// closed returns a folder to which only its owner may write, regardless of the umask.
 func closed(t *testing.T) string {
 	tmp := t.TempDir()
 	ok(t, os.Chmod(tmp, 0o700))
@@ -88,7 +88,8 @@ func TestCheckWay(t *testing.T) {
 			t.Errorf("below %v: %v", mode, err)
 		}
 	}
-	// A parent may be a link of the user, whose target is checked. A link instead of the folder is refused.
+	// A parent may be a link that belongs to the user. The target of the link is checked. A link instead of
+	// the folder is refused.
 	ok(t, os.Chmod(above, 0o755))
 	link := filepath.Join(dir, "link")
 	ok(t, os.Symlink(above, link))

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// Root is a read-only view of a directory of the operating system that cannot be left. A name is the directory or below it. A
-// symbolic link counts only if its target is in the directory. Every call with a name outside fails, even if a directory is
-// replaced by a link meanwhile.
+// Root is a read-only view of one directory of the operating system. No name leads out of the directory. A name is the
+// directory or below it. A symbolic link is followed only if its target is in the directory. Every call with a name outside
+// of the directory fails, even if a directory is replaced by a link during the call.
 type Root struct {
 	dir     string // absolute path
 	root    *os.Root
@@ -80,7 +80,7 @@ func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v
 func (r *Root) Open(name string) (File, error) {
 	f, err := under(r, "open", name, func(rel string) (*os.File, error) {
 		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
-		if errors.Is(err, syscall.EAGAIN) { // lent to a network client: the server must get it back first
+		if errors.Is(err, syscall.EAGAIN) { // the file is delegated to a network client, which must return the delegation first
 			f, err = r.root.OpenFile(rel, os.O_RDONLY, 0)
 		}
 		return f, err

@@ -24,8 +24,9 @@ const (
 	stalePause = 30 * time.Millisecond
 )
 
-// Again calls open, which opens and reads a named file, again while it fails because the file is gone. For up to a second, a
-// network client may find the former file of a name that another client has replaced. read is the error of steps after the open.
+// Again calls open, which opens and reads a named file, and repeats the call while open fails because the file is gone. For up to
+// a second, a network client may find the former file of a name that another client has replaced. The first error of open is the
+// error of the steps after the opening.
 func Again(open func() (read, err error)) error {
 	for n := 1; ; n++ {
 		read, err := open()
@@ -75,8 +76,8 @@ type FS interface {
 	MkdirAll(name string) error                 // with parents; nil if the directory exists
 	SyncDir(name string) error                  // returns when the entries of the directory are durable
 
-	// Local reports whether only this machine can write to the directory of name, so that a lock excludes all processes and ends
-	// with its holder. If this is not certain, Local returns false.
+	// Local reports whether only this machine can write to the directory of name. Then a lock excludes all other processes and
+	// ends with its holder. If this is not certain, Local returns false.
 	Local(name string) bool
 }
 
@@ -88,7 +89,7 @@ func OrOS(fsys FS) FS {
 	return fsys
 }
 
-// OpenOwn opens a file of this kind of program for reading. On OS it follows no link and takes one system call.
+// OpenOwn opens a file that blobio made for reading. On OS it follows no link and takes one system call.
 func OpenOwn(fsys FS, name string) (File, error) {
 	if _, ok := OrOS(fsys).(osFS); ok {
 		return openSeekable(name, os.O_RDONLY)

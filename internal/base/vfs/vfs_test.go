@@ -37,7 +37,6 @@ func wantIs(t *testing.T, what string, err, target error) {
 	}
 }
 
-// content reads a whole file.
 func content(t *testing.T, fsys FS, name string) string {
 	t.Helper()
 	b, err := ReadFile(fsys, name, 1<<30)
@@ -227,7 +226,7 @@ func TestOpenRemoved(t *testing.T) {
 	})
 }
 
-// TestWritevMany: more slices than one system call takes, with odd lengths.
+// TestWritevMany writes more slices than one system call accepts, with odd lengths.
 func TestWritevMany(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
 		var bufs [][]byte
@@ -255,7 +254,7 @@ func TestWritevMany(t *testing.T) {
 	})
 }
 
-// TestConcurrent: concurrent writers of disjoint ranges and a reader of one file.
+// TestConcurrent runs writers of disjoint ranges and a reader of one file at the same time.
 func TestConcurrent(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
 		f, err := fsys.Create(filepath.Join(dir, "f"))

@@ -11,8 +11,8 @@ import (
 )
 
 // Build lays out h and returns the file with h.NumRecs records. values has all elements of each variable in C order, of any type
-// that ToFile accepts, or nil. Missing variables count as nil. With fill, these variables and all pads have the fill value of
-// their variable; otherwise they are zero.
+// that ToFile accepts, or nil. A missing entry counts as nil. With fill, the variables without values, and all pads, have the
+// fill value of their variable. Without fill, they are zero.
 func Build(t testing.TB, h *cdf5.Header, fill bool, values ...any) []byte {
 	t.Helper()
 	if err := h.Layout(nil); err != nil {
@@ -38,7 +38,7 @@ func Build(t testing.TB, h *cdf5.Header, fill bool, values ...any) []byte {
 		} else if fill {
 			cdf5.FillBytes(raw, x.Type, nil, h.FillAtt(v))
 		}
-		for rec := range records { // ascending, because the next tight record overwrites the pad
+		for rec := range records { // in ascending order, because a record without a pad overwrites the pad of the record before
 			at, n := h.Extent(v, rec)
 			copy(file[at:], raw[rec*n:(rec+1)*n])
 			if end := at + n; fill {

@@ -8,7 +8,7 @@ import (
 
 // Arg is one selection: NAME,MIN[,MAX[,STRIDE]], NAME,MIN,, or NAME,,MAX. A number with a point or an exponent is a coordinate
 // value. A date is a value of a coordinate with time units. A whole number is an index from 0; a negative index counts from the
-// end. Without a second comma the selection is one element, for a value the nearest.
+// end. Without a second comma the selection is one element. For a coordinate value, this is the element with the nearest value.
 type Arg struct {
 	Name     string
 	text     string

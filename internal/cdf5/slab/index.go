@@ -11,13 +11,12 @@ import (
 // Span is Count indices of a dimension, from First, with distance Stride.
 type Span struct{ First, Count, Stride int64 }
 
-// last returns the last index of a span.
 func (s Span) last() int64 { return s.First + (s.Count-1)*s.Stride }
 
 // Index has the selected indices of one dimension, in order: a sequence of spans. A nil Index selects everything.
 type Index []Span
 
-// maxLoose is the maximum of spans of an index. An unordered list of indices has one span for each.
+// maxLoose is the maximum of spans of an index. An unordered list of indices has one span for each index.
 const maxLoose = 1 << 26
 
 // Len returns the number of indices.
@@ -39,7 +38,7 @@ func (x Index) At(k int64) int64 {
 	panic("slab: Index.At beyond the end")
 }
 
-// Check returns an error if the index is invalid for a dimension of n elements. It must not be empty.
+// Check returns an error if the index is empty or is invalid for a dimension of n elements.
 func (x Index) Check(n int64) error {
 	if len(x) == 0 {
 		return fault.Usage("the selection has no elements")

@@ -18,7 +18,7 @@ type Dim struct {
 type Axis struct {
 	Dim    string
 	Values []float64 // NaN: missing
-	// Slack is the tolerance at a limit.
+	// Slack is the tolerance with which values are compared with a limit.
 	Slack float64
 	// Date converts a date to the units of Times. It is nil if the values are not times.
 	Date func(text string) (float64, error)
@@ -31,9 +31,9 @@ type Axis struct {
 type Coord func(name string) (*Axis, error)
 
 // Resolve returns the selected indices of each named dimension. It joins several selections of one name in ascending order. A
-// name is a dimension, whose coordinate is the variable of that name, or a variable of one dimension, such as lat of columns. For
-// such a variable, the elements whose values are in the range are selected. Selections by several names of one dimension must all
-// hold.
+// name is a dimension or a variable of one dimension. The coordinate of a dimension is the variable of the same name. Another
+// variable of one dimension, such as the latitudes of the columns of a mesh, selects the elements whose values are in the range.
+// If several names select along one dimension, an element must satisfy all these selections.
 func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
 	of := map[string][]Index{} // selections by name
 	along := map[string]string{}
@@ -210,7 +210,7 @@ func (a Arg) within(ax *Axis) (first, last int64, err error) {
 	}
 	first, last = -1, -1
 	for i, x := range v {
-		var in, end bool // whether a value is in the range, and in its last part
+		var in, end bool // in: the value is in the range; end: it is also in the last part of a range that wraps
 		if !wraps {
 			in = x >= lo && x <= hi
 			end = in

@@ -7,7 +7,7 @@ import (
 
 // Array is a part of a canonical array: an index of each dimension, slowest first. It is immutable.
 type Array struct {
-	axes  []axis // up to the last one that is not selected whole
+	axes  []axis // axes up to the last axis that is not selected completely
 	inner int64  // contiguous elements for each index of the last axis
 	elems int64  // elements of the part
 }
@@ -79,7 +79,7 @@ func (x *axis) at(k int64) (index, run int64) {
 }
 
 // Runs yields the runs of elements [lo, hi) of the part: offset in the array and length, in the order of the part. It joins
-// adjacent runs if that is cheap to detect.
+// adjacent runs where this takes no extra search.
 func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 	return func(yield func(off, n int64) bool) {
 		if a.Whole() {
@@ -89,7 +89,7 @@ func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 			return
 		}
 		off, n := int64(0), int64(0) // the current run, which may continue
-		for pos := lo; pos < hi; {   // do not change lo, because the caller may iterate again
+		for pos := lo; pos < hi; {   // lo stays unchanged, because the caller may iterate again
 			k, rest := pos/a.inner, pos%a.inner
 			at, room := rest, int64(0)
 			for i := len(a.axes) - 1; i >= 0; i-- {

@@ -70,7 +70,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx ends. With an error, the first n bytes are valid.
+// ReadAtContext is ReadAt, but ends when ctx ends. With an error, the first n bytes are valid.
 func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0:
@@ -93,7 +93,7 @@ func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, e
 	return n, nil
 }
 
-// some reads the first bytes of p, at least one.
+// some reads a prefix of p with at least one byte.
 func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 	s := f.m.At(off)
 	p = p[:min(int64(len(p)), s.Off+s.N-off)]
@@ -105,7 +105,7 @@ func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 		return len(p), nil
 	}
 	size := int64(f.h.Vars[s.Var].Type.Size())
-	from := off - s.Off // bytes in the record, like all offsets below
+	from := off - s.Off // offset in the record; all offsets below are offsets in the record
 	lo, hi := f.unit(s, from/size, size)
 	if lo < from || hi > from+int64(len(p)) {
 		return f.cut(ctx, s, lo, hi, p, from)
@@ -149,7 +149,7 @@ func (f *File) unit(s Stretch, at, size int64) (lo, hi int64) {
 	return lo * size, hi * size
 }
 
-// cut reads the part of bytes [from, from+len(p)) of a record that lies in one unit.
+// cut reads the bytes of a record from offset from into p, up to the end of the unit [lo, hi).
 func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from int64) (int, error) {
 	size := int64(f.h.Vars[s.Var].Type.Size())
 	p = p[:min(int64(len(p)), hi-from)]

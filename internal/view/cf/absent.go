@@ -38,7 +38,7 @@ func ruleOf[T elem.Number](m *Meaning, v *blob.Variable) *rule[T] {
 				r.add(y)
 			}
 		}
-		own = own || name == "_FillValue" && a.Type == v.Type && a.Len() == 1 // any other value is not the fill value of unwritten elements
+		own = own || name == "_FillValue" && a.Type == v.Type && a.Len() == 1 // unwritten elements have the value of _FillValue only if it has the type of the variable and one element
 	}
 	if x := cdf5.FillValue(v.Type); !own && m.stored.Size() > 1 && x != nil {
 		if one, ok := elem.One(x); ok {
@@ -90,8 +90,8 @@ func (r *rule[T]) add(x T) {
 	r.none = append(r.none, x)
 }
 
-// limits returns the ends of the valid range, nil for a missing end, and whether they are unpacked values. note gets attributes
-// that are not valid limits.
+// limits returns the ends of the valid range, nil for a missing end, and whether they are unpacked values. limits calls note
+// for attributes that are not valid limits.
 func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)) (lo, hi any, unpacked bool) {
 	silent := note == nil
 	if silent {
@@ -152,7 +152,7 @@ func (m *Meaning) ofUnpacked(v *blob.Variable, t cdf5.Type) bool {
 	return m.wider(v) == t
 }
 
-// wideLess compares numbers from wides.
+// wideLess reports whether a is less than b. Both are numbers that wides returned.
 func wideLess(a, b any) bool {
 	switch x := a.(type) {
 	case int64:

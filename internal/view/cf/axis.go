@@ -17,8 +17,8 @@ import (
 // maxAxis is the maximum number of values of a searched coordinate. They are held in memory, 8 bytes each.
 const maxAxis = 1 << 26
 
-// TimeOf returns the units of a variable's times. Bounds without units use the units of the variable with the bounds. It returns nil
-// if the values are not times. The error gives the reason why times cannot be interpreted.
+// TimeOf returns the units of a variable whose values are times, or nil if the values are not times. A bounds variable without
+// units has the units of the variable to which the bounds belong. The error gives the reason why times cannot be interpreted.
 func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
 	if v.Type == cdf5.Char {
 		return nil, nil
@@ -70,7 +70,6 @@ func isTime(s *blob.Schema, v *blob.Variable) bool {
 	return false
 }
 
-// coordinate returns a coordinate with its values.
 func coordinate(s *blob.Schema, v *blob.Variable, values []float64) *slab.Axis {
 	const slack = 0.01 // fraction of a packing step: rounding may have moved a value across a limit
 	a := &slab.Axis{Dim: s.Dims()[v.Dims[0]].Name, Values: values, Slack: slack * MeaningOf(v).Step()}

@@ -8,7 +8,8 @@ import (
 	"blobio/cdf5"
 )
 
-// naming are the attributes that name other variables. Attributes of the second kind have a word with a colon before each name.
+// naming are the attributes that name other variables. Some of these attributes, such as cell_measures, have a word with a colon
+// before each name.
 var naming = []string{"coordinates", "bounds", "climatology", "ancillary_variables", "grid_mapping", "cell_measures", "formula_terms"}
 
 // Text returns a text attribute without trailing zeros, or "".
@@ -65,7 +66,6 @@ func WithCoordinates(s *blob.Schema, names []string) []string {
 	return out
 }
 
-// isPosition reports whether a variable holds latitudes or longitudes.
 func isPosition(v *blob.Variable) bool {
 	units := Text(v.Atts, "units")
 	return IsLatitude(units) || IsLongitude(units)

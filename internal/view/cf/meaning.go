@@ -15,13 +15,14 @@ import (
 // be unsigned (_Unsigned) or packed (scale_factor, add_offset). They may stand for no value (_FillValue, missing_value,
 // valid_range, valid_min, valid_max, the default fill value of the type).
 //
-// Where the conventions are ambiguous, Meaning has these rules. Numbers for no value are rounded to the variable's type, then
-// compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit, otherwise
-// double. A valid range with the variable's type applies to stored numbers. If its type is wider and equals the type of scale_factor
-// or add_offset, it applies to unpacked values. Bytes have no default fill value. A valid range of bytes within 0 to 255 that
-// exceeds 127 means that they are unsigned.
+// Where the conventions are ambiguous, Meaning has these rules. Numbers that stand for no value are rounded to the variable's
+// type, then compared exactly with stored numbers. Unpacked values are float32 if the packing is float32 and stored numbers fit,
+// otherwise double. A valid range applies to stored numbers if it has the variable's type. It applies to unpacked values if it
+// has a wider type that equals the type of scale_factor or add_offset. Bytes have no default fill value. Bytes are unsigned if
+// their valid range is within 0 to 255 and exceeds 127.
 type Meaning struct {
-	// Err is the reason why the numbers are used as stored, in unknown units; nil: their meaning is known.
+	// Err is the reason why stored numbers are used unchanged and without units. It is nil if the meaning of the numbers is
+	// known.
 	Err error
 	// Notes describe attributes that are ignored, with the reasons.
 	Notes []string
@@ -135,14 +136,13 @@ func (m *Meaning) wider(v *blob.Variable) (t cdf5.Type) {
 	return t
 }
 
-// sign determines whether integers are signed.
 func (m *Meaning) sign(v *blob.Variable) error {
 	const name = "_Unsigned"
 	if a := cdf5.FindAtt(v.Atts, name); a != nil {
 		word := strings.ToLower(strings.TrimSpace(Text(v.Atts, name)))
 		switch {
 		case m.stored.Float():
-			m.note("%s, but the variable has type %v", name, v.Type)
+			m.note("%s is set, but the variable has type %v", name, v.Type)
 		case word == "true":
 			m.kind = unsigned(m.stored)
 		case word == "false":
@@ -214,7 +214,6 @@ func (m *Meaning) Step() float64 {
 	return math.Abs(m.scale)
 }
 
-// remarks returns Err and Notes.
 func (m *Meaning) remarks() []string {
 	if m.Err != nil {
 		return append([]string{m.Err.Error()}, m.Notes...)

@@ -21,7 +21,6 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// att makes an attribute of text or numbers.
 func att(name string, value any) cdf5.Att {
 	if s, ok := value.(string); ok {
 		return cdf5.Att{Name: name, Type: cdf5.Char, Value: s}
@@ -33,7 +32,6 @@ func att(name string, value any) cdf5.Att {
 	return cdf5.Att{Name: name, Type: t, Value: value}
 }
 
-// atts makes attributes from names and values.
 func atts(list ...any) (out []cdf5.Att) {
 	for i := 0; i < len(list); i += 2 {
 		out = append(out, att(list[i].(string), list[i+1]))
@@ -47,7 +45,6 @@ func variable(data any, list ...any) *blob.Variable {
 	return &blob.Variable{Name: "v", Type: t, Atts: atts(list...)}
 }
 
-// clone copies a slice of numbers.
 func clone(data any) any {
 	t, b, _ := elem.Of(data)
 	return t.View(slices.Clone(b))
@@ -65,7 +62,7 @@ func TestWideLess(t *testing.T) {
 	}
 }
 
-// TestMeaning checks the effect of attributes on stored numbers; none stands for no value.
+// TestMeaning checks the effect of attributes on stored numbers. In the table, none means that a number stands for no value.
 func TestMeaning(t *testing.T) {
 	none, nan, inf := None, math.NaN(), math.Inf(1)
 	type list = []any
@@ -99,7 +96,7 @@ func TestMeaning(t *testing.T) {
 		{[]uint8{255, 254, 0}, list{"_Unsigned", "false"}, values{-1, -2, 0}, ""},
 		{[]int8{-1, -127}, list{"_Unsigned", "false"}, values{-1, -127}, ""},
 		{[]int8{-1, 3}, list{"_Unsigned", "maybe"}, values{-1, 3}, "_Unsigned is \"maybe\""},
-		{[]float32{-1, 3}, list{"_Unsigned", "true"}, values{-1, 3}, "_Unsigned, but"},
+		{[]float32{-1, 3}, list{"_Unsigned", "true"}, values{-1, 3}, "_Unsigned is set"},
 		{[]int16{-1, -32767, 5}, list{"_Unsigned", "true"}, values{65535, none, 5}, ""},
 		{[]int32{-1, 5}, list{"_Unsigned", "TRUE"}, values{math.MaxUint32, 5}, ""},
 		{[]int64{-1, 5}, list{"_Unsigned", "true", "valid_max", int64(5)}, values{none, 5}, ""},
@@ -157,7 +154,7 @@ func TestMeaning(t *testing.T) {
 				}
 			}
 		}
-		// Values must return the same values
+		// Values must return the same values as Decode.
 		some, absent := m.Values(clone(c.data))
 		left := slices.DeleteFunc(slices.Clone(got), IsNone)
 		if n, _, _ := cdf5.SliceLen(some); int(absent) != len(got)-len(left) || n != len(left) {
@@ -171,14 +168,13 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// toFloat converts a number to float64.
 func toFloat(x any) float64 {
 	one, _ := elem.One(x)
 	list, _ := wides(&cdf5.Att{Type: cdf5.Int, Value: one})
 	return float(list[0])
 }
 
-// combination makes a variable with random attributes that the judge supports. netCDF4-python takes _Unsigned = "false" for true.
+// combination makes a variable with random attributes that the judge supports. netCDF4-python treats _Unsigned = "false" as true.
 // xarray lacks valid ranges and ignores missing_value of unsigned numbers.
 func combination(rng *rand.Rand, judge string) (v *blob.Variable, data any) {
 	fussy := judge != "xarray"

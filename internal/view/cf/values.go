@@ -12,7 +12,7 @@ var None = math.Float64frombits(0x7ff8_0000_0f11_0f11)
 // IsNone reports whether a value is None.
 func IsNone(x float64) bool { return math.Float64bits(x) == math.Float64bits(None) }
 
-// Read calls read to fill a slice with stored numbers, and decodes them into dst. None stands for no value.
+// Read calls read to fill a slice with stored numbers, and decodes the numbers into dst. Elements without a value become None.
 func (m *Meaning) Read(dst []float64, read func(stored any) error) error {
 	stored := any(dst)
 	if m.stored != elem.Float64 {
@@ -25,7 +25,8 @@ func (m *Meaning) Read(dst []float64, read func(stored any) error) error {
 	return nil
 }
 
-// Decode decodes stored numbers into dst, which has the same length and may be the same slice. None stands for no value.
+// Decode decodes stored numbers into dst, which has the same length and may be the same slice. Elements without a value become
+// None.
 func (m *Meaning) Decode(dst []float64, stored any) { m.rule.decode(m, dst, m.numbers(stored)) }
 
 func (r *rule[T]) decode(m *Meaning, dst []float64, numbers any) {

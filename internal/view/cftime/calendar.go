@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Calendar is a calendar, which determines the valid days.
+// A Calendar determines which days exist.
 type Calendar uint8
 
 // The calendars of the CF conventions.
@@ -39,7 +39,7 @@ func ParseCalendar(s string) (Calendar, error) {
 var before = [13]int64{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
 
 // reform is the day number of 1582-10-15, the first day of the Gregorian calendar. The day before is 1582-10-04 in the Julian
-// one.
+// calendar.
 const reform = -141427
 
 func floorDiv(a, b int64) int64 {
@@ -66,7 +66,7 @@ func (c Calendar) leap(year int64) bool {
 	return year%4 == 0 && (year%100 != 0 || year%400 == 0)
 }
 
-// monthDays returns the last day of a month, 1 to 12. In October 1582 of Standard it is 31, although days are missing.
+// monthDays returns the last day of a month, 1 to 12. For October 1582 of Standard it returns 31, although some days are missing.
 func (c Calendar) monthDays(year, month int64) int64 {
 	if c == Day360 {
 		return 30
@@ -81,7 +81,7 @@ func (c Calendar) monthDays(year, month int64) int64 {
 // days returns the number of days from 1970-01-01 to a date of the calendar. For Julian and Standard, 1970-01-01 is the Gregorian
 // date.
 func (c Calendar) days(year, month, day int64) int64 {
-	leaps := func(y int64) int64 { // in Gregorian years from 0 to before y
+	leaps := func(y int64) int64 { // number of leap days in the Gregorian years from 0 to y-1
 		y--
 		return floorDiv(y, 4) - floorDiv(y, 100) + floorDiv(y, 400)
 	}

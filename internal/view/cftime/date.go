@@ -50,7 +50,7 @@ func (d Date) Text(sep string) string {
 }
 
 // ParseDate parses year-month-day. After a space or T it may have hours, hours:minutes, or hours:minutes:seconds, then Z, UTC or
-// an offset such as +02:00. The day may be left out too.
+// an offset such as +02:00. The day may be missing, too.
 func (c Calendar) ParseDate(s string) (Date, error) {
 	wrong := func() (Date, error) { return Date{}, fault.Usage("date %q, want the form 2000-01-31 06:30:00", s) }
 	text := strings.TrimSpace(s)
@@ -139,7 +139,6 @@ func clockOf(s string) (micro int64, ok bool) {
 	return micro + offset, true
 }
 
-// hms parses hours, minutes and seconds.
 func hms(s string) (int64, bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) > 3 {

@@ -11,8 +11,8 @@ import (
 )
 
 // WriteASCII writes the declarations and then the values as text. Each variable has its name, then a line for each row: the
-// indices within the request, then the values along the last dimension. Numbers are those in the file, with enough digits to
-// distinguish them, so that 64-bit integers are exact.
+// indices within the request, then the values along the last dimension. Numbers have the type in the file and are written
+// with all significant digits, so 64-bit integers are exact.
 func (q *Request) WriteASCII(ctx context.Context, w io.Writer) error {
 	if _, _, err := q.Size(); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (d *Dataset) print(ctx context.Context, w io.Writer, x *item, p *part, buf 
 	return err
 }
 
-// appendIndex appends the indices of the row that begins with an element, except the last one.
+// appendIndex appends the indices of the row that begins with the element elem, except for the last index.
 func (p *part) appendIndex(b []byte, elem int64) []byte {
 	n := len(p.at) - 1
 	if n < 1 {

@@ -13,16 +13,16 @@ type projection struct {
 	at   []slice
 }
 
-// slice is a part of a dimension. In a projection, stop is as written, and count is not known yet.
+// slice is a part of a dimension: count indices from start, with distance stride.
 type slice struct{ start, stride, count int64 }
 
-// parseConstraint takes a constraint expression apart:
+// parseConstraint parses a constraint expression:
 //
 //	constraint = [ projection { "," projection } ] [ "&" selection ... ]
 //	projection = path { "[" start [ ":" [ stride ":" ] stop ] "]" }
 //	path       = name [ "." name ]
 //
-// Selections choose among the rows of sequences, and functions are a server's own: a dataset here has neither.
+// A selection chooses rows of a sequence, and datasets here have no sequences. Functions are not supported.
 func parseConstraint(s string) ([]projection, error) {
 	s, sel, has := strings.Cut(s, "&")
 	if has && strings.Trim(sel, "&") != "" {
@@ -98,7 +98,6 @@ func parseSlice(s string) (slice, error) {
 	return out, nil
 }
 
-// last returns the index of the last element.
 func (s slice) last() int64 { return s.start + (s.count-1)*s.stride }
 
 // dense returns the number of elements from the first to the last.

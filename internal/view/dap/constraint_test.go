@@ -63,8 +63,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestEncodedNames checks that names are found whether a client encodes (%XX) only names, as declarations do, or encodes them
-// again for the URL, or encodes every separator.
+// TestEncodedNames checks that names are found if a client encodes (%XX) only names, as declarations do, if it encodes the
+// names again for the URL, and if it encodes every separator.
 func TestEncodedNames(t *testing.T) {
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 4}}}
 	for _, name := range []string{"x,y[0]", "a&b", "50%", "c.d", "plain"} {

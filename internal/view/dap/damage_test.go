@@ -12,8 +12,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestDamageBetween checks that unreadable elements are an error only for requests that include one of them, not for requests
-// that skip over them.
+// TestDamageBetween checks that unreadable elements are an error only for requests that include such an element, not for
+// requests that skip these elements.
 func TestDamageBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &cdf5.Header{Version: cdf5.CDF5}

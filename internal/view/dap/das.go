@@ -14,7 +14,7 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 	b = append(b, "Attributes {\n"...)
 	for _, v := range d.vars {
 		if n := len(v.name) - len("global"); d.client == NetCDFClient && n >= 0 && strings.EqualFold(v.name[n:], "global") {
-			continue // dropping it is better than confusing it with attributes of the dataset
+			continue // a client would treat its attributes as attributes of the dataset
 		}
 		b = append(append(append(b, "    "...), v.name...), " {\n"...)
 		b = d.appendAtts(b, v.Atts)
@@ -30,8 +30,8 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 			b = append(b, "        String _Unsigned \"false\";\n"...)
 		case changed(v.Type):
 			b = append(append(append(b, `        String blobio_type "`...), v.Type.String()...), "\";\n"...)
-			// The client knows the default fill value of the type that it sees, but unwritten elements have the default of the type in the file.
-			// For bytes netCDF has no fill value.
+			// The client uses the default fill value of the declared type, but unwritten elements have the default fill value of
+			// the type in the file. So the attribute is needed. Bytes have no default fill value in netCDF.
 			if v.Type.Size() > 1 && cdf5.FindAtt(v.Atts, "_FillValue") == nil {
 				b = append(append(append(b, "        "...), v.kind.String()...), " _FillValue "...)
 				b = append(appendRaw(b, v.Type, d.fill(v), binary.BigEndian), ";\n"...)

@@ -24,7 +24,6 @@ type Dataset struct {
 	window, gap int64 // in bytes: maximum read, and maximum unneeded data read between elements
 }
 
-// variable is a declared variable.
 type variable struct {
 	*cdf5.Var
 	id   int
@@ -94,7 +93,7 @@ func New(name string, hdr *cdf5.Header, client Client, read ReadFunc) *Dataset {
 	return d
 }
 
-// coordinates returns the coordinate variables of all dimensions, or nil if one has none.
+// coordinates returns the coordinate variables of all dimensions, or nil if a dimension has no coordinate variable.
 func (d *Dataset) coordinates(v *variable) (maps []*variable) {
 	if v.kind == dapString || len(v.Dims) == 0 {
 		return nil

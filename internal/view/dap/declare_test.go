@@ -32,7 +32,7 @@ func TestDDS(t *testing.T) {
 	if diff := cmp.Diff(want, string(request(t, d, "").AppendDDS(nil))); diff != "" {
 		t.Error(diff)
 	}
-	// In the order of the dataset, regardless of the order in the constraint.
+	// The answer has the variables in the order of the dataset, regardless of the order in the constraint.
 	want = `Dataset {
     Grid {
       Array:
@@ -105,8 +105,8 @@ d";
 	}
 }
 
-// TestFillOfChanged checks that clients see unwritten elements as fill values, even if the client's type has another default fill
-// value.
+// TestFillOfChanged checks that clients recognize unwritten elements as fill values, even if the client's type has another
+// default fill value.
 func TestFillOfChanged(t *testing.T) {
 	own := []cdf5.Att{{Name: "_FillValue", Type: cdf5.UInt, Value: []uint32{7}}}
 	m := small()

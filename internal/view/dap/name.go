@@ -26,7 +26,7 @@ func encodeName(s string) string {
 	return string(b)
 }
 
-// decodeName is the reverse; invalid sequences stay unchanged.
+// decodeName is the reverse of encodeName. Invalid sequences stay unchanged.
 func decodeName(s string) string {
 	if out, err := url.PathUnescape(s); err == nil {
 		return out
@@ -34,7 +34,7 @@ func decodeName(s string) string {
 	return s
 }
 
-// appendQuoted appends a quoted text. It drops NULs, which would end a text for clients in C.
+// appendQuoted appends a quoted text. It drops NULs, because clients in C would end the text there.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {

@@ -40,10 +40,10 @@ type part struct {
 // maxElems is the maximum number of elements that DAP2 can declare.
 const maxElems = math.MaxInt32
 
-// Request parses a constraint expression from a URL; "" requests everything. A variable named twice is sent once if both
-// selections are equal; otherwise that is an error. By DAP2 clients write %XX only within names, where the characters are not
-// separators. Some clients write %XX for brackets and commas too. So Request decodes a constraint that is invalid with %XX, and
-// parses it again.
+// Request parses a constraint expression from a URL; "" requests everything. A variable that is named twice is sent once if both
+// selections are equal. Different selections of one variable are an error. In DAP2, clients write %XX only for characters of
+// names that are not separators. But some clients write %XX for brackets and commas, too. So if a constraint with %XX is
+// invalid, Request decodes it and parses it again.
 func (d *Dataset) Request(query string) (*Request, error) {
 	constraint, err := url.PathUnescape(query)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Dataset) lookup(name string) *variable {
 			return v
 		}
 	}
-	return d.byName[cdf5.NormalName(decodeName(name))] // names are in normal form, however they were typed
+	return d.byName[cdf5.NormalName(decodeName(name))] // d.byName has names in normal form, but a client may send another form
 }
 
 // project adds one projection to the declarations so far.
@@ -194,7 +194,8 @@ func (v *variable) slices(s []slice) ([]slice, error) {
 	return out, nil
 }
 
-// elems returns the number of elements of a part; for a String, the number of texts. Too many elements for clients are an error.
+// elems returns the number of elements of a part. For a String, this is the number of texts. More elements than clients can
+// handle are an error.
 func (p *part) elems() (int64, error) {
 	n := int64(1)
 	for _, s := range p.at {

@@ -8,7 +8,6 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// kind is a DAP2 type.
 type kind uint8
 
 const (
@@ -82,8 +81,8 @@ func appendXDR(dst []byte, t cdf5.Type, src, fill []byte) (out []byte, bad int) 
 	return dst, -1
 }
 
-// double returns the float64 nearest to an int64 or uint64 with these bits. exact is false for all magnitudes from 2^53, even for
-// exact ones, since the client cannot know.
+// double returns the float64 nearest to an int64 or uint64 with these bits. exact is false for all magnitudes of 2^53 and more,
+// even if the conversion is exact, because the client cannot know whether it is.
 func double(t cdf5.Type, bits uint64) (x float64, exact bool) {
 	const most = 1 << 53
 	if t == cdf5.Int64 {

@@ -200,7 +200,6 @@ func (m *memory) expect(t *rapid.T, x declared, name string, at []slice, body []
 	return body
 }
 
-// number decodes an element of the file.
 func number(t cdf5.Type, b []byte) float64 {
 	dst := make([]float64, 1)
 	if err := cdf5.FromFile(dst, b[:t.Size()], true, t); err != nil {

@@ -10,11 +10,11 @@ import (
 // Sizes of reads, in bytes.
 const (
 	defaultWindow = 1 << 20
-	defaultGap    = 64 << 10 // maximum gap between elements that is read along with them
+	defaultGap    = 64 << 10 // maximum gap between elements; a smaller gap is read together with the elements
 )
 
 // each calls f with the elements of a part in order, big-endian, in pieces of whole elements of about a window. f must not keep
-// them. buf is reused for the next part.
+// the elements, because buf is reused.
 func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byte) error) error {
 	at := p.at
 	if p.v.last != "" { // the dimension of the characters
@@ -26,7 +26,8 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 			return nil
 		}
 	}
-	// Dimensions from k are read at once, including gaps between the elements; dimension k-1 in pieces of m.
+	// Dimension k and all later dimensions are read at once, including gaps between the elements. Dimension k-1 is read in
+	// pieces of m elements.
 	k, inner := len(at), size
 	for ; k > 0; k-- {
 		s := at[k-1]
@@ -101,7 +102,7 @@ func (d *Dataset) each(ctx context.Context, p *part, buf *[]byte, f func(b []byt
 // only reads exactly the selected elements of a block, and nothing between them.
 func (d *Dataset) only(ctx context.Context, v *variable, start []int64, part []slice, dst []byte) error {
 	at, count, n := slices.Clone(start), make([]int64, len(part)), int64(v.Type.Size())
-	k := len(part) // dimensions from k are read at once
+	k := len(part) // dimension k and all later dimensions are read at once
 	for ; k > 0 && (part[k-1].stride == 1 || part[k-1].count == 1); k-- {
 		count[k-1] = part[k-1].count
 		n *= count[k-1]
@@ -125,7 +126,7 @@ func (d *Dataset) only(ctx context.Context, v *variable, start []int64, part []s
 }
 
 // gather packs the selected elements of a block with count elements per dimension into dst, and returns the rest of dst. dst may
-// be src: writes never pass reads.
+// be src, because gather never writes beyond the position that it reads.
 func gather(dst, src []byte, at []slice, count []int64, size int64) []byte {
 	if len(at) == 0 {
 		return dst[copy(dst, src[:size]):]

@@ -21,8 +21,8 @@ var _ interface {
 	fs.NodeListxattrer
 } = (*dataset)(nil)
 
-// Getxattr returns whether the dataset is being written. If the first look is uncertain, a later look of the same mount may be
-// certain.
+// Getxattr returns whether the dataset is being written. If the first call cannot find out whether the writer is alive, a
+// later call of the same mount may.
 func (d *dataset) Getxattr(_ context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	if name != attState && name != attStatus {
 		return 0, unix.ENODATA

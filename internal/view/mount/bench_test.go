@@ -12,8 +12,8 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// BenchmarkSequential reads a whole file through a handle, without FUSE. It reads in parts long enough that the following data
-// are proved readable, and in slightly shorter parts without such proof.
+// BenchmarkSequential reads a whole file through a handle, without FUSE. It reads in parts of maxRead bytes, after which Read
+// also checks the data that follow, and in slightly shorter parts without this check.
 func BenchmarkSequential(b *testing.B) {
 	dir, name := b.TempDir(), "a.nc"
 	write(b, filepath.Join(dir, name), 1, 512, blob.Options{})

@@ -18,7 +18,6 @@ import (
 	"blobio/cdf5"
 )
 
-// span is a range of bytes of a file.
 type span struct{ from, to int64 }
 
 // ofSubfile returns the positions, in the canonical file, of a subfile's elements of a record of a variable.
@@ -66,8 +65,8 @@ func readsPages(t *testing.T, path string, want []byte, bad []span) {
 	}
 }
 
-// TestDamage checks that a changed byte is EIO for all pages with data under the same checksum, with a log line about place and
-// cause. All other pages can be read.
+// TestDamage checks that a changed byte is EIO for all pages with data under the same checksum, with a log line that names the
+// place and the cause. All other pages can be read.
 func TestDamage(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {

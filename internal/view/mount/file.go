@@ -21,9 +21,9 @@ import (
 
 // dataset is a file of one line of states: a finished dataset, which never changes, or one that grows while it is written.
 //
-// The kernel must never know a size ahead of the data, nor miss a size that a header has. So entry, the state known to the
-// kernel, changes only when the kernel asks for attributes or reads. Later reads are answered from that state. While the dataset
-// grows, the kernel caches no attributes.
+// The kernel must know the size that belongs to the data and to the header of each read. So entry, the state known to the kernel,
+// changes only when the kernel asks for attributes or reads. Later reads are answered from this state. While the dataset grows,
+// the kernel caches no attributes.
 type dataset struct {
 	fs.Inode
 	m    *Mount
@@ -36,7 +36,7 @@ type dataset struct {
 	opens int        // open handles
 
 	looking sync.Mutex
-	watch   *blob.Watch // finds the writer; nil: nobody has asked
+	watch   *blob.Watch // finds the writer; nil until it is needed
 }
 
 // holding is a state that the node and each read in progress hold.
@@ -50,8 +50,8 @@ var _ interface {
 	fs.NodeOpener
 } = (*dataset)(nil)
 
-// update looks at the dataset and returns the entry for the kernel: a newer state of the same line, or the previous one with the
-// present permissions.
+// update reads the current state of the dataset and returns the entry for the kernel. This is a newer state of the same line, or
+// the previous state with the present permissions.
 func (d *dataset) update() tree.Entry {
 	e, err := d.m.tree.Lookup(d.path)
 	d.mu.Lock()
@@ -102,8 +102,9 @@ func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut)
 
 // Open holds the state. If the state is gone or belongs to another line, ESTALE makes the kernel look up the name again.
 //
-// Reads bypass the kernel's cache, which would read page by page. If a program's block touched damage, the cache would return the
-// pages before it. Programs such as netCDF-C take a short block for the last one and the rest for zeros.
+// Reads bypass the kernel's cache, which would read page by page. If a program reads a block with damage, the cache would return
+// the pages before the damage. Programs such as netCDF-C treat a short block as the last block of the file, and its rest as
+// zeros.
 func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	h, err := d.m.tree.Dataset(context.Background(), d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -131,13 +132,12 @@ func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, sy
 	return &opened{d: d}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// opened is an open dataset.
 type opened struct {
 	d *dataset
 
 	mu       sync.Mutex
 	from, to int64  // range that follow has proved readable
-	ring     []byte // the end of that range, with byte n at n % len(ring), if the dataset does not cache it; nil: not used yet
+	ring     []byte // the last bytes of this range, with byte n at n % len(ring), if the dataset does not cache them; nil: not used yet
 }
 
 var _ interface {
@@ -145,13 +145,13 @@ var _ interface {
 	fs.FileReleaser
 } = (*opened)(nil)
 
-// Read returns all requested bytes or an error, since the kernel and many programs take a short answer for the end of the file. A
-// request is a program's read (see Open), or a part of one, of maxRead bytes. If a later part fails, the kernel returns the parts
-// before it. So Read returns a part only if the data that may follow are readable too (follow). A program whose read touches
-// damage then gets an error, and neither the bytes before the damage nor zeros.
+// Read returns all requested bytes or an error, because the kernel and many programs treat a short answer as the end of the
+// file. A request is a whole read of a program (see Open), or a part of a read with maxRead bytes. If a later part fails, the
+// kernel returns the parts before it. So Read returns a part only if the data that may follow are readable too (follow). A
+// program whose read touches damage then gets an error. It gets neither the bytes before the damage nor zeros.
 //
-// For a mapped file the kernel requests pages, some ahead, and then single ones again. Signals do not interrupt a read, since
-// programs do not expect interrupted reads of files; the read ends by itself.
+// For a mapped file, the kernel requests several pages ahead. If such a request fails, the kernel requests single pages. Signals
+// do not interrupt a read, because programs do not expect interrupted reads of files. A read always ends without a signal.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()
@@ -202,14 +202,15 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 	return fuse.ReadResultData(b), 0
 }
 
-// longest is the length up to which a program's read never comes back short.
+// longest is the maximum length of a read by a program that is never answered short.
 const longest = 32 << 20
 
 // maxRings is the maximum number of handles per mount that keep the data read by follow, 34 MiB each in addition to
 // Options.Memory. Other handles read the data twice.
 const maxRings = 4
 
-// follow reads the data that may follow a part ending at off, unless an earlier call has. On an error it returns the position.
+// follow reads the data that may follow a part that ends at off, unless an earlier call has read these data. If a read fails,
+// follow returns the position of the failure.
 func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -237,8 +238,7 @@ func (o *opened) follow(bytes tree.Bytes, off, size int64) (int64, error) {
 	return 0, nil
 }
 
-// newRing returns memory for a part and, if there is enough, for the data that follow reads after it. There is room for a whole
-// part after a failed one.
+// newRing returns memory for a part and, if there is enough, for the data that follow reads after it.
 func (m *Mount) newRing() []byte {
 	if m.rings.Add(1) > maxRings {
 		m.rings.Add(-1)
@@ -247,7 +247,7 @@ func (m *Mount) newRing() []byte {
 	return make([]byte, longest+2*maxRead)
 }
 
-// kept copies bytes at off that follow has read, if they are still there.
+// kept copies the bytes at off that follow has read, if the ring still has them.
 func (o *opened) kept(b []byte, off int64) bool {
 	if !o.mu.TryLock() {
 		return false
@@ -268,7 +268,7 @@ type lender interface {
 	Borrow(ctx context.Context, off int64, n int) (p []byte, back func())
 }
 
-// lent holds borrowed bytes, returned when the kernel has copied them.
+// lent holds bytes borrowed from a lender. They are given back when the kernel has copied them.
 type lent struct {
 	fuse.ReadResult
 	back func()
@@ -306,7 +306,7 @@ var _ interface {
 	fs.NodeOpener
 } = (*plain)(nil)
 
-// look returns the entry of the name, and whether the name still refers to this file.
+// look returns the entry that the name has now, and whether the name still refers to this file.
 func (p *plain) look() (tree.Entry, bool, error) {
 	e, err := p.m.tree.Lookup(p.path)
 	p.mu.Lock()
@@ -320,7 +320,7 @@ func (p *plain) look() (tree.Entry, bool, error) {
 	return e, true, err
 }
 
-// Getattr returns the present attributes of the file, or its last ones if it has lost its name.
+// Getattr returns the present attributes of the file, or its last known attributes if the file has lost its name.
 func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e, _, err := p.look()
 	if err != nil {
@@ -350,7 +350,6 @@ func (p *plain) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Er
 	return &passed{p: p, file: f}, 0, 0
 }
 
-// passed is an open plain file.
 type passed struct {
 	p    *plain
 	file vfs.File

@@ -75,7 +75,7 @@ func view(f *os.File, head int64) (int64, error) {
 }
 
 // TestGrows checks that an open file grows in place with the dataset, and shows whole records at any time. After the writer has
-// finished, it is the same file. After the dataset is replaced, it stays unchanged.
+// finished, the open file is still the current one. After the dataset is replaced, the open file stays unchanged.
 func TestGrows(t *testing.T) {
 	for _, o := range []blob.Options{{Layout: blob.VariableCentric}, {Layout: blob.ProcessCentric}} {
 		t.Run(o.Layout.String(), func(t *testing.T) {

@@ -29,9 +29,9 @@ const (
 	mostGrown = 200 // maximum records of a job
 )
 
-// TestFollowedUnderMPI kills a rank of a committing MPI job at random instants, with kill -9. One reader follows through the
-// library, another through the mount. Neither may see a torn record or a decreasing number of records. The death is reported, and
-// afterwards both have the committed data. BLOBIO_LONG=1 uses 200 instants.
+// TestFollowedUnderMPI kills a rank of a committing MPI job at random instants, with kill -9. One reader follows the dataset
+// through the library, another reader through the mount. Neither of them may get a torn record or a decreasing number of records.
+// The death is reported, and afterwards both have the committed data. BLOBIO_LONG=1 uses 200 instants.
 func TestFollowedUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	root := t.TempDir()
@@ -74,7 +74,8 @@ func TestFollowedUnderMPI(t *testing.T) {
 	t.Logf("%v, %d records; the mount says %q", ends, total, log.String())
 }
 
-// killed waits for the first commit of the job, later kills one of its ranks, and follows until the death is reported.
+// killed waits for the first commit of the job, kills one of its ranks after a delay, and follows the dataset until its death is
+// reported.
 func killed(ctx context.Context, dir string, after int64) (records int64, err error) {
 	base := filepath.Join(dir, "d.nc")
 	var r *blob.Reader
@@ -120,7 +121,7 @@ func killed(ctx context.Context, dir string, after int64) (records int64, err er
 	return records, nil
 }
 
-// viewed reads the growing file of the mount, opened once, until stop and once more.
+// viewed opens the growing file of the mount and reads it repeatedly until stop is closed, then once more.
 func viewed(path string, stop chan struct{}, last *int64) error {
 	var f *os.File
 	for ended := false; ; {

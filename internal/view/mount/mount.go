@@ -30,7 +30,8 @@ const (
 	maxRead  = 1 << 20  // maximum bytes of one kernel request
 	maxTasks = 64       // concurrent requests of the kernel's read-ahead
 
-	// fresh is how long the kernel caches a name. Opening a file detects that it was replaced meanwhile.
+	// fresh is the time for which the kernel caches a name. If a file is replaced during this time, opening it detects the
+	// replacement.
 	fresh = time.Second
 )
 
@@ -38,7 +39,7 @@ const (
 type Mount struct {
 	tree *tree.Tree
 	opt  Options
-	at   string // absolute, without links
+	at   string // absolute path of the mount point, without links
 	fuse *fuse.Server
 	done chan struct{} // closed after the unmount, when no file is in use
 
@@ -101,7 +102,7 @@ func othersAllowed(settings string) bool {
 			return true
 		}
 	}
-	return err != nil && !errors.Is(err, os.ErrNotExist) // unreadable: fusermount3 will report it
+	return err != nil && !errors.Is(err, os.ErrNotExist) // the settings are unreadable, and fusermount3 will report this
 }
 
 // helper returns the program that mounts and unmounts for users.
@@ -113,7 +114,8 @@ func helper() (string, error) {
 	return name, err
 }
 
-// resolve follows links to the mount point without accessing it: it may be the mount of a dead process.
+// resolve follows links to the mount point. It does not access the mount point itself, which may be the mount of a dead
+// process.
 func resolve(at string) (string, error) {
 	for range maxLinks {
 		up, err := filepath.EvalSymlinks(filepath.Dir(at))
@@ -202,23 +204,22 @@ func options(source string, allowOther bool, panicked func(v any)) *fs.Options {
 	return o
 }
 
-// mountAt mounts a root at a directory.
 func mountAt(at string, root fs.InodeEmbedder, o *fs.Options) (*fuse.Server, error) {
 	s, err := fs.Mount(at, root, o)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENODEV):
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case err != nil: // multi-line text of fusermount3, which has already printed the reason
+	case err != nil: // fusermount3 has already printed the reason; its text of several lines becomes one line
 		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return s, err
 }
 
-// Wait waits until the mount is unmounted, by anyone, and no file of it is open.
+// Wait returns when the directory is unmounted, by this process or another, and no file of the mount is open.
 func (m *Mount) Wait() { <-m.done }
 
-// Unmount unmounts the directory. While programs have files open, the mount is only detached, so that no one else can enter. It
-// ends when the files are closed or ctx is done.
+// Unmount unmounts the directory. While programs have files open, the mount is only detached, so that no other program can
+// enter it. Unmount returns when the files are closed or ctx is done.
 func (m *Mount) Unmount(ctx context.Context) error {
 	select {
 	case <-m.done:

@@ -120,7 +120,6 @@ func write(t testing.TB, name string, seed int, records int64, o blob.Options) {
 	}))
 }
 
-// converted returns Convert's output for a dataset.
 func converted(t testing.TB, name string, version cdf5.Version) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

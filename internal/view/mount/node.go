@@ -40,10 +40,9 @@ func number(parts ...string) uint64 {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}
-	return binary.LittleEndian.Uint64(h.Sum(nil))>>1 | 2 // programs may treat it as signed
+	return binary.LittleEndian.Uint64(h.Sum(nil))>>1 | 2 // programs may treat the number as signed
 }
 
-// hidden reports whether an entry is hidden.
 func (m *Mount) hidden(e *tree.Entry) bool {
 	return m.opt.OnlyDatasets && (e.Kind == tree.KindPlain || e.Parts)
 }

@@ -15,8 +15,7 @@ import (
 )
 
 // allow returns an error if another user may not read one of the subfiles. The kernel checks only stat's permissions, which come
-// from the manifest. A check of the subfiles' permissions in stat would cost a look at each subfile whenever a directory is
-// listed.
+// from the manifest. If stat returned the permissions of the subfiles, listing a directory would cost a call for each subfile.
 func (m *Mount) allow(ctx context.Context, h *tree.Dataset) error {
 	caller, ok := fuse.FromContext(ctx)
 	if !m.opt.AllowOther || !ok || caller.Uid == 0 || caller.Uid == uint32(os.Geteuid()) {

@@ -40,7 +40,7 @@ func TestOtherUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}
-	top, err := os.MkdirTemp("", "blobio") // unlike t.TempDir, others can search it
+	top, err := os.MkdirTemp("", "blobio") // other users can search this directory, unlike t.TempDir
 	ok(t, err)
 	defer os.RemoveAll(top)
 	ok(t, os.Chmod(top, 0o755))

@@ -14,20 +14,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// clear detaches a mount of this package whose process is dead: access to it gives ENOTCONN. A mount with a live process stays,
-// and is an error.
+// clear detaches a mount of this package whose process is dead: access to it gives ENOTCONN. If the process of the mount is
+// alive, clear returns an error.
 func clear(at string) error {
 	for {
 		kind, err := mounted(at)
 		if err != nil || kind == "" {
 			return err
 		}
-		var st unix.Statfs_t // the kernel never answers this itself
+		var st unix.Statfs_t // for statfs, the kernel always asks the process that serves the mount
 		if err := unix.Statfs(at, &st); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
 			if kind == "fuse."+fsType {
 				return fmt.Errorf("%s: already mounted: %w", at, fault.ErrInUse)
 			}
-			return nil // a live file system; another one may be mounted on it
+			return nil // a live file system of another kind, on which a mount is possible
 		}
 		if kind != "fuse."+fsType {
 			return fmt.Errorf("%s: found a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
@@ -38,8 +38,8 @@ func clear(at string) error {
 	}
 }
 
-// mounted returns the type of the topmost file system mounted at a path, or "". It reads the kernel's list, since a look at the
-// path would call the serving process.
+// mounted returns the type of the topmost file system mounted at a path, or "". It reads the kernel's list of mounts, because a
+// call for the path would go to the process that serves the mount.
 func mounted(at string) (kind string, err error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

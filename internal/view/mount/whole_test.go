@@ -72,8 +72,8 @@ func TestMapsForAnother(t *testing.T) {
 
 // TestWhole checks that a read of any length and offset that touches damage is an input/output error. The read is never short,
 // even if data before the damage were read earlier or are mapped, and although the kernel splits reads into parts of 1 MiB. All
-// other reads are right. An exception are reads near damage that may be such a part: they are errors. All undamaged data of a
-// mapped file can be read.
+// other reads return the right bytes. The only exception is a read near damage that may be a part of a longer read: it is an
+// error. All undamaged data of a mapped file can be read.
 func TestWhole(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "a.nc")

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// answer is the ResponseWriter of parts. It sends the status with the first byte, so that an earlier error can still set one.
-// Each piece of bytes has its own write deadline.
+// answer is the ResponseWriter of parts. It sends the status with the first byte, so that an error before the first byte can
+// still set the status. Each piece of bytes has its own write deadline.
 type answer struct {
 	http.ResponseWriter
 	ctl    *http.ResponseController
@@ -22,7 +22,7 @@ type answer struct {
 	status int  // 0: not set
 	sent   bool // the status has been sent
 	bytes  int64
-	told   error // error that the client got in the form of a protocol
+	told   error // error that the client got as a message of the protocol
 	failed error // error of Write to the client
 }
 
@@ -47,7 +47,7 @@ func (a *answer) commit() {
 	a.ResponseWriter.WriteHeader(a.status)
 }
 
-// deadline sets the client's deadline for the next piece. A recorder in tests has none.
+// deadline sets the client's deadline for the next piece. The recorders of tests have no deadline.
 func (a *answer) deadline() { _ = a.ctl.SetWriteDeadline(time.Now().Add(a.stall)) }
 
 func (a *answer) Write(p []byte) (n int, err error) {
@@ -83,7 +83,7 @@ func (a *answer) ReadFrom(r io.Reader) (int64, error) {
 // Unwrap returns the ResponseWriter for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// reset discards the headers of a part, to send an error instead. The status has not been sent yet.
+// reset discards the headers that a part has set, so that an error can be sent. The caller has not sent the status yet.
 func (a *answer) reset() {
 	a.status = 0
 	h := a.Header()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errBusy means that too many requests wait, or one has waited too long.
+// errBusy means that too many requests wait, or that this request has waited too long.
 var errBusy = errors.New("the server is busy")
 
 // budget is a fixed amount of a resource: bytes or slots. Requests are served in order.
@@ -30,7 +30,7 @@ func newBudget(all int64, most int, wait time.Duration) *budget {
 	return &budget{all: all, free: all, most: most, wait: wait}
 }
 
-// take waits for n units, or for all if n is more, and returns a function that gives them back.
+// take waits for n units, but at most for the whole budget, and returns a function that gives the units back.
 func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 	n = min(n, b.all)
 	b.mu.Lock()
@@ -68,13 +68,13 @@ func (b *budget) take(ctx context.Context, n int64) (give func(), err error) {
 		b.serve() // the next request may need less
 	}
 	b.mu.Unlock()
-	if i < 0 { // granted at the same moment
+	if i < 0 { // the units were granted at the same moment
 		b.give(n)
 	}
 	return nil, err
 }
 
-// share is take for an amount that is given back in steps.
+// share is like take, but the caller can give the amount back in steps.
 func (b *budget) share(ctx context.Context, n int64) (*share, error) {
 	_, err := b.take(ctx, n)
 	if err != nil {
@@ -89,7 +89,7 @@ type share struct {
 	n int64
 }
 
-// shrink gives back all but n.
+// shrink gives back all units of the share except n.
 func (s *share) shrink(n int64) {
 	n = min(n, s.n)
 	s.b.give(s.n - n)

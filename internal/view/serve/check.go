@@ -20,14 +20,14 @@ const (
 	checkAge   = time.Minute     // lifetime of a result: a writer may come and go while the files stay the same
 )
 
-// checks are quick checks of datasets for their pages. Only one runs at a time.
+// checks are quick checks of datasets for their pages. Only one check runs at a time.
 type checks struct {
 	mu   sync.Mutex
 	turn chan struct{}
 	done map[string]checked // by path
 }
 
-// checked is the result for files with one stamp.
+// checked is the result of a check. It is valid as long as the files have the same stamp.
 type checked struct {
 	stamp string
 	at    time.Time

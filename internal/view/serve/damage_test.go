@@ -17,8 +17,8 @@ import (
 	"blobio/cdf5"
 )
 
-// TestDamage checks that one changed byte is an error of exactly the reads that touch it, in each protocol. An answer in progress
-// breaks off and is never padded.
+// TestDamage checks that one changed byte causes an error in the reads that include it, and in no other read, in each protocol.
+// An answer in progress breaks off and is never padded.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -101,8 +101,8 @@ func TestBreaksOff(t *testing.T) {
 	}
 }
 
-// TestNetCDFClientIsTold checks that the netCDF library gets an error instead of a partial answer, which it would take for
-// complete.
+// TestNetCDFClientIsTold checks that the netCDF library gets an error instead of a partial answer, because it would treat a
+// partial answer as complete.
 func TestNetCDFClientIsTold(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -126,8 +126,8 @@ func TestNetCDFClientIsTold(t *testing.T) {
 	}
 }
 
-// TestPrefetch checks damage in a prefetch. The netCDF library requests many variables at once and takes zeros for missing parts.
-// If one variable is damaged, the error says how to read the others, and alone they can be read.
+// TestPrefetch checks damage in a prefetch. The netCDF library requests many variables at once and replaces missing parts by
+// zeros. If one variable is damaged, the error says how to read the other variables separately, and these can be read.
 func TestPrefetch(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -167,8 +167,8 @@ func variables(t *testing.T, name string) (names []string) {
 	return names
 }
 
-// TestAllowMissing checks that data in a missing subfile are an error or, with the option, the fill value or zero, as a file and
-// by DAP2. When the subfile is back, its data are read.
+// TestAllowMissing checks reads of data in a missing subfile, as a file and by DAP2. They are an error or, with AllowMissing,
+// give the fill value or zero. When the subfile exists again, its data are read.
 func TestAllowMissing(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")

@@ -45,7 +45,7 @@ func dapHeaders(h http.Header, what string) {
 	}
 }
 
-// dap2 is dap before the conversion of errors.
+// dap2 answers like dap, but does not convert errors to Error objects.
 func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	ctx := r.Context()
 	form := strings.TrimPrefix(path.Ext(where), ".")
@@ -99,7 +99,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		write = func(ctx context.Context, w io.Writer) error {
 			err := q.WriteDODS(ctx, w)
 			if err != nil && client == dap.NetCDFClient && q.Several() && statusOf(err) == http.StatusInternalServerError {
-				// The client requests all small variables at once, and takes zeros for a variable that the answer lacks or declares empty.
+				// The client requests all small variables at once. It shows zeros for a variable that the answer lacks or declares empty.
 				err = fmt.Errorf("%w; the request also covers other variables: [noprefetch] before the URL reads them separately", err)
 			}
 			return err
@@ -112,7 +112,8 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		return nil
 	}
 	if client == dap.NetCDFClient && form == "dods" && (n > held || !known) {
-		// The client takes a partial answer for complete, with zeros for the rest. So read everything before sending anything.
+		// The client treats a partial answer as complete and the missing part as zeros. So all data are read once before any data
+		// are sent.
 		if err := write(ctx, io.Discard); err != nil {
 			return err
 		}
@@ -124,7 +125,8 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	return w.Flush()
 }
 
-// held is the number of bytes of an answer buffered before sending: an error within can still set a status.
+// held is the number of bytes of an answer that are buffered before the first byte is sent. An error within these bytes can still
+// set the status.
 const held = 256 << 10
 
 // dapText sends a complete text.

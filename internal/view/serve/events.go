@@ -25,9 +25,8 @@ type streams struct {
 // stop ends the streams.
 func (s *streams) stop() { s.end.Do(func() { close(s.ending) }) }
 
-// event is a state of a dataset as sent by /events.
 type event struct {
-	ID   string `json:"id"`   // of the content: a change means that other answers have changed too
+	ID   string `json:"id"`   // ID of the content; when it changes, the answers to other requests have changed, too
 	Text string `json:"text"` // the status in a line
 	*blob.Status
 }
@@ -38,8 +37,8 @@ const (
 )
 
 // watch sends the status of a dataset: being written, finished, or abandoned by a dead writer. It sends server-sent events
-// "state", at once and after each change, until the dataset is finished or its writer dead. A client that accepts JSON gets only
-// the present status.
+// "state", at once and after each change, until the dataset is finished or its writer is dead. A client that accepts JSON gets
+// only the present status.
 func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	w, err := s.tree.Watch(name)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	}
 }
 
-// pause waits for d, unless the client leaves or the server shuts down.
+// pause waits for the duration d. It returns an error early if the client leaves or the server shuts down.
 func (s *streams) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -106,7 +105,7 @@ func (s *streams) pause(ctx context.Context, d time.Duration) error {
 	return context.Canceled
 }
 
-// event looks at a dataset.
+// event returns the present state of a dataset.
 func (s *Server) event(name string, w *blob.Watch) (*event, error) {
 	e, err := s.tree.Lookup(name)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // maxRanges is the maximum number of ranges in one request.
 const maxRanges = 64
 
-// netcdfType is the media type of a netCDF file.
 const netcdfType = "application/x-netcdf"
 
-// files sends a dataset as one netCDF file, an ordinary netCDF file unchanged, or the list of a directory.
+// files answers a path with a dataset as one netCDF file, with an unchanged ordinary netCDF file, or with the list of a
+// directory.
 func (s *Server) files(a *answer, r *http.Request, path string) error {
 	if path == "" || strings.HasSuffix(path, "/") {
 		return s.list(a, r, strings.TrimSuffix(path, "/"))
@@ -73,8 +73,8 @@ func (f plainFile) ReadAtContext(_ context.Context, p []byte, off int64) (int, e
 	return f.ReadAt(p, off)
 }
 
-// tidyRange removes request headers that net/http must not follow. A range in units other than bytes counts as none. If-Range
-// with a date is removed, since two states may have the same second.
+// tidyRange removes request headers that net/http must not follow. A range in units other than bytes is ignored. If-Range
+// with a date is removed, because two states may have been written in the same second.
 func tidyRange(r *http.Request) error {
 	asked, only := r.Header.Get("Range"), r.Header.Get("If-Range")
 	if !strings.HasPrefix(asked, "bytes=") || only != "" && !strings.HasPrefix(only, `"`) {
@@ -87,13 +87,12 @@ func tidyRange(r *http.Request) error {
 	return nil
 }
 
-// etag formats an ID for the header.
 func etag(id string) string { return `"` + url.PathEscape(id) + `"` }
 
 // readAhead is the number of bytes of a file read at once.
 const readAhead = 512 << 10
 
-// contextReaderAt is the part of blob.CanonicalFile in use.
+// contextReaderAt has the method of blob.CanonicalFile that virtual uses.
 type contextReaderAt interface {
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
 }
@@ -103,7 +102,7 @@ type virtual struct {
 	ctx   context.Context
 	s     *Server
 	file  contextReaderAt
-	whole func(ctx context.Context) ([]byte, error) // alternative to file: returns the whole content, called once
+	whole func(ctx context.Context) ([]byte, error) // used instead of file: returns the whole content; called once
 	size  int64
 	pos   int64
 	buf   []byte // data read at from
@@ -182,7 +181,7 @@ func (f *virtual) sendTo(w io.Writer, n int64) (sent int64, err error) {
 	return sent, nil
 }
 
-// load reads at pos. The first read there has the requested size; sequential reads are larger.
+// load reads at pos. A read after a jump has the requested size. Sequential reads become larger.
 func (f *virtual) load(want int) error {
 	if f.whole != nil {
 		return f.loadWhole()

@@ -119,7 +119,7 @@ func TestList(t *testing.T) {
 	for _, path := range []string{"/files/nothing/", "/files/nothing", "/files/x.nc/", "/nothing", "/static/", "/static/nothing.css", "/static/../server.go"} {
 		x.get(t, http.StatusNotFound, path)
 	}
-	x.get(t, http.StatusInternalServerError, "/files/secret.txt") // not netCDF: its content is not served
+	x.get(t, http.StatusInternalServerError, "/files/secret.txt") // the file is not netCDF, so its content is not served
 }
 
 // TestManyEntries checks that a directory of any size is served in consecutive pages.

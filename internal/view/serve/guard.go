@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// guard decides which requests are allowed.
 type guard struct {
 	token [sha256.Size]byte
 	asks  bool
@@ -27,7 +26,7 @@ func newGuard(o *Options) guard {
 }
 
 // check rejects unauthorized requests. A Host header with another machine's name indicates DNS rebinding: a page in a local
-// browser that resolves its name to this machine.
+// browser whose host name resolves to this machine.
 func (g *guard) check(r *http.Request) error {
 	if !g.any && !g.names(r.Host) {
 		return &statusError{http.StatusMisdirectedRequest, "the server does not accept this host name"}
@@ -41,7 +40,7 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-// knows reports whether the request has the token. It takes the same time for any wrong token.
+// knows reports whether the request has the token. The comparison takes the same time for every wrong token.
 func (g *guard) knows(r *http.Request) bool {
 	got, ok := "", false
 	auth := r.Header.Get("Authorization")

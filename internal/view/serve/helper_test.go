@@ -31,7 +31,6 @@ const (
 	records = 2
 )
 
-// value returns an element of T.
 func value(rec, lev, col int) float64 { return 1e6 + float64(10000*rec+100*lev+col) }
 
 // write makes a dataset of two subfiles: T(time, lev, ncol), and lev(lev).
@@ -74,7 +73,7 @@ func write(t testing.TB, name string) {
 // large makes an ordinary netCDF file with one variable of n zero doubles, as a sparse file.
 func large(t testing.TB, name string, n int64) { zeros(t, name, n, cdf5.Double) }
 
-// zeros is large for another type with 8-byte numbers.
+// zeros makes the same file as large, with another type of 8 bytes.
 func zeros(t testing.TB, name string, n int64, typ cdf5.Type) {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: n}}, Vars: []cdf5.Var{{Name: "x", Type: typ, Dims: []int{0}}}}
@@ -85,7 +84,6 @@ func zeros(t testing.TB, name string, n int64, typ cdf5.Type) {
 	ok(t, os.Truncate(name, h.FileSize(0)))
 }
 
-// converted returns Convert's output for a dataset.
 func converted(t testing.TB, name string) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)
@@ -127,7 +125,6 @@ type site struct {
 	log *lines
 }
 
-// newServer makes a Server for a directory.
 func newServer(t testing.TB, dir string, o *Options) *Server {
 	t.Helper()
 	if o == nil {
@@ -142,7 +139,6 @@ func newServer(t testing.TB, dir string, o *Options) *Server {
 	return s
 }
 
-// start serves a directory on a free port.
 func start(t testing.TB, dir string, o *Options) *site {
 	t.Helper()
 	log := &lines{}

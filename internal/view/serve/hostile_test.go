@@ -46,7 +46,6 @@ func ask(t testing.TB, s *Server, target string) *http.Response {
 	return w.Result()
 }
 
-// inspect checks the answer to a hostile request.
 func inspect(t testing.TB, dir, target string, resp *http.Response) {
 	t.Helper()
 	if resp == nil {
@@ -79,7 +78,6 @@ func inspect(t testing.TB, dir, target string, resp *http.Response) {
 	}
 }
 
-// words are pieces of hostile paths and queries.
 var words = []string{"/", "//", "..", ".", "%2e%2e", "%2F", "%5c", "\\", "%00", "%", "%zz", "%ff", "x.nc", "x.nc.0000", "x.nc.manifest", "link.nc", "up", "abs.nc", "o.nc", "secret.nc", "outside.nc",
 	"files", "dap", "zarr", "zarr3", ".zarray", "zarr.json", "0.0", "c.0", "c", "static", "view.css", "etc/passwd", ".dods", ".dds", ".das", ".ascii", ".info", ".ver", "?", "T", "lev", "T.T", "[0]", "[0:1]", "[0:2:2]", "[-1]", "[9999999999999999999]", "[", "]", ",", "&", "=", ";",
 	"<script>alert(1)</script>", "%3Cscript%3E", "\"'>", "geogrid(1)", "from=", "%0d%0aX:y", "\x01", "é", "%C3%A9", "http://evil.example.org", "@", ":", "#", "*", "~", strings.Repeat("a", 300), strings.Repeat("/..", 40)}

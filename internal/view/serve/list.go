@@ -35,7 +35,6 @@ type listing struct {
 	Python  []fact  `json:"-"`              // how to open the first dataset
 }
 
-// entry is a name in a listing.
 type entry struct {
 	Name     string       `json:"name"`
 	Kind     string       `json:"kind"`
@@ -72,8 +71,8 @@ func (e entry) State() string {
 	return ""
 }
 
-// list sends the entries of a directory. It hides files that are not datasets, except those named like netCDF files. It also
-// hides directories shown as a dataset.
+// list sends the entries of a directory. It hides files that are not datasets, except for files with names of netCDF files. It
+// also hides directories that are shown as datasets.
 func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	give, err := s.memory.take(r.Context(), 1<<20)
 	if err != nil {
@@ -173,7 +172,8 @@ func python(r *http.Request, p string, set *tree.Dataset) (out []fact) {
 		fact{"DAP2", line("open_dataset", "http://"+r.Host+link("dap", p))}, fact{"Zarr", line("open_zarr", "http://"+r.Host+link("zarr", p))})
 }
 
-// unreadable opens an ordinary file to count its records. It reports whether that fails: the file is then not a dataset.
+// unreadable opens an ordinary file to count its records. It returns true if the file cannot be opened; the file is then not a
+// dataset.
 func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 	set, err := s.dataset(ctx, p)
 	switch {
@@ -232,7 +232,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(staticFiles, "static/*.html"))
 
-// sendPage sends a page from a template.
 func sendPage(a *answer, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, data); err != nil {

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// many runs f n times concurrently.
 func many(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -113,8 +112,8 @@ func TestBusy(t *testing.T) {
 	x.get(t, http.StatusOK, "/files/x.nc")
 }
 
-// TestBudget checks that requests are served in order, that a cancelled request makes way for those behind it, and that nothing
-// gets lost.
+// TestBudget checks that requests are served in order, that a cancelled request leaves the queue, and that the budget does not
+// lose units.
 func TestBudget(t *testing.T) { synctest.Test(t, testBudget) }
 
 func testBudget(t *testing.T) {
@@ -124,7 +123,7 @@ func testBudget(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, got := make(chan error), make(chan func())
 	go func() { _, err := b.take(ctx, 9); gone <- err }()
-	synctest.Wait() // until it waits
+	synctest.Wait() // until the request waits
 	go func() {
 		give, err := b.take(t.Context(), 2)
 		if err != nil {
@@ -204,7 +203,7 @@ func serving(t *testing.T, dir string, o *Options) (s *Server, l *piped, end fun
 	}
 }
 
-// TestSlowClients checks that clients that read nothing are cut off, and do not block readers' slots meanwhile.
+// TestSlowClients checks that clients that read nothing are cut off, and that they hold no slots for reads.
 func TestSlowClients(t *testing.T) {
 	dir := t.TempDir()
 	large(t, filepath.Join(dir, "x.nc"), 8<<20)
@@ -260,7 +259,7 @@ func TestSentWithoutSlot(t *testing.T) {
 	writePlaces(t, filepath.Join(dir, "x.nc"))
 	s := newServer(t, dir, &Options{Work: 3})
 	for _, path := range []string{"/plot/x.nc?var=T&width=300", "/plot/x.nc?var=T&format=svg&width=300", "/value/x.nc?var=T&px=100&py=100", "/view/x.nc?var=T"} {
-		seen, page := 0, strings.HasPrefix(path, "/view") // which as JSON is a picture too
+		seen, page := 0, strings.HasPrefix(path, "/view") // as JSON, /view draws a picture, too
 		for _, accept := range []string{"text/html", "application/json"} {
 			w := watched{httptest.NewRecorder(), func(n int) {
 				seen++

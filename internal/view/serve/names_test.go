@@ -43,8 +43,8 @@ func TestNormalNames(t *testing.T) {
 	}
 }
 
-// TestZarrUnsupported checks the status for a dataset that Zarr cannot hold. It is not a server error, and not "not found", which
-// would mean fill values.
+// TestZarrUnsupported checks the status for a dataset that Zarr cannot hold. The status is neither a server error nor "not
+// found", because Zarr readers replace chunks that are not found by fill values.
 func TestZarrUnsupported(t *testing.T) {
 	dir := t.TempDir()
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 2}}, Vars: []cdf5.Var{{Name: "zarr.json", Type: cdf5.Int, Dims: []int{0}}}}

@@ -17,9 +17,9 @@ import (
 type Options struct {
 	Token  string    // required of clients, as a bearer token or as the password of any user; "": none
 	Public bool      // anyone who reaches the address may read, under any host name
-	Hosts  []string  // accepted host names, in addition to the names of this machine; with Token or Public, all
+	Hosts  []string  // accepted host names, in addition to the names of this machine. With Token or Public, all host names are accepted
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": any origin, without credentials
-	Log    io.Writer // gets a line for each request; nil: none. Requests do not wait for it: lines that it is too slow for are only counted
+	Log    io.Writer // gets a line for each request; nil: none. Requests do not wait for the log: if it is too slow, lines are dropped and counted
 
 	Version cdf5.Version      // version of the netCDF files; default CDF5
 	Verify  blob.Verification // which checksums reads compare; default VerifyOnce
@@ -102,7 +102,6 @@ func (o *Options) withDefaults() Options {
 // policy allows a page to use resources of this server only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// secure sets the headers of every answer.
 func (o *Options) secure(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

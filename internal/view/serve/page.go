@@ -76,7 +76,7 @@ func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) er
 	return d.json(a, out)
 }
 
-// page is the data of the template.
+// page has the data for the template of a page.
 type page struct {
 	Path, Name, Up    string
 	Title             string
@@ -97,11 +97,11 @@ type page struct {
 	PlotURL, SightURL string
 	ValueURL          string
 	Query             map[string]string
-	Wrong             string // why there is no picture
+	Wrong             string // the reason why there is no picture
 	Log               bool
 	Events            string // URL of the events; "": nothing changes
 	ID                string
-	State             string // if Events is set: the writer
+	State             string // status of the writer, if Events is set
 }
 
 type fact struct{ Name, Text string }
@@ -177,8 +177,8 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 	return p, s.picture(ctx, p, name, set, q)
 }
 
-// picture selects the page's first picture: from the URL, or a map of a variable. The page shows the reason if there is none, but
-// a resource shortage is an error.
+// picture selects the page's first picture: from the URL, or a map of a variable. If no picture is possible, the page shows the
+// reason. But a resource shortage is an error.
 func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Dataset, q url.Values) error {
 	data := &fieldplot.Data{Reader: set.Reader(), ID: name + "\x00" + set.ID()}
 	if q.Get("var") == "" {
@@ -279,7 +279,6 @@ func dimNames(s *blob.Schema, v *blob.Variable) string {
 	return strings.Join(names, ", ")
 }
 
-// text returns a text attribute.
 func text(atts []cdf5.Att, name string) string {
 	if a := cdf5.FindAtt(atts, name); a != nil {
 		if t, ok := a.Value.(string); ok {

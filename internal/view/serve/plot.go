@@ -59,7 +59,8 @@ func (s *Server) open(ctx context.Context, path string, q url.Values, memory int
 
 func (d *drawing) close() { d.made(0) }
 
-// made gives back all memory but the bytes of the finished answer, since a client may be slow.
+// made gives back all memory except for the bytes of the finished answer, because a slow client may hold the answer for a long
+// time.
 func (d *drawing) made(bytes int) {
 	for i := len(d.give) - 1; i >= 0; i-- {
 		d.give[i]()
@@ -108,9 +109,9 @@ func (s *Server) plot(a *answer, r *http.Request, path string) error {
 // pointed is the answer of /value.
 type pointed struct {
 	Inside bool              `json:"inside"`            // the point is in the data area
-	State  fieldplot.State   `json:"state,omitempty"`   // value, fill, NaN, or none (no element)
+	State  fieldplot.State   `json:"state,omitempty"`   // "value", "fill", "NaN", or "none" if the point shows no element
 	Value  json.Number       `json:"value,omitempty"`   // for state value, if finite
-	Text   string            `json:"text,omitempty"`    // with the unit
+	Text   string            `json:"text,omitempty"`    // the value as text, with the unit
 	Where  string            `json:"where,omitempty"`   // in words
 	Index  []fieldplot.Index `json:"element,omitempty"` // by the dimensions of the variable
 	Notes  []string          `json:"notes,omitempty"`   // remarks about the value

@@ -62,7 +62,7 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 		}
 	}
 	if (q.Get("min") == "") != (q.Get("max") == "") || q.Get("min") != "" && !(o.Min < o.Max) {
-		return nil, fault.Usage("min and max need each other, want min < max")
+		return nil, fault.Usage("min and max are not a range, want both, with min < max")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -51,7 +51,8 @@ func New(dir string, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Reads wait without limit: each belongs to an answer in progress, whose connection would break.
+	// Reads wait without a time limit, because each read belongs to an answer in progress, and a timeout would break its
+	// connection.
 	return &Server{tree: t, opt: opt, guard: newGuard(&opt), log: newRequestLog(opt.Log, t.Root()), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
 		groups: newZarrGroups(opt.ZarrChunk), events: streams{ending: make(chan struct{})},
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
@@ -60,7 +61,7 @@ func New(dir string, o *Options) (*Server, error) {
 // heldMemory is the maximum memory of a dataset held by an answer, including header and maps, in bytes.
 const heldMemory = 2 << 20
 
-// Close closes the files. There must be no request in progress or later.
+// Close closes the files. When Close is called, no request may be in progress, and none may follow.
 func (s *Server) Close() error {
 	s.events.stop()
 	err := s.tree.Close()
@@ -120,8 +121,9 @@ func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error
 	return d, nil
 }
 
-// part answers requests below its first word. path has no leading slash and is decoded. The context ends when the client leaves.
-// The client gets an error if no byte has been sent; otherwise the connection breaks.
+// A part answers the requests for all paths below one first word. path is the rest of the path, decoded and without a leading
+// slash. The context ends when the client leaves. The client gets an error if no byte has been sent; otherwise the connection
+// breaks.
 type part func(s *Server, a *answer, r *http.Request, path string) error
 
 // parts maps the first words of paths to parts.
@@ -139,7 +141,7 @@ var parts = map[string]part{
 
 // route finds the part for a path: "/" is the list of the directory.
 func (s *Server) route(path string) (part, string) {
-	if path == "/" || path == "" { // but not "//files/x.nc": a list would be the wrong answer
+	if path == "/" || path == "" { // but not for "//files/x.nc", for which the list would be a wrong answer
 		return (*Server).files, ""
 	}
 	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -153,8 +155,9 @@ func nothing(*Server, *answer, *http.Request, string) error {
 	return &statusError{http.StatusNotFound, "nothing has this name; / lists the datasets"}
 }
 
-// Serve answers connections to l until ctx ends. Then it accepts no more, gives responses in progress Options.Grace to end, and
-// returns nil. A listener reachable from other machines requires Options.Token or Public. Serve closes l.
+// Serve answers connections to l until ctx ends. Then it accepts no more connections, waits up to Options.Grace for the
+// responses in progress, and returns nil. A listener reachable from other machines requires Options.Token or Public. Serve
+// closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.CheckAddr(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
@@ -168,7 +171,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer cancel()
 		err := h.Shutdown(left)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = h.Close() // longer answers break off
+			err = h.Close() // this breaks off the answers that are still in progress
 		}
 		ended <- err
 	})

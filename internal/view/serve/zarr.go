@@ -35,12 +35,12 @@ func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Ver
 	return sendText(a, "application/octet-stream", nil)
 }
 
-// hidesErrors reports whether a client treats failed chunks as fill values, whatever the status. Python's zarr up to version 2
-// does so over fsspec, which uses aiohttp: FSStore.getitems drops failed keys. Such a client gets an empty answer with status
+// hidesErrors reports whether a client treats failed chunks as fill values, regardless of the status. Python's zarr up to version
+// 2 does so over fsspec, which uses aiohttp: FSStore.getitems drops failed keys. Such a client gets an empty answer with status
 // 200. No chunk is that short, so the read fails.
 func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
 
-// zarrStatus gives an error its status.
+// zarrStatus adds the HTTP status to an error.
 func (s *Server) zarrStatus(where string, version zarr.Version, err error) error {
 	var told *statusError
 	if errors.As(err, &told) || err == nil {
@@ -61,7 +61,7 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 	return &statusError{http.StatusInternalServerError, s.log.relative(fault.Printable(err.Error()))}
 }
 
-// errNoKey means that the path leads to no dataset or no key.
+// errNoKey means that the path names no dataset, or names a key that the dataset does not have.
 var errNoKey = errors.New("no such dataset, or no such key in the dataset")
 
 func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zarr.Version) error {
@@ -104,7 +104,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 	f := &virtual{ctx: r.Context(), s: s, size: size, whole: func(ctx context.Context) ([]byte, error) { return store.GetIn(ctx, key, *buf) }}
 	http.ServeContent(a, r, "", d.ModTime(), f)
 	err = f.close()
-	if len(f.buf) >= longChunk && store.IsChunk(key) { // no longer read
+	if len(f.buf) >= longChunk && store.IsChunk(key) { // a long value is sent without another read
 		*buf = f.buf
 		s.groups.memory.Put(buf)
 	}
@@ -160,7 +160,7 @@ func (g *zarrGroups) chunk(size int64) *[]byte {
 	return new([]byte)
 }
 
-// longChunk is the size in bytes from which chunk memory is reused.
+// longChunk is the minimum size in bytes of a chunk whose memory is reused.
 const longChunk = 1 << 20
 
 // maxStores is the maximum size of cached metadata, in bytes.
@@ -169,7 +169,7 @@ const maxStores = 16 << 20
 // errLong excludes metadata from the cache.
 var errLong = errors.New("the metadata are too long")
 
-// of returns the group of a dataset, which reads from it. Concurrent clients share the construction of the group.
+// of returns the group of a dataset, which reads from it. Concurrent requests for one dataset construct the group only once.
 func (g *zarrGroups) of(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
 	var own *zarr.Store
 	kept, err := g.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {

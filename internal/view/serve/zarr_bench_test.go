@@ -83,7 +83,7 @@ func TestZarrChunksShareMemory(t *testing.T) {
 		runtime.ReadMemStats(&is)
 		least = min(least, is.TotalAlloc-was.TotalAlloc)
 	}
-	if least > 1<<20 { // a garbage collection may occasionally have freed it
+	if least > 1<<20 { // a garbage collection may have freed the memory
 		t.Errorf("each chunk of 2 MiB takes %d bytes of new memory at least, want the old one", least)
 	}
 }

@@ -142,7 +142,7 @@ func TestZarr(t *testing.T) {
 	}
 }
 
-// TestZarrAbsent checks that 404 means missing metadata only. A reader would take a 404 chunk for fill values.
+// TestZarrAbsent checks that 404 means missing metadata only. A reader would replace a chunk with status 404 by fill values.
 func TestZarrAbsent(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "d.nc")
@@ -216,7 +216,7 @@ func TestZarrDamaged(t *testing.T) {
 		if a, _ := ask(t, "GET", h.URL+strings.Replace(path, "2.0", "1.0", 1)); a.StatusCode != 200 {
 			t.Errorf("its neighbour: %s", a.Status)
 		}
-		// zarr 2 for Python takes errors for fill values, but not a chunk of the wrong length.
+		// zarr 2 for Python replaces a chunk by fill values after an error status, but reports a chunk of the wrong length.
 		a, got := ask(t, "GET", h.URL+path, "User-Agent", "Python/3.11 aiohttp/3.8.4")
 		if v2 := strings.HasPrefix(path, "/zarr/"); v2 && (a.StatusCode != 200 || got != "" || a.Header.Get("ETag") != "") || !v2 && a.StatusCode != 500 {
 			t.Errorf("%s for fsspec: %s, %d bytes", path, a.Status, len(got))

@@ -92,7 +92,7 @@ func (j *job) variable(ctx context.Context, v int, yield func(Row, error) bool) 
 	sv := &j.w.Schema().Vars()[v]
 	elems, recs := j.w.Schema().Elems(blob.VarID(v)), j.records(v)
 	single := sv.Record && len(sv.Dims) == 1
-	per := elems // elements divided into windows: those of a record, or all records
+	per := elems // number of elements that are divided into windows: the elements of one record, or of all records
 	if single {
 		per, recs = recs, 1
 	}

@@ -15,12 +15,12 @@ type Summary struct {
 	NaN      int64 // number of other NaN
 	Min, Max any   // of the values, in their type in memory; nil without values
 
-	sum, great sum // sums of the values; great has values whose plain sum could overflow, in units of unit
+	sum, great sum // sums of the values; great sums, in units of unit, the values whose plain sum could overflow
 }
 
 const (
 	unit  = 0x1p64
-	large = 0x1p960 // the sums of any possible number of smaller blocks stay finite
+	large = 0x1p960 // the sum of any number of smaller blocks stays finite
 )
 
 // sum is a sum with its accumulated rounding error.
@@ -82,7 +82,6 @@ func (s *Summary) Join(o *Summary) {
 	s.great.join(o.great)
 }
 
-// less compares values of one type.
 func less(a, b any) bool {
 	switch x := a.(type) {
 	case int64:
@@ -93,7 +92,6 @@ func less(a, b any) bool {
 	return a.(float64) < b.(float64)
 }
 
-// wide converts a value to int64, uint64 or float64.
 func wide[T elem.Number](x T) any {
 	switch y := any(x).(type) {
 	case float32:
@@ -139,12 +137,12 @@ func of(data any, m *cf.Meaning) (s Summary) {
 	return s
 }
 
-// block is the number of values summed before the rounding error is tracked. The error within one block is below the error of the
-// mean's last digit.
+// block is the number of values summed before the rounding error is tracked. The rounding error within one block is less than the
+// rounding error of the mean itself.
 const block = 128
 
-// together returns the minimum, maximum and sum of some values; the sum is NaN if any value is. It uses four independent partial
-// sums for speed.
+// together returns the minimum, maximum and sum of some values; the sum is NaN if any value is NaN. It uses four independent
+// partial sums for speed.
 func together[T elem.Number](x []T) (lo, hi T, sum float64) {
 	lo, hi = x[0], x[0]
 	var a, b, c, d float64

@@ -17,7 +17,7 @@ import (
 	"blobio/decomp"
 )
 
-// appendTo adds a record to a dataset from write.
+// appendTo adds a record to a dataset that write has made.
 func appendTo(t testing.TB, name string) {
 	t.Helper()
 	ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -36,8 +36,8 @@ func appendTo(t testing.TB, name string) {
 	}))
 }
 
-// TestChanges checks that committed datasets appear, replaced or growing ones get another identity, and removed ones disappear.
-// The holder of a state keeps it or gets an error.
+// TestChanges checks that committed datasets appear, that replaced and growing datasets get another identity, and that removed
+// datasets disappear. A caller that holds a state keeps this state or gets an error.
 func TestChanges(t *testing.T) {
 	for _, layout := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Check is blob.Check for the dataset of a path, with no file outside the root. It finds nothing in a netCDF form: opening the
-// form reports errors that prevent reading it.
+// Check is blob.Check for the dataset of a path, with no file outside the root. It finds nothing in a netCDF form. Errors that
+// prevent reading a form are reported when the form is opened.
 func (t *Tree) Check(ctx context.Context, path string, o blob.CheckOptions) (iter.Seq[blob.Finding], error) {
 	name, _, st, err := t.look("check", path)
 	if err != nil {
@@ -41,8 +41,8 @@ func (d *Dataset) Stamp() string {
 	return hash(ids...)
 }
 
-// Denied returns a subfile that a user may not read by its permissions, or whose permissions are unreadable; "" if there is none.
-// The user, without root's rights, is in groups.
+// Denied returns a subfile that a user may not read by its permissions, or whose permissions are unreadable; "" if there is no
+// such subfile. The user belongs to groups and is not root.
 func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	infos, bad := d.infos()
 	if bad != "" {
@@ -65,8 +65,8 @@ func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	return ""
 }
 
-// infos calls stat on the files of a blob dataset. The info is nil for a missing file and for an inaccessible one, which bad
-// names.
+// infos calls stat on the files of a blob dataset. The info is nil for a missing and for an inaccessible file. bad is the name of
+// an inaccessible file.
 func (d *Dataset) infos() (infos []fs.FileInfo, bad string) {
 	if d.s.form != nil {
 		return nil, ""

@@ -85,7 +85,7 @@ func (d *Dataset) Growing() bool { return d.s.fact.growing }
 // ModTime returns the time of the commit.
 func (d *Dataset) ModTime() time.Time { return d.s.mod }
 
-// Release releases the dataset; the Reader may then be closed. A second call does nothing.
+// Release releases the dataset. The tree may close the Reader then. A second call does nothing.
 func (d *Dataset) Release() { d.release.Do(func() { d.t.release(d.s) }) }
 
 // Dataset opens the dataset of a path, or an ordinary netCDF file. All holders of the same state share one Reader.
@@ -170,7 +170,7 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 			}
 			return nil, s.err
 		}
-		s.err = t.load(context.WithoutCancel(ctx), s) // others wait for it
+		s.err = t.load(context.WithoutCancel(ctx), s) // other callers wait for the result
 		if now, err := look(); try < maxTries && (err != nil || now.key != st.key) {
 			s.err = errChanged
 		}
@@ -188,7 +188,7 @@ func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (
 	}
 }
 
-// back reports whether a file has returned that was missing with Options.AllowMissing.
+// back reports whether a file exists again that was missing when the dataset was opened with Options.AllowMissing.
 func (t *Tree) back(f fact) bool {
 	return t.opt.AllowMissing && slices.ContainsFunc(f.missing, func(name string) bool {
 		_, err := t.root.Stat(name)
@@ -199,7 +199,6 @@ func (t *Tree) back(f fact) bool {
 // errChanged means that a dataset was replaced while it was opened.
 var errChanged = errors.New("the dataset was replaced during the open")
 
-// load opens the state for s.
 func (t *Tree) load(ctx context.Context, s *shared) error {
 	if s.form != nil {
 		return t.loadForm(ctx, s)
@@ -232,7 +231,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 }
 
 // lineOf identifies the line of states to which a state belongs. A writer's commits only add data. Its Close, or recovery after
-// its death, keeps its tag. As a netCDF file, each state begins with the bytes of the previous one, except for the number of
+// its death, keeps its tag. The netCDF file of each state begins with the bytes of the previous state, except for the number of
 // records in the header. A header that differs otherwise begins a new line.
 func (f *fact) lineOf(ctx context.Context, m *subfile.Manifest, c Bytes) error {
 	session := m.Log

@@ -47,13 +47,13 @@ type Entry struct {
 	Size    int64     // bytes of the netCDF file, or of the plain file; 0 for a directory
 	ModTime time.Time // for a dataset: the time of the commit
 	ID      string    // changes with the content: for a dataset with its manifest's checksums, for other files with size and time; "" for a directory
-	Line    string    // for a dataset: equal for states of one writer in which a later one only has more records; otherwise equal to ID
+	Line    string    // for a dataset: equal for the states of one writer that differ only in the number of records; otherwise equal to ID
 	Growing bool      // for a dataset: its writer is active, or died
 	File    string    // identifies a plain file regardless of its content, if the system can
 	Records int64     // for a dataset
 	Missing int       // for a dataset: number of missing subfiles
-	Err     error     // why it cannot be read; Size is then 0
-	Parts   bool      // a directory shown as a dataset beside it
+	Err     error     // the reason why the entry cannot be read; Size is then 0
+	Parts   bool      // the entry is a directory that is also shown as a dataset
 
 	Mode     fs.FileMode // permissions and owner; for a dataset taken from its manifest or subfile 0
 	UID, GID uint32
@@ -263,7 +263,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	of := subfile.Base(name)
 	if own, _, ok := subfile.Split(name); ok && own != of {
 		for _, record := range []string{subfile.NextName(own), subfile.ManifestName(own)} {
-			if _, err := t.root.Lstat(record); err == nil { // a dataset of its own, not a set of another
+			if _, err := t.root.Lstat(record); err == nil { // a separate dataset, not a set of another dataset
 				of = own
 			}
 		}

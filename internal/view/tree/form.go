@@ -20,7 +20,7 @@ type form struct {
 	name string // in words
 	// stamp identifies the state of a directory, or returns "" for other kinds; info describes the file that commits the state.
 	stamp func(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error)
-	is    func(dir string, fsys vfs.FS) (bool, error) // whether a directory with a stamp has the form; nil: all have
+	is    func(dir string, fsys vfs.FS) (bool, error) // whether a directory with a stamp has the form; nil: every such directory has it
 	open  func(ctx context.Context, o *formOptions) (source, error)
 }
 
@@ -38,8 +38,8 @@ type formOptions struct {
 	memory int64 // bytes to cache
 }
 
-// source is one state of a directory with a form: the bytes as CDF-5. Damage is an error of the affected bytes, unless it
-// prevents opening.
+// source is one state of a directory with a form: the bytes as CDF-5. Damage that does not prevent opening gives an error only
+// for reads of the affected bytes.
 type source interface {
 	Bytes
 	Close() error
@@ -120,7 +120,7 @@ func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) ([]Entr
 func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	dir := strings.TrimSuffix(s.name, suffix)
 	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4})
-	if errors.Is(err, fs.ErrNotExist) { // one of its files is missing, not the directory, so look again
+	if errors.Is(err, fs.ErrNotExist) { // a file of the directory is missing, not the directory itself, so look again
 		return fmt.Errorf("%s: %v: %w", dir, err, fault.ErrMissing)
 	}
 	if err != nil {

@@ -19,13 +19,11 @@ import (
 	"blobio/versioned"
 )
 
-// checkpoint copies an Enzo-E checkpoint.
 func checkpoint(t testing.TB, to string) {
 	t.Helper()
 	ok(t, os.CopyFS(to, os.DirFS(testfiles.Dir(t, "cello", "CheckA-10"))))
 }
 
-// native returns the netCDF form of a checkpoint.
 func native(t testing.TB, dir string) []byte {
 	t.Helper()
 	k, err := cello.Open(t.Context(), dir, nil)
@@ -122,7 +120,7 @@ func TestForms(t *testing.T) {
 		ok(t, d.Reader().ReadBytes(t.Context(), h.Vars[v].Name, make([]int64, len(shape)), shape, got, true))
 		equal(t, h.Vars[v].Name, got, want[h.Vars[v].Begin:h.Vars[v].Begin+h.Bytes(v)])
 	}
-	f, err := tr.File("run/Check-10/check.file_list") // its own files are visible too
+	f, err := tr.File("run/Check-10/check.file_list") // the files of the checkpoint are visible, too
 	ok(t, err)
 	ok(t, f.Close())
 
@@ -142,7 +140,7 @@ func TestForms(t *testing.T) {
 }
 
 // TestFormChanges checks that a committed version is a new state, and that the holder of the old state keeps it. When a
-// checkpoint disappears, so does its file.
+// checkpoint disappears, its file disappears, too.
 func TestFormChanges(t *testing.T) {
 	root := t.TempDir()
 	commit(t, root, "rho", versioned.TypeOf[float64](), 1, nil)
@@ -249,8 +247,8 @@ func TestFormDamage(t *testing.T) {
 	}
 }
 
-// TestFormVersion checks that an array of doubles also has the older formats. A checkpoint has types that they lack, which is an
-// error.
+// TestFormVersion checks that an array of doubles also has the older formats. A checkpoint has types that the older formats
+// lack, so these versions are an error.
 func TestFormVersion(t *testing.T) {
 	root := t.TempDir()
 	checkpoint(t, filepath.Join(root, "Check"))

@@ -49,7 +49,8 @@ func (i formInfo) Sys() any           { return nil }
 // formReader reads a source.
 type formReader struct{ src source }
 
-// ReadAt implements io.ReaderAt. A header reader reads beyond the header; damage there must not be an error of the header.
+// ReadAt implements io.ReaderAt. A program that reads the header also reads some bytes after it. Damage of these bytes
+// must not be an error of the header.
 func (r formReader) ReadAt(b []byte, off int64) (int, error) {
 	n, err := r.src.ReadAt(b, off)
 	if begin := r.begin(); err != nil && off < begin && off+int64(n) >= begin {

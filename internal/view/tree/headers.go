@@ -11,12 +11,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// In memory, headers take a multiple of their size, and anyone can write a long one. Ordinary short headers count towards each
-// dataset's share. Longer headers are read one at a time. The headers of open datasets together may use up to a quarter of
-// Options.Memory.
+// A decoded header takes a multiple of its size in the file, and a file may have an arbitrarily long header. The memory of
+// short headers is a part of each dataset's share. Longer headers are read one at a time. The headers of open datasets
+// together may use up to a quarter of Options.Memory.
 const (
 	shortHeader = 128 << 10 // maximum bytes of an uncounted header
-	headerTimes = 25        // memory per header byte while reading: 18 for variables without dimensions and attributes, plus garbage
+	headerTimes = 25        // bytes of memory per byte of a header while it is read: 18 for variables without dimensions and attributes, and the rest for garbage
 )
 
 // headers counts the memory of long headers of open readers, in bytes.

@@ -41,8 +41,8 @@ func live() int64 {
 	return int64(s[0].Value.Uint64())
 }
 
-// TestLongHeaders checks that the memory of headers is counted before they are read. A header that is too long, alone or beside
-// others, is an error until the others are released.
+// TestLongHeaders checks that the memory of headers is counted before they are read. A header that is too long is an error. A
+// header that is too long beside other open headers is an error until these are released.
 func TestLongHeaders(t *testing.T) {
 	dir := t.TempDir()
 	const memory = 64 << 20
@@ -109,7 +109,7 @@ func TestLongHeaders(t *testing.T) {
 	for _, one := range held {
 		one.Release()
 	}
-	last, err := tr.Dataset(t.Context(), "atts2.nc") // unheld readers make room
+	last, err := tr.Dataset(t.Context(), "atts2.nc") // readers that are not held are closed to make room
 	ok(t, err)
 	if used() >= together {
 		t.Errorf("headers take %d bytes, want those of one", used())

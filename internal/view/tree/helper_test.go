@@ -56,7 +56,6 @@ func write(t testing.TB, name string, seed int, records int64, o blob.Options) {
 	}))
 }
 
-// converted returns Convert's output for a dataset.
 func converted(t testing.TB, name string) []byte {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)
@@ -115,7 +114,6 @@ func shows(t *testing.T, tr *Tree, dir string, want ...string) {
 	}
 }
 
-// absentAll checks that none of the paths exists.
 func absentAll(t *testing.T, tr *Tree, paths ...string) {
 	t.Helper()
 	for _, p := range paths {

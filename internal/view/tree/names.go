@@ -8,8 +8,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// names is a file system that caches the name lists of a few directories. Opening a dataset needs one, and a directory may have
-// hundreds of datasets with hundreds of subfiles each.
+// names is a file system that caches the name lists of a few directories. Opening a dataset needs the list of its directory,
+// and a directory may have hundreds of datasets with hundreds of subfiles each.
 type names struct {
 	*vfs.Root
 
@@ -17,7 +17,6 @@ type names struct {
 	lists []nameList // the last one is the newest
 }
 
-// nameList is the content of a directory.
 type nameList struct {
 	dir, identity string
 	entries       []fs.DirEntry

@@ -44,7 +44,7 @@ type readers struct {
 	freed   chan struct{} // closed when the number in use decreases; nil: nobody waits
 }
 
-// budget is memory shared by readers: each gets half of the rest, but at least its minimum.
+// budget is memory that readers share. Each reader gets half of the memory that is left, but at least the minimum.
 type budget struct{ left, least int64 }
 
 func (b *budget) take() int64 {
@@ -124,7 +124,7 @@ func (r *readers) drop(s *shared) *shared {
 	return s
 }
 
-// idle removes unused readers, except the newest ones.
+// idle removes unused readers, except for the newest readers.
 func (r *readers) idle(keep int) (list []*shared) {
 	for r.free.Len() > max(keep, 0) {
 		list = append(list, r.drop(r.free.Front().Value.(*shared)))

@@ -33,14 +33,14 @@ func (s *state) of(info fs.FileInfo) {
 	s.uid, s.gid = vfs.Owner(info)
 }
 
-// facts caches facts about datasets, as long as they do not change. Each takes at most a few hundred bytes.
+// facts caches facts about datasets until the datasets change. Each fact takes at most a few hundred bytes.
 type facts struct {
 	states memo[known]
 	facts  memo[fact]
 }
 
-// A memo caches a value for each base name, as long as its key is the same. The zero value is empty. It is safe for concurrent
-// use.
+// A memo caches one value for each base name. The value is valid as long as the dataset has the same key. The zero value is
+// empty. It is safe for concurrent use.
 type memo[T interface{ keyOf() string }] struct {
 	mu sync.Mutex
 	m  map[string]T
@@ -65,7 +65,7 @@ func (m *memo[T]) keep(name string, v T) {
 func (k known) keyOf() string { return k.key }
 func (f fact) keyOf() string  { return f.key }
 
-// known describes the files with a key.
+// known describes the files of a dataset. It is valid as long as they have this key.
 type known struct {
 	key            string
 	is, unfinished bool
@@ -82,13 +82,13 @@ type fact struct {
 	size    int64
 	records int64
 	missing []string // missing subfiles
-	err     error    // never cached: the error may be repaired
+	err     error    // never cached, because the cause may be repaired
 }
 
 // maxFacts is the maximum number of datasets with cached facts.
 const maxFacts = 1 << 16
 
-// stateOf returns the state of a name: a blob dataset, or else a netCDF form.
+// stateOf returns the state of the blob dataset with this base name or, if there is none, of the netCDF form.
 func (t *Tree) stateOf(base string) (state, error) {
 	st, err := t.blobs(base)
 	if err == nil && !st.is && !st.unfinished {
@@ -100,7 +100,7 @@ func (t *Tree) stateOf(base string) (state, error) {
 // blobs examines the files of the dataset with this base name. If the records are unreadable or damaged, the dataset still
 // exists, and opening it reports the error.
 func (t *Tree) blobs(base string) (st state, err error) {
-	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order, since a rename turns one into the other
+	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order, because a rename turns the .manifest.next into the .manifest
 	man, merr := t.root.Stat(subfile.ManifestName(base))
 	for _, err := range []error{nerr, merr} {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (t *Tree) blobs(base string) (st state, err error) {
 		k.key = st.key
 		t.facts.states.keep(base, k)
 	}
-	if !k.is && !k.unfinished { // other files with such names, or manifests damaged beyond recognition
+	if !k.is && !k.unfinished { // other files with names of this kind, or manifests that cannot be recognized because of damage
 		return t.foreign(base, st.key)
 	}
 	st.is, st.unfinished = k.is, k.unfinished
@@ -169,11 +169,11 @@ func (t *Tree) recorded(base string) (k known, err error) {
 	return k, err
 }
 
-// manifestStart is the beginning of every manifest.
 const manifestStart = `{"blobio_manifest":`
 
 // foreign examines subfiles without a manifest, written by another program. The first one must exist and be a blob file. key
-// identifies files with names of manifests, if there are any: blobs are then a dataset with an unreadable manifest.
+// identifies the files with names of manifests; "" if there are none. If there are such files, the blobs are a dataset with an
+// unreadable manifest.
 func (t *Tree) foreign(base, key string) (state, error) {
 	first := subfile.Name(base, 0)
 	info, err := t.root.Stat(first)

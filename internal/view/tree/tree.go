@@ -25,9 +25,9 @@ type Options struct {
 	ZeroFill     bool // elements that no blob covers are zeros instead of fill values
 
 	MaxOpen int           // maximum number of held datasets; default 1024
-	Wait    time.Duration // how long Dataset waits for a release at MaxOpen; default: no wait
+	Wait    time.Duration // maximum time for which Dataset waits for a release when MaxOpen datasets are held; default: no wait
 	MaxIdle int           // number of unheld readers to cache; default 16; negative: none
-	Idle    time.Duration // how long they are cached; default 1 minute
+	Idle    time.Duration // time for which unheld readers are cached; default 1 minute
 	Memory  int64         // limit of the readers' caches and read-ahead, including maps, in bytes, at least 16 MiB; default 256 MiB. Half is shared for decoded data. The rest is divided, more for the first readers, at least 4 MiB each. Long headers may take an additional quarter
 }
 

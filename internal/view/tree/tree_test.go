@@ -143,7 +143,7 @@ func TestOddNames(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(root, name), 0o777); err != nil {
 			t.Skip(err)
 		}
-		if name != "bad\xff" && name != "C:\\x" { // manifests cannot hold them
+		if name != "bad\xff" && name != "C:\\x" { // manifests cannot contain these names
 			write(t, filepath.Join(root, name, name), 1, 1, blob.Options{})
 		}
 	}
@@ -188,7 +188,8 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// TestVersions checks that netCDF files have the requested version, and that a dataset that does not fit gives the reason.
+// TestVersions checks that netCDF files have the requested version, and that the error for a dataset that does not fit a version
+// gives the reason.
 func TestVersions(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})

@@ -26,8 +26,9 @@ func few(t *testing.T, n int) (more func()) {
 	return func() { ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)) }
 }
 
-// TestUnreadable checks that a dataset whose files cannot be opened temporarily does not disappear. Requests for it, or for the
-// list, get an error; later it is back. This holds with a manifest and for datasets of other programs.
+// TestUnreadable checks that a dataset whose files cannot be opened temporarily does not disappear. Requests for the dataset
+// and for the list get an error. When files can be opened again, the dataset is shown again. This holds with a manifest and for
+// datasets of other programs.
 func TestUnreadable(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.nc"), 1, 1, blob.Options{})
@@ -61,7 +62,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestNoManifests checks that something named like a manifest, but not a file, makes no dataset and hides nothing.
+// TestNoManifests checks that a directory, a pipe or a link out of the root with the name of a manifest makes no dataset and
+// hides no files.
 func TestNoManifests(t *testing.T) {
 	root := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(root, "d.nc.manifest"), 0o777))
@@ -80,7 +82,8 @@ func TestNoManifests(t *testing.T) {
 	}
 }
 
-// TestDeniedUnseen checks that a temporarily inaccessible subfile is denied, and that one readable by all is not.
+// TestDeniedUnseen checks that a temporarily inaccessible subfile is denied, and that a subfile that all users may read is not
+// denied.
 func TestDeniedUnseen(t *testing.T) {
 	root := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(root, "sub"), 0o777))

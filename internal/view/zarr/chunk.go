@@ -9,8 +9,8 @@ import (
 	"blobio/cdf5"
 )
 
-// Get returns the value of a key. The caller may keep it but must not change it. A missing key is ErrNoKey; no other error is.
-// The value of a chunk has at most Options.ChunkBytes, or slightly more if a codec cannot compress it.
+// Get returns the value of a key. The caller may keep it but must not change it. A missing key is ErrNoKey. Other errors are
+// never ErrNoKey. The value of a chunk has at most Options.ChunkBytes, or slightly more if a codec cannot compress it.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) { return s.GetIn(ctx, key, nil) }
 
 // GetIn is Get with a buffer: it may use the memory of buf for the value of a chunk.

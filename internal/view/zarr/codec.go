@@ -16,7 +16,7 @@ import (
 // Codecs are the codecs of version 3 chunks. The zero value stores them unchanged.
 type Codecs struct {
 	Zstd   int  // level of the zstd program, 1 to 22, rounded to one of four levels; 0: none
-	Gzip   int  // level, 1 to 9; 0: none. Not together with Zstd
+	Gzip   int  // level, 1 to 9; 0: none. Gzip and Zstd exclude each other
 	CRC32C bool // append a checksum to each chunk
 }
 
@@ -24,7 +24,8 @@ const maxZstd = 22
 
 func (c Codecs) on() bool { return c != Codecs{} }
 
-// ParseCodecs parses off, zstd or gzip, optionally with a level: zstd:3 and gzip:5 are the defaults. auto means zstd.
+// ParseCodecs parses off, zstd or gzip, optionally with a level, such as zstd:9. The defaults are zstd:3 and
+// gzip:5. auto means zstd.
 func ParseCodecs(s string) (c Codecs, err error) {
 	name, level, err := codec.Choose(s, codec.Word{Name: "off"}, codec.Word{Name: "auto"}, codec.Word{Name: "zstd", Level: maxZstd}, codec.Word{Name: "gzip", Level: gzip.BestCompression})
 	switch name {

@@ -71,7 +71,8 @@ func named(name string, configuration object) object {
 	return object{{"name", name}, {"configuration", configuration}}
 }
 
-// elsewhere returns attributes that the metadata have in another form: those named, and the fill value if the array has one.
+// elsewhere returns the names of attributes that the metadata contain in another form: the given names, and _FillValue if
+// the array has a fill value.
 func (a *array) elsewhere(names ...string) []string {
 	if a.fill != nil {
 		names = append(names, fillName)
@@ -80,7 +81,8 @@ func (a *array) elsewhere(names ...string) []string {
 }
 
 func (a *array) attributesV3() object {
-	// xarray requires its own spelling of every _FillValue, and a value of another type has none.
+	// xarray requires its own spelling of _FillValue. There is no spelling for a value whose type differs from the array's,
+	// so such a _FillValue is left out.
 	out := attributes(a.v.Atts, fillName, dimsName, charName)
 	if a.fill != nil {
 		out = append(out, member{fillName, a.fillAtt()})

@@ -41,7 +41,6 @@ func (a *array) fillV2() any {
 	return number(a.fill.Value, 0)
 }
 
-// fillV3 returns fill_value for version 3.
 func (a *array) fillV3() any {
 	switch {
 	case a.v.Type == cdf5.Char:
@@ -91,7 +90,8 @@ func float(x float64) any {
 	case math.IsInf(x, -1):
 		return "-Infinity"
 	}
-	// Unlike encoding/json: readers would take digits alone for an integer, which may be too large.
+	// Unlike encoding/json, write a point or an exponent, because readers would parse digits alone as an
+	// integer, which may be too large.
 	s := strconv.FormatFloat(x, 'g', -1, 64)
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0"

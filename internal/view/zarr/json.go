@@ -10,7 +10,6 @@ import (
 	"blobio/cdf5"
 )
 
-// object is a JSON object with ordered members.
 type object []member
 
 type member struct {
@@ -74,7 +73,7 @@ func text(s string) string {
 	return string(r)
 }
 
-// attributes returns the attributes of a group or an array, except those named in but.
+// attributes returns the attributes of a group or an array, except for the attributes whose names are in but.
 func attributes(list []cdf5.Att, but ...string) object {
 	out := object{}
 next:

@@ -11,7 +11,7 @@ import (
 // separator separates the indices in a chunk's key, so that all chunks of an array are in one directory.
 const separator = '.'
 
-// Prefixes of chunk keys after the array's name. A scalar's chunk has only the second one.
+// Prefixes of chunk keys after the array's name. The chunk of a scalar has only the second prefix.
 const (
 	prefixV3 = "c" + string(separator)
 	scalarV3 = "c"
@@ -69,8 +69,8 @@ func (s *Store) chunkOf(key string) (a *array, index []int64, ok bool) {
 	return a, index, a.grid.Has(index) && s.chunkKey(index) == key[slash+1:]
 }
 
-// Size returns the length of a key's value without computing it, or -1 if the value is compressed. It reports whether the store
-// has the key.
+// Size returns the length of a key's value without computing the value, or -1 if the value is compressed. It reports whether
+// the store has the key.
 func (s *Store) Size(key string) (int64, bool) {
 	if b, ok := s.meta[key]; ok {
 		return int64(len(b)), true

@@ -179,7 +179,6 @@ func compact(b []byte) string {
 	return out.String()
 }
 
-// width returns the size of an element.
 func (f *found) width() int64 {
 	t := strings.TrimLeft(f.dtype, "<|")
 	if t != f.dtype {

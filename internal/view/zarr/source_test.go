@@ -74,7 +74,6 @@ var fills = map[cdf5.Type][]any{
 	cdf5.Int64: {[]int64{math.MinInt64}}, cdf5.UInt64: {[]uint64{math.MaxUint64}},
 }
 
-// drawSource draws variables of all types and shapes.
 func drawSource(t *rapid.T) *memory {
 	s := blob.NewSchema()
 	m := &memory{schema: s, records: rapid.Int64Range(0, 5).Draw(t, "records"), data: map[string][]byte{}}
@@ -126,7 +125,6 @@ func tiny() *memory {
 	return &memory{schema: s, records: 2, data: map[string][]byte{"v": make([]byte, 2*3*8), "s": make([]byte, 4)}}
 }
 
-// one makes a dataset with one scalar.
 func one() *memory {
 	s := blob.NewSchema()
 	s.Var("s", cdf5.Int, nil)

@@ -40,7 +40,7 @@ type Options struct {
 	Version    Version     // default V3
 	ChunkBytes int64       // maximum bytes of a chunk, before compression; default DefaultChunk
 	Records    *blob.Range // only these records; nil: all
-	Grows      bool        // records will be added: chunks must not depend on their number, so that metadata of one state fit chunks of a later one
+	Grows      bool        // records will be added, so the shape of chunks must not depend on the number of records
 	Codecs     Codecs      // V3 only; default none
 }
 
@@ -153,7 +153,8 @@ func canName(s string) bool {
 // chunkBytes returns the length of each chunk of the array, before compression.
 func (a *array) chunkBytes() int64 { return a.grid.Elems() * int64(a.v.Type.Size()) }
 
-// Of returns the same store for another source, which must have the same header and records: a later open of the same state.
+// Of returns the same store for another source, such as a later Reader of the same state. The source must have the same
+// header and the same records.
 func (s *Store) Of(src Source) *Store {
 	t := *s
 	t.src = src
@@ -171,7 +172,7 @@ func (s *Store) MetaBytes() (n int64) {
 // Bytes returns the total size of all elements in memory.
 func (s *Store) Bytes() int64 { return s.bytes }
 
-// maxBytes is the maximum size of a store: a header may declare anything.
+// maxBytes is the maximum size of a store. It is checked because a header may declare dimensions of any length.
 const maxBytes = 1 << 62
 
 // bytes returns the size of the array's elements in bytes, unless it is too large.

@@ -82,7 +82,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// checkFill checks that fill_value is the variable's, or else a value that does not mask data.
+// checkFill checks that fill_value is the _FillValue of the variable or, without one, a value that does not mask data.
 func checkFill(t *rapid.T, f *found, v *blob.Variable, version Version) {
 	att := cdf5.FindAtt(v.Atts, fillName)
 	want := make([]byte, v.Type.Size())
@@ -136,7 +136,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestNames checks that a variable that would hide metadata is an error, not lost.
+// TestNames checks that a variable whose name would hide metadata is an error and is not left out.
 func TestNames(t *testing.T) {
 	for _, name := range []string{".", "..", ".zattrs", "zarr.json", "..."} {
 		s := blob.NewSchema()

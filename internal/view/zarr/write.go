@@ -24,7 +24,7 @@ type WriteOptions struct {
 	Options                          // Version must be V3
 	Force    bool                    // replace an existing Zarr group; nothing else is ever replaced
 	NoSync   bool                    // do not wait until the output is on disk
-	Memory   int64                   // limit of buffers in bytes, without those of the Reader; default 256 MiB. At least one chunk is held
+	Memory   int64                   // limit of buffers in bytes, without the buffers of the Reader; default 256 MiB. At least one chunk is in memory
 	Workers  int                     // default GOMAXPROCS
 	Progress func(done, total int64) // in bytes of the arrays; called by several goroutines
 	FS       vfs.FS                  // file system of the output
@@ -36,8 +36,8 @@ const (
 )
 
 // Write writes a dataset as a Zarr 3 directory, which gets its name when it is complete and durable. The Reader compares
-// checksums. It must have been opened with at least VerifyOnce, so that all data are compared, or with VerifyNever. The ranks of
-// c share the work, and all pass the same arguments; a single process passes comm.Self(). Collective.
+// checksums. It must have been opened with VerifyOnce or more, so that all data are compared, or with VerifyNever. The ranks of
+// c share the work, and all pass the same arguments. A single process passes comm.Self(). Collective.
 func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOptions) error {
 	if o == nil {
 		o = &WriteOptions{}
@@ -69,7 +69,6 @@ func Write(ctx context.Context, c comm.Comm, src Source, dir string, o *WriteOpt
 	return w.agree(ctx, err)
 }
 
-// writing is a Write in progress.
 type writing struct {
 	c     comm.Comm
 	s     *Store
@@ -82,7 +81,7 @@ type writing struct {
 
 func (w *writing) root() bool { return w.c.Rank() == 0 }
 
-// agree is comm.Agree, except that a single rank's error does not name the rank.
+// agree is comm.Agree. With only one rank, the error does not name the rank.
 func (w *writing) agree(ctx context.Context, err error) error {
 	if w.c.Size() == 1 {
 		return err
@@ -157,7 +156,7 @@ type bands struct {
 
 func (a *array) bands(limit int64) bands {
 	b := bands{a: a, chunks: 1, split: a.grid.Split(), counts: a.grid.Counts(), n: 1}
-	// Records are read one by one, so bands of several record chunks gain nothing.
+	// The source reads record by record, so a band of several record chunks would gain nothing.
 	if b.split > 0 || b.split == 0 && !a.record {
 		b.chunks = min(max(limit/a.chunkBytes(), 1), b.counts[b.split])
 		b.counts[b.split] = (b.counts[b.split] + b.chunks - 1) / b.chunks

@@ -101,7 +101,6 @@ func TestWrite(t *testing.T) {
 	equal(t, arrays, r)
 }
 
-// count counts files below a directory.
 func count(t *testing.T, fsys vfs.FS, dir string) (n int) {
 	t.Helper()
 	list, err := fsys.ReadDir(dir)

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package callstest interposes the C library of a program, as Darshan does, and reports the file calls that it saw. It is for
-// tests and needs gcc.
+// Package callstest interposes the C library of a program, as Darshan does, and reports the file calls of the program. The
+// package is for tests and needs gcc.
 package callstest
 
 import (
@@ -80,8 +80,8 @@ func (i *Interposer) Calls(t testing.TB) (calls []Call, processes int) {
 	return calls, len(logs)
 }
 
-// Covers fails the test unless these calls wrote the whole content of a file. Unwritten bytes must be zero. The file must have
-// been opened and closed, too. It returns the number of bytes written and of write calls.
+// Covers fails the test unless these calls wrote all bytes of a file that are not zero. The calls must also have opened and
+// closed the file. Covers returns the number of bytes written and the number of write calls.
 func Covers(t testing.TB, calls []Call, file string) (written int64, writes int) {
 	t.Helper()
 	info, err := os.Stat(file)
