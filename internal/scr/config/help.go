@@ -13,7 +13,7 @@ type Setting struct {
 	Value Value
 }
 
-// Settings returns all parameters with their effective values, in table order. Passwords are left out.
+// Settings returns all parameters, except passwords, with their effective values, in the order of the table.
 func Settings(s *Set) []Setting {
 	out := make([]Setting, 0, len(params))
 	for _, p := range Params() {
@@ -26,8 +26,8 @@ func Settings(s *Set) []Setting {
 	return out
 }
 
-// WriteManual writes a text for a terminal: the sources of parameters, the file syntax, all parameters with their defaults, and
-// the descriptors.
+// WriteManual writes a manual for a terminal: the sources of parameters, the file syntax, all parameters with their defaults,
+// and the descriptors.
 func WriteManual(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(manualHead)

@@ -37,8 +37,8 @@ type Param struct {
 	Default string // "" if there is none
 	Kind    Kind
 	Choices []string // for kindChoice, upper case
-	// Gen lists the generations of SCR that know the parameter: A (2011 to 2013), B (1.1.8 to 2.0) and C (3.x); "own" if it is our
-	// addition.
+	// Gen lists the generations of SCR that know the parameter: A (2011 to 2013), B (1.1.8 to 2.0) and C (3.x). It is "own" if
+	// only this library knows the parameter.
 	Gen       string
 	Negative  bool // for kindInteger and kindNumber: negative values are allowed and mean no limit
 	NoUser    bool // neither environment nor user file may set it
@@ -46,9 +46,9 @@ type Param struct {
 	Help      string
 }
 
-// params is the table of all parameters except descriptors. Defaults come from the code of generation C unless the text says
-// otherwise. Sources: the developer guide, "Configuration parameters" and "Logging", and the parameters that the programs of each
-// generation read.
+// params is the table of all parameters except descriptors. Defaults are those in the code of SCR 3, unless the text gives another
+// source. The table follows the sections "Configuration parameters" and "Logging" of the developer guide, and the parameters that
+// the programs of each generation read.
 var params = [...]Param{
 	{Name: "SCR_ENABLE", Default: "1", Kind: kindFlag, Gen: "ABC", Help: "0 switches everything off"},
 	{Name: "SCR_DEBUG", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "verbosity, 0 to 2; without effect here: the program's logger decides"},
@@ -132,8 +132,8 @@ var params = [...]Param{
 	{Name: "SCR_WATCHDOG_TIMEOUT_PFS", Kind: kindInteger, Gen: "ABC", NoProgram: true, Help: "run loop: the same while a dataset is written to the parallel file system"},
 }
 
-// descriptorKeys holds the first keys of descriptor lines, which are trees and not parameters. The program may not set the keys
-// that are true.
+// descriptorKeys holds the keys that begin descriptor lines. A descriptor is a tree, not a parameter. The value is true if the
+// program may not set the key.
 var descriptorKeys = map[string]bool{
 	"GROUPS": false, "STORE": false, "CKPT": false,
 	"CACHE": true, "CACHEDIR": true, "CNTLDIR": true,
@@ -148,7 +148,7 @@ func Params() []Param {
 	return out
 }
 
-// Find returns the parameter with this name.
+// Find returns the parameter with a name.
 func Find(name string) (Param, bool) {
 	if p := find(name); p != nil {
 		return *p, true
@@ -165,7 +165,7 @@ func find(name string) *Param {
 	return nil
 }
 
-// linuxBase is the base of control and cache directories on Linux: a file system in memory that every node has.
+// linuxBase is the base of the control and cache directories on Linux. It is a file system in memory that every node has.
 const linuxBase = "/dev/shm"
 
 // builtin returns the default of a parameter on this system.

@@ -59,7 +59,7 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// script is an Exec whose answer depends on the command line.
+// script is an Exec that answers each command line with a fixed text.
 type script struct {
 	mu    sync.Mutex
 	asked []string
@@ -108,7 +108,7 @@ func TestNodeTests(t *testing.T) {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}
-			return "", nil // however late
+			return "", nil // success counts even after the time limit
 		}, map[string]string{"n3": "no answer to a ping: no answer within 10s"}, ""},
 		{"nobody may ping", func(s *script) NodeTest { return Ping(s.exec) }, func(context.Context, string) (string, error) { return "", exit1 }, nil, "no node answers"},
 		{"no ping", func(s *script) NodeTest { return Ping(s.exec) }, func(context.Context, string) (string, error) {
@@ -182,7 +182,7 @@ func TestCheckDir(t *testing.T) {
 		space Statfs
 		cap   config.Capacity
 		free  bool
-		want  string // text of the first finding
+		want  string // text that the first finding must contain
 	}{
 		{"good", mem, space, config.Capacity{Dir: "/d", Bytes: 1000}, false, ""},
 		{"good free", mem, space, config.Capacity{Dir: "/d", Bytes: 300}, true, ""},

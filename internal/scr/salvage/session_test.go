@@ -91,8 +91,8 @@ func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) er
 	return s.Complete(ctx, true)
 }
 
-// A job dies after checkpoint 4; its last flush was checkpoint 3, and nodes are lost. After the salvage all caches are wiped, and
-// the next allocation restarts from checkpoint 4.
+// A job dies after checkpoint 4. Its last flush was checkpoint 3, and nodes are lost. After the salvage all caches are removed.
+// The next allocation must restart from checkpoint 4.
 func TestSessionSalvage(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {
