@@ -124,7 +124,7 @@ func (b *background) settle(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	b.failed[d.Dataset.Name] = err
-	b.warn("scr: background flush failed", "dataset", d.Dataset.Name, "err", err)
+	b.warn("scr: a background flush failed", "dataset", d.Dataset.Name, "err", err)
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBypassFlippedByte checks that a changed byte of a file written with bypass is found. The file exists only in the prefix
-// directory, and its checksum only in the caches. The test also loses the caches.
+// directory. Its checksum exists only in the caches. The test also loses the caches.
 func TestBypassFlippedByte(t *testing.T) {
 	for _, flush := range []string{"1", "0"} {
 		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", flush)

@@ -110,9 +110,9 @@ func (cat *catalog) setAside(dir string) (string, error) {
 	}
 }
 
-// better reports whether a is the better of two records with the same dataset number. Complete datasets are better than
-// incomplete ones, then later ones are better. A number is used again if an earlier run died before all nodes had recorded the
-// dataset.
+// better reports whether a is the better of two records with the same dataset number. A complete dataset is better than an
+// incomplete one. If both are complete or both are incomplete, the later one is better. A number is used again if an earlier run
+// died before all nodes had recorded the dataset.
 func better(a, b record.Dataset) bool {
 	if a.Complete != b.Complete {
 		return a.Complete

@@ -347,8 +347,9 @@ func TestOverwrittenListed(t *testing.T) {
 	}
 }
 
-// TestSameNamesKilled kills a run that always writes the same files, at any step of a checkpoint. The next run must continue from
-// the previous checkpoint, or, if all files of this checkpoint were whole, from this one. This must hold even without the caches.
+// TestSameNamesKilled kills a run that always writes the same files, at any step of a checkpoint. If all files of this checkpoint
+// were whole, the next run must continue from it, and otherwise from the previous checkpoint. This must hold even without the
+// caches.
 func TestSameNamesKilled(t *testing.T) {
 	for step, want := range map[string]int{"route": 2, "complete": 2, "whole": 2, "rename": 3, "encode": 3, "commit": 3, "flush": 3, "summary": 3, "index": 3} {
 		for _, ranks := range [][]string{{"node0", "node1"}, {"node0", "node1", "node2"}} {

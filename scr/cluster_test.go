@@ -256,7 +256,8 @@ func (cl *cluster) mustRestart(want int) {
 	}
 }
 
-// checkpoints runs a program that restarts if possible, and then takes the checkpoints with the numbers from to to.
+// checkpoints runs a program that restarts if possible and then takes checkpoints. from and to are the numbers of
+// the first and the last of these checkpoints.
 func (cl *cluster) checkpoints(from, to int) error {
 	return cl.run(func(ctx context.Context, s *Session, rank int) error {
 		if _, err := cl.read(ctx, s, rank); err != nil {

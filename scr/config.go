@@ -257,7 +257,7 @@ func parseParams(set *config.Set) (*params, error) {
 	p.percent = max(p.percent, 0)
 	p.fetchWidth, p.flushWidth = max(p.fetchWidth, 1), max(p.flushWidth, 1)
 	if p.global {
-		// As in the original SCR, the cached datasets are flushed, and the restart reads them in the prefix directory.
+		// Flush the cached datasets, and restart from the prefix directory, as the original SCR does.
 		p.flushRestart = true
 	}
 	return p, r.err

@@ -86,8 +86,8 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	if b, err := vfs.ReadFile(hurt.fs, data, 1<<20); err != nil || string(b) != string(content(4, 0, 0)) {
 		t.Errorf("not repaired: %v", err)
 	}
-	// With a lost node, there is one loss more than XOR can repair. The rebuild must be rejected, and the damage must not spread.
-	// Checkpoint 4 is in the prefix directory.
+	// The damaged file and the lost node are more losses than XOR can repair. The rebuild must be rejected, and the damage must
+	// not spread. Checkpoint 4 is in the prefix directory.
 	hurt = cl.clone()
 	flip(t, hurt.fs, data, 77)
 	hurt.lose("node2")

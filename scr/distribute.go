@@ -37,7 +37,7 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 		ranks = max(ranks, h.world)
 	}
 	if ranks == 0 {
-		return fmt.Errorf("dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
+		return fmt.Errorf("dataset %s: %w: no node has any of its files", d.Dataset.Name, ErrMissing)
 	}
 	if ranks != mv.c.Size() {
 		return &ranksError{ranks, mv.c.Size()}
@@ -171,7 +171,7 @@ func (mv *mover) sweep(d *cachedSet) error {
 type ranksError struct{ ranks, now int }
 
 func (e *ranksError) Error() string {
-	return fmt.Sprintf("dataset has %d ranks, but the session has %d", e.ranks, e.now)
+	return fmt.Sprintf("the dataset has %d ranks, but the session has %d", e.ranks, e.now)
 }
 
 func (e *ranksError) Unwrap() error { return ErrMissing }

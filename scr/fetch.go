@@ -124,7 +124,7 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 		return nil, dir, ds, err
 	}
 	if err := fe.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
-		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // the prefix directory may be read-only
+		fe.log.Warn("scr: the fetch cannot be recorded in the index", "err", err) // the prefix directory may be read-only
 	}
 	return m, dir, ds, nil
 }

@@ -45,7 +45,7 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 		case st.Size() != f.Meta.Size:
 			return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		case !f.Meta.Complete:
-			return fmt.Errorf("%s: %w: not complete", f.Name, ErrMissing)
+			return fmt.Errorf("%s: %w: the file is not complete", f.Name, ErrMissing)
 		}
 		if !sums || !f.Meta.HasCRC {
 			continue
@@ -99,7 +99,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	dir := cp.index.dir.Datasets.Dir(d.ID)
 	var cerr error
 	if cp.p.containerMax > 0 && total/cp.p.containerMax >= maxContainers {
-		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, cp.p.containerMax)
+		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes of data in containers of %d bytes", fault.ErrTooLarge, total, cp.p.containerMax)
 	}
 	for i := range jobs {
 		if cerr != nil {

@@ -279,7 +279,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 			return prefixdir.Entry{}, false, err
 		}
 		if taken != nil {
-			ix.log.Warn("scr: a checkpoint that the index calls complete is "+taken.String(), "name", e.Name, "id", e.ID)
+			ix.log.Warn("scr: a checkpoint that the index lists as complete is "+taken.String(), "name", e.Name, "id", e.ID)
 			continue
 		}
 		if d != nil && e.ID < d.ID {
@@ -321,7 +321,7 @@ func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Da
 
 func (ix *index) tellLost(ds record.Dataset, lost []prefixdir.Entry, files []string) {
 	for _, e := range lost {
-		ix.log.Warn("scr: a dataset of the prefix directory is no longer complete, because another dataset has files of the same names",
+		ix.log.Warn("scr: a dataset of the prefix directory is now incomplete, because another dataset has files with the same names",
 			"dataset", e.Name, "id", e.ID, "new", ds.Name, "rank", ix.c.Rank(), "files", len(files), "first", files[0])
 	}
 }

@@ -125,7 +125,7 @@ func (wr *writer) renameAll(w *writing) error {
 		if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
 			return err
 		} else if st.Size() != f.Meta.Size {
-			return fmt.Errorf("%s: %w: size %d, want %d as before", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return fmt.Errorf("%s: %w: size %d, want %d as in the hidden file", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		}
 		w.maps.Put(f)
 		w.maps.Remove(old)

@@ -57,7 +57,7 @@ func drawLosses(r *rand.Rand) lossCase {
 	return c
 }
 
-// survives reports whether all sets survive the loss. Files are not accessible if no rank runs on their node any more (away).
+// survives reports whether all sets survive the loss. Files on nodes in away are not accessible, because no rank runs there.
 func (c *lossCase) survives() bool {
 	gone := map[string]bool{}
 	for _, n := range c.nodes {

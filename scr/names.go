@@ -38,7 +38,7 @@ func (j *job) absolute(name string) (string, error) {
 			return "", err
 		}
 		if ok {
-			return "", fmt.Errorf("%s: %w %s, because the name leads through links", name, ErrOutside, j.p.prefix)
+			return "", fmt.Errorf("%s: %w %s, because the path contains symbolic links", name, ErrOutside, j.p.prefix)
 		}
 	}
 	if in && spath.IsChild(filepath.Join(j.p.prefix, prefixdir.MetaDir), abs) {

@@ -65,10 +65,10 @@ func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 			return false, lo.forget(ctx, d)
 		}
 		// Keep the dataset for a run with the number of ranks that wrote it.
-		lo.warn("scr: left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+		lo.warn("scr: a dataset is left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
 		return false, nil
 	}
-	lo.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+	lo.warn("scr: a cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
 	// Keep the dataset, but do not offer it, because a file that cannot be read now may be readable in the next run. It is
 	// deleted when the run continues from an older dataset, or to make room.
 	return true, nil
@@ -210,7 +210,7 @@ type salvager struct {
 // salvage saves a cached checkpoint that another number of ranks wrote. Its files cannot be distributed to the ranks of this run.
 // Therefore salvage copies them to the prefix directory, as after the end of an allocation, and rebuilds lost files there. The
 // restart then reads the checkpoint there. salvage reports whether the dataset is now in the prefix directory. It skips
-// checkpoints older than one already saved.
+// checkpoints that are older than a saved checkpoint.
 func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool, error) {
 	if d.Dataset.Checkpoint && !d.Dataset.Output && sv.saved > d.ID {
 		return true, nil
@@ -218,7 +218,7 @@ func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool,
 	if err := sv.step("salvage"); err != nil {
 		return false, err
 	}
-	sv.warn("scr: a cached dataset was written by another number of ranks; bringing it into the prefix directory",
+	sv.warn("scr: a different number of ranks wrote a cached dataset; copying the dataset to the prefix directory",
 		"dataset", d.Dataset.Name, "ranks", ranks, "now", sv.c.Size())
 	return sv.save(ctx, salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}, d.Dataset)
 }

@@ -63,7 +63,7 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 				return err
 			}
 			if size != f.Meta.Size {
-				return fmt.Errorf("%s: %w: size %d, want %d as before", f.Name, ErrCorrupt, size, f.Meta.Size)
+				return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, size, f.Meta.Size)
 			}
 			f.Meta.CRC, f.Meta.HasCRC = crc, true
 			d.maps.Put(f)

@@ -148,7 +148,7 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 		if fatal(ctx, err) {
 			return nil, err
 		}
-		fe.warn("scr: checkpoint cannot be fetched", "name", e.Name, "err", err)
+		fe.warn("scr: a checkpoint cannot be fetched", "name", e.Name, "err", err)
 	}
 }
 

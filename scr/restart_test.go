@@ -15,8 +15,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestFallback lets the application reject checkpoints. A rejected checkpoint must be marked as failed, and older ones must be
-// offered until the application accepts one or none is left.
+// TestFallback lets the application reject checkpoints. A rejected checkpoint must be marked as failed, and the next older
+// checkpoint must be offered, until the application accepts a checkpoint or none is left.
 func TestFallback(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 4))

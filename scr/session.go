@@ -223,7 +223,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	errs = append(errs, s.flush.failures(""))
 	err := s.onRoot(ctx, func() error { return s.halts.setReason(ctx, cadence.FinalizeCalled, false) })
-	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // as in SCR, shows that the next run does not follow a failure
+	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // for analysis of the log: the next run does not follow a failure; SCR does the same
 	errs = append(errs, err)
 	s.stop()
 	if s.runs != nil {

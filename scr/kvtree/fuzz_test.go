@@ -111,7 +111,7 @@ func FuzzUnpack(f *testing.F) {
 }
 
 // simple reads a tree as SCR does, beginning at the head of the list. Unlike SCR, it merges duplicate keys at once. The result is
-// the same as in SCR, whose merge takes the later element first.
+// the same, because SCR's merge takes the later element first.
 func simple(b []byte) (t *kvtree.Tree, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false

@@ -73,7 +73,7 @@ func (t *Tree) Setf(sub *Tree, format string, args ...any) (*Tree, error) {
 	return t.SetAt(sub, keys...), nil
 }
 
-// Getf is At with keys made as in Setf. It returns nil if a key does not exist.
+// Getf is At with keys made from arguments, as Setf makes them. It returns nil if a key does not exist.
 func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 	keys, err := keysf(format, args)
 	if err != nil {
@@ -86,13 +86,13 @@ func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 func keysf(format string, args []any) ([]string, error) {
 	verbs := strings.FieldsFunc(format, func(r rune) bool { return r == ' ' })
 	if len(verbs) != len(args) || len(verbs) == 0 {
-		return nil, fault.Usage("format %q is for %d keys, not for %d", format, len(verbs), len(args))
+		return nil, fault.Usage("format %q is for %d keys, but there are %d arguments", format, len(verbs), len(args))
 	}
 	keys := make([]string, len(args))
 	for i, verb := range verbs {
 		key, ok := keyf(verb, args[i])
 		if !ok {
-			return nil, fault.Usage("format %q: no key from %s and %T", format, verb, args[i])
+			return nil, fault.Usage("format %q: %s cannot format an argument of type %T", format, verb, args[i])
 		}
 		keys[i] = key
 	}

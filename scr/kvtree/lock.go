@@ -49,7 +49,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *Options, change func(t *Tre
 	if size, err := f.Size(); err != nil {
 		return err
 	} else if r.Size > 0 && size > r.Size && !o.Replace {
-		return fault.Usage("%s: %d bytes follow the tree and would be cut off", name, size-r.Size)
+		return fault.Usage("%s: %d bytes follow the tree and would be lost", name, size-r.Size)
 	}
 	before, err := Encode(r.Tree)
 	if err != nil {

@@ -22,8 +22,8 @@ type Options struct {
 	// File is the file name in errors. Functions that open a file use the name of this file and ignore File.
 	File string
 
-	// NoLock disables the locks of Update and ReadLocked. It is for a file that only one goroutine of one program uses. By default
-	// they lock with flock(2), as SCR does in its default build.
+	// NoLock disables the locks of Update and ReadLocked. Set it only if no other goroutine and no other program uses the file. By
+	// default they lock with flock(2), as SCR does in its default build.
 	NoLock bool
 	// Replace lets Update start with an empty tree if an interrupted write has damaged the content. It also lets Update remove bytes
 	// after the record. By default Update returns an error in both cases and does not change the file, while SCR continues.

@@ -88,7 +88,7 @@ func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
 		return nil, err
 	}
 	if off < 0 || size < off {
-		return nil, fault.Usage("offset %d in a file of %d bytes", off, size)
+		return nil, fault.Usage("offset is %d, want an offset in a file of %d bytes", off, size)
 	}
 	size -= off
 	head := make([]byte, min(size, headerLen))

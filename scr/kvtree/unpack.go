@@ -54,8 +54,8 @@ func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) 
 	return t, u.at, u.dups, nil
 }
 
-// node reads the count of a node and prepares it for its elements. All announced elements must fit in the rest of the input, so
-// that memory stays proportional to the input. When the node is read, first is merged into it.
+// node reads the count of a node and prepares it for its elements. All announced elements must fit in the rest of the input.
+// Therefore the memory in use is proportional to the input. When the node is read, first is merged into it.
 func (u *unpacker) node(t, first *Tree) error {
 	left := int64(len(u.b) - u.at)
 	off := u.base + int64(u.at)

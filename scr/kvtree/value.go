@@ -155,7 +155,7 @@ func numberError(key, text string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, strconv.ErrRange):
-		return &valueError{Key: key, Text: text, Msg: "does not fit the type asked for", Err: ErrRange}
+		return &valueError{Key: key, Text: text, Msg: "does not fit the requested type", Err: ErrRange}
 	default:
 		return &valueError{Key: key, Text: text, Msg: "not a number", Err: ErrCorrupt}
 	}

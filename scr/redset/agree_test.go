@@ -24,7 +24,7 @@ func (cl *cluster) on(rank int, fsys vfs.FS) func(int) vfs.FS {
 	}
 }
 
-// noRedundancy checks that no rank has a redundancy file or a part of one.
+// noRedundancy fails the test if a rank has a redundancy file or a part of a redundancy file.
 func noRedundancy(t *testing.T, what string, cl *cluster) {
 	t.Helper()
 	for name := range fromMem(t, cl.fs, ".") {

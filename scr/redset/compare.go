@@ -27,7 +27,7 @@ func (r *repair) doubt(c int) error {
 	e := &DoubtError{Scheme: r.scheme, Set: r.set, Detail: fmt.Sprintf("the elements of stripe %d disagree and have no checksums", c)}
 	if !r.lay.chunked() {
 		p := r.lay.files[c]
-		e.Detail = fmt.Sprintf("file %d of rank %d differs from its copies, and all lack checksums", p.file, r.descs[p.member].world)
+		e.Detail = fmt.Sprintf("file %d of rank %d differs from its copies, and none of them has a checksum", p.file, r.descs[p.member].world)
 	}
 	for x, s := range r.state[c] {
 		if !s.bad {

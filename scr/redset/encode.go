@@ -104,7 +104,7 @@ func (e *encoding) prepare(files []string) error {
 	seen := map[string]bool{}
 	for _, name := range files {
 		if name == "" || strings.ContainsRune(name, 0) || seen[name] {
-			return fault.Usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
+			return fault.Usage("file name %.80q is empty, contains a zero byte, or is given twice", name)
 		}
 		seen[name] = true
 		path := resolve(e.s.o.Root, name)

@@ -28,8 +28,8 @@ const (
 	tagOut
 )
 
-// job computes the elements out of stripe c from the elements in, and the checksums of all of them. worker is the member that
-// computes. If out is empty, the job only reads the elements and computes checksums.
+// job computes some elements (out) of stripe c from other elements (in). It also computes the checksums of all these elements.
+// worker is the member that computes. If out is empty, the job only reads the elements and computes checksums.
 type job struct {
 	c      int
 	worker int
@@ -61,7 +61,7 @@ type engine struct {
 	jobs   []*job    // same on all members
 	fresh  bool      // the results are new files, so that checksums need not be compared with earlier bytes
 
-	in, out [][]outcome // outcomes by job and element; after run known to the worker, after tell to all members
+	in, out [][]outcome // outcomes by job and element; run sets them on the worker, and tell on all members
 }
 
 // share exchanges the stores of members that share memory.
@@ -286,7 +286,7 @@ func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 			n := len(e.lay.newSummer(e.ext, j.c, el).crc)
 			m := all[j.worker]
 			if len(m) < 1+4*n {
-				return false, formatErr("", -1, "message", "checksums of another member are cut short", fault.ErrCorrupt)
+				return false, formatErr("", -1, "message", "the checksums of another member are truncated", fault.ErrCorrupt)
 			}
 			o := outcome{bad: m[0] != 0, crc: make([]uint32, n)}
 			for x := range o.crc {

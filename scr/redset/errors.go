@@ -30,7 +30,7 @@ type GroupsError struct {
 
 // Error implements error.
 func (e *GroupsError) Error() string {
-	return fmt.Sprintf("%v needs sets of at least %d failure groups, the set of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
+	return fmt.Sprintf("%v needs sets of at least %d failure groups, but the set of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
 
 // Unwrap returns ErrUsage.

@@ -98,7 +98,7 @@ func unpackEvidence(b []byte) (*evidence, error) {
 	for i := range parts {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)-k) {
-			return nil, formatErr("", -1, "message", "evidence of another member is cut short", fault.ErrCorrupt)
+			return nil, formatErr("", -1, "message", "the evidence of another member is truncated", fault.ErrCorrupt)
 		}
 		parts[i], b = b[k:k+int(n)], b[k+int(n):]
 	}

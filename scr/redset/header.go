@@ -139,7 +139,7 @@ func (p *position) check() error {
 	case p.rank >= p.n, p.gen == GenC && p.set >= p.sets, p.gen == GenC && p.world >= p.worlds:
 		return fmt.Errorf("member %d of %d, set %d of %d, world rank %d of %d: out of range", p.rank, p.n, p.set, p.sets, p.world, p.worlds)
 	case p.scheme == Single && p.n != 1, p.scheme != Single && p.n < 2, p.scheme == RS && p.n+p.k > 256:
-		return fmt.Errorf("impossible %v set of %d members with parity %d", p.scheme, p.n, p.k)
+		return fmt.Errorf("%v set of %d members with parity %d is impossible", p.scheme, p.n, p.k)
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 	}
 	d := h.descs[h.rank]
 	if d == nil {
-		return nil, bad("header", fmt.Errorf("no files of member %d itself", h.rank))
+		return nil, bad("header", fmt.Errorf("the list of files of member %d, to which the header belongs, is missing", h.rank))
 	}
 	h.position = d.position
 	if h.scheme == XOR || h.scheme == RS {
@@ -289,8 +289,8 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 }
 
 func (h *header) parseC(t *kvtree.Tree, named position) error {
-	// After a rebuild by the original SCR, RANK has two values: the right one, and the number of the member that sent the header.
-	// The file name has the right one.
+	// After a rebuild by the original SCR, RANK has two values. One is right, and the other is the number of the member that sent
+	// the header. Use the number in the file name.
 	h.rank = named.rank
 	if t.At("RANK", strconv.Itoa(h.rank)) == nil {
 		return fmt.Errorf("RANK differs from %d in the name of the file", h.rank)

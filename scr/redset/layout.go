@@ -15,7 +15,7 @@ type layout struct {
 	k      int     // number of parity elements of a stripe: the number of copies for PARTNER, 1 for XOR, 0 for SINGLE
 	chunk  int64   // size of an element; XOR and RS only
 	lens   []int64 // size of the logical file of each member
-	sum    []int64 // for SINGLE and PARTNER: sum of lens of the members before a member, for two rounds of the members
+	sum    []int64 // for SINGLE and PARTNER: sum of lens of the members before a member; the list of members is repeated once
 	files  []piece // for SINGLE and PARTNER: the files of member 0, then of member 1, ...
 }
 

@@ -65,7 +65,7 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 	}
 	if members != worlds {
 		undo()
-		return nil, &LostError{Scheme: repairs[0].scheme, Set: -1, Detail: fmt.Sprintf("of %d ranks only %d are in sets with a redundancy file", worlds, members)}
+		return nil, &LostError{Scheme: repairs[0].scheme, Set: -1, Detail: fmt.Sprintf("only %[2]d of %[1]d ranks are in sets that have a redundancy file", worlds, members)}
 	}
 	rep := &Report{}
 	for _, r := range repairs {

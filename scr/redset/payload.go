@@ -74,7 +74,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 			m := (h.rank - j + h.n) % h.n
 			d := h.descs[m]
 			if d == nil {
-				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, although the payload has copies of them", m), fault.ErrCorrupt)
+				return nil, formatErr(name, 0, "header", fmt.Sprintf("the list of files of member %d is missing, but the payload has copies of these files", m), fault.ErrCorrupt)
 			}
 			for i, size := range d.sizes() {
 				add(fmt.Sprintf("copy of file %d of member %d", i, m), size, m, "FILE", strconv.Itoa(i), "CRC", "0")

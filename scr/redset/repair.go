@@ -77,7 +77,7 @@ func (r *repair) plan() ([]*job, error) {
 			out = nil
 		}
 		if len(out) > 0 && len(good) < d {
-			return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
+			return nil, r.lost(fmt.Sprintf("stripe %d has lost %d of %d elements", c, erased, len(es)))
 		}
 		var code []*job
 		switch compare := r.compare && r.faith[c] != agreed && len(good) > d; {
@@ -285,7 +285,7 @@ func (r *repair) exchange(ctx context.Context) error {
 	for c, es := range r.elems {
 		for x, e := range es {
 			if at[e.member] >= len(all[e.member]) {
-				return formatErr("", -1, "message", "states of another member are cut short", fault.ErrCorrupt)
+				return formatErr("", -1, "message", "the states of another member are truncated", fault.ErrCorrupt)
 			}
 			r.state[c][x].bad = r.state[c][x].bad || all[e.member][at[e.member]] != 0
 			at[e.member]++

@@ -94,7 +94,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 		}
 		n := len(p.Ranks)
 		if o.Scheme == RS && n+k > 256 {
-			return nil, fault.Usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
+			return nil, fault.Usage("RS sets have %d members and K is %d, want a sum of at most 256", n, k)
 		}
 		if n > maxMembers {
 			return nil, fault.Usage("a set of %d members, want at most %d", n, maxMembers)

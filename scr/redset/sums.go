@@ -222,7 +222,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	}
 	for part, k := range n {
 		if mt.At("FILE", strconv.Itoa(part), "CRC").Len() != k {
-			return nil, errors.New("the checksums belong to files of other sizes")
+			return nil, errors.New("the checksums belong to files with other sizes")
 		}
 	}
 	r.t = mt.At("ROW")

@@ -40,7 +40,8 @@ type Catalog struct {
 // NewCatalog returns an empty catalogue.
 func NewCatalog() *Catalog { return &Catalog{tree: kvtree.New(), list: map[int]Cached{}} }
 
-// ReadCatalog reads a catalogue. A missing file counts as empty; a damaged one is a *FormatError.
+// ReadCatalog reads a catalogue. If the file is missing, the catalogue is empty. If the file is damaged, the error is a
+// *FormatError.
 func ReadCatalog(fsys vfs.FS, name string) (*Catalog, error) {
 	t, err := kvtree.ReadFile(fsys, name, nil)
 	if errors.Is(err, fs.ErrNotExist) {

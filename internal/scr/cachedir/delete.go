@@ -13,7 +13,7 @@ import (
 // Delete durably removes the folder of a cached dataset. It removes the application's files first, then the metadata, because
 // after a crash only the metadata list the files that are left. Files outside the folder (if Bypass is set) are kept. A missing
 // or partly removed folder is no error, since a crash or another rank may have removed it. The folder must be named
-// scr.dataset.<id>, so that Delete never removes anything else.
+// scr.dataset.<id>, because Delete must never remove anything else.
 func Delete(fsys vfs.FS, dir string) error {
 	if _, ok := record.DatasetID(path.Base(dir)); !ok {
 		return fault.Usage("cannot delete %.200q, want a folder scr.dataset.<id>", dir)

@@ -19,7 +19,7 @@ func TestNeedNothingConfigured(t *testing.T) {
 func TestNeedInterval(t *testing.T) {
 	p := NewPacer(Pace{Interval: 3}, t0)
 	for call := 1; call <= 10; call++ {
-		// Need counts calls with halt too.
+		// Need also counts calls in which halt is true.
 		if got := p.Need(t0, call == 5); got != (call%3 == 0) && call != 5 {
 			t.Errorf("call %d: %v", call, got)
 		}

@@ -81,9 +81,9 @@ func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
 	return max(l.EndTime.Sub(now), 0), true
 }
 
-// Check tests five conditions at the time now. The first one that holds decides:
+// Check tests five conditions at the time now. The verdict is the first condition that holds:
 //
-//	TIME_LIMIT            HaltSeconds > 0, and no more than that many seconds remain until EndTime
+//	TIME_LIMIT            HaltSeconds > 0, and at most HaltSeconds remain until EndTime
 //	(the text found)      Halt.ExitReason is set. Without RunLoop, SCR_FINALIZE_CALLED is ignored: a successful
 //	                      run sets it for the run loop, and must not prevent a new run
 //	NO_CHECKPOINTS_LEFT   CheckpointsLeft is set and 0

@@ -71,6 +71,6 @@ func (p *Pacer) Mean() time.Duration {
 	return p.cost / time.Duration(p.taken)
 }
 
-// FlushDue reports whether checkpoint id must be flushed (SCR_FLUSH). ids begin with 1, and every n-th checkpoint is flushed;
-// none for n <= 0. The result depends only on id and n. Therefore a restarted run flushes the same checkpoints.
+// FlushDue reports whether checkpoint id must be flushed (SCR_FLUSH). ids begin with 1. Every n-th checkpoint is flushed; if n
+// <= 0, no checkpoint is flushed. The result depends only on id and n. Therefore a restarted run flushes the same checkpoints.
 func FlushDue(id, n int64) bool { return n > 0 && id > 0 && id%n == 0 }

@@ -63,7 +63,7 @@ func (c *checked) survey(n salvage.Node) error {
 		}
 		c.add(findingOf(Error, 0, n.Catalog, err))
 	} else if _, err := n.FS.Stat(n.Catalog); errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
-		return fmt.Errorf("%s: no catalogue %s, and no dataset", n.Name, path.Base(n.Catalog))
+		return fmt.Errorf("%s: neither a catalogue %s nor a dataset exists", n.Name, path.Base(n.Catalog))
 	}
 	if c.o.Dataset > 0 && !slices.ContainsFunc(held, func(h cachedir.Holding) bool { return h.ID == c.o.Dataset }) {
 		return fmt.Errorf("%s: no dataset %d", n.Name, c.o.Dataset)
@@ -108,7 +108,7 @@ func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if state, err := cachedir.ReadState(n.FS, h.Path, group); err == nil && state == cachedir.StateEncoded {
-			c.say(Warning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file: without it files do not move with their ranks")
+			c.say(Warning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file (needed to move files with their ranks)")
 		}
 		return // the method state reports a dataset whose protection is unfinished
 	case err != nil:
@@ -145,7 +145,7 @@ func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && h.Bypass && group == cachedir.DataGroup: // the files are in the prefix directory
 	case errors.Is(err, fs.ErrNotExist):
-		c.say(Warning, h.ID, name, "", "absent", "a file: the dataset was not protected to the end")
+		c.say(Warning, h.ID, name, "", "absent", "a file (the protection of the dataset was not completed)")
 	case err != nil:
 		c.add(findingOf(Error, h.ID, name, err))
 	case state != cachedir.StateEncoded:

@@ -142,7 +142,7 @@ func TestCachesNothing(t *testing.T) {
 	good, _ := cache(t, redset.Options{Scheme: redset.XOR})
 	all := slices.Collect(check.Caches(t.Context(), []salvage.Node{good, none}, nil))
 	var why *check.LookError
-	if len(all) == 0 || !errors.As(all[len(all)-1].Err, &why) || !strings.Contains(why.Error(), "n7: no catalogue") {
+	if len(all) == 0 || !errors.As(all[len(all)-1].Err, &why) || !strings.Contains(why.Error(), "n7: neither a catalogue") {
 		t.Errorf("%v", all)
 	}
 	if all := slices.Collect(check.Caches(t.Context(), nil, nil)); len(all) != 0 {

@@ -60,7 +60,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 			continue
 		}
 		for _, w := range res.Wrong {
-			all[s.home[w.Rank]].add(differs(id, w.Name, "", "not what the other files and their redundancy make of it", "", fault.ErrCorrupt))
+			all[s.home[w.Rank]].add(differs(id, w.Name, "", "differs from the other files and their redundancy", "", fault.ErrCorrupt))
 		}
 		if res.Sets > 0 && len(res.Wrong) == 0 {
 			sets := "1 set"

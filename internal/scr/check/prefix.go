@@ -136,7 +136,7 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 	}
 	if taken != nil {
 		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", fmt.Sprintf("%d %s, which is newer", taken.By.ID, fault.Quoted(taken.By.Name)),
-			fmt.Sprintf("%d %s, which the index calls complete too: it is overwritten", en.ID, fault.Quoted(en.Name)))
+			fmt.Sprintf("%d %s, which the index lists as complete but which is overwritten", en.ID, fault.Quoted(en.Name)))
 		return
 	}
 	var files, size int64

@@ -305,7 +305,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// TestNegative checks that no source can set a negative count. Users who want none set 0.
+// TestNegative checks that no source can set a negative count. 0 means none.
 func TestNegative(t *testing.T) {
 	for _, p := range Params() {
 		if p.Kind != kindInteger && p.Kind != kindNumber {

@@ -45,7 +45,7 @@ func Encode(s *Set) ([]byte, error) {
 func Decode(b []byte) (*Set, error) {
 	var w wire
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
-		return nil, fmt.Errorf("settings of another rank: %w", err)
+		return nil, fmt.Errorf("cannot parse the settings of another rank: %w", err)
 	}
 	unpack := func(f *wireFile) *file {
 		if f == nil {

@@ -87,7 +87,7 @@ type Origin struct {
 	Line   int    // for UserFile and SystemFile, from 1
 }
 
-// String returns file:line for a file, else the name of the source.
+// String returns file:line for a file, and the name of the source for any other origin.
 func (o Origin) String() string {
 	if o.File != "" {
 		return position(o.File, o.Line, 0)

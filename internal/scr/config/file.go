@@ -89,7 +89,7 @@ func parse(name string, text []byte, env func(string) (string, bool)) (*file, er
 			continue
 		}
 		if !f.add(pairs, line) {
-			errs = append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("more than %d keys behind %s=%s", maxChildren, pairs[0].Key, pairs[0].Value)})
+			errs = append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("more than %d keys after %s=%s", maxChildren, pairs[0].Key, pairs[0].Value)})
 		}
 	}
 	if len(errs) > 0 {

@@ -50,7 +50,7 @@ func component(s *Set, none string, names ...string) (string, error) {
 		switch {
 		case v.Text == "":
 		case v.Text == "." || v.Text == ".." || strings.ContainsAny(v.Text, "/\\\x00"):
-			return "", &ValueError{name, v.Text, v.Origin, "a name that a directory can have"}
+			return "", &ValueError{name, v.Text, v.Origin, "a valid directory name"}
 		default:
 			return v.Text, nil
 		}

@@ -130,7 +130,7 @@ func (f *file) set(pairs []Pair) error {
 		f.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has only one value
 	}
 	if !f.add(pairs, 0) {
-		return fault.Usage("more than %d keys behind %s=%s", maxChildren, key, pairs[0].Value)
+		return fault.Usage("more than %d keys after %s=%s", maxChildren, key, pairs[0].Value)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func Expand(s string) ([]string, error) {
 		}
 		for name := range g.all() {
 			if bytes += len(name); bytes > maxBytes {
-				return nil, p.fail(start, fault.ErrTooLarge, "the names have more than %d bytes", maxBytes)
+				return nil, p.fail(start, fault.ErrTooLarge, "the names together have more than %d bytes", maxBytes)
 			}
 			out = append(out, name)
 		}
@@ -198,7 +198,7 @@ func (p *parser) numbers() (numbers, error) {
 			return numbers{}, err
 		}
 		if hi < lo {
-			return numbers{}, p.fail(start, fault.ErrUsage, "range %d-%d runs backwards", lo, hi)
+			return numbers{}, p.fail(start, fault.ErrUsage, "range is %d-%d, want ascending numbers", lo, hi)
 		}
 		if hi-lo >= MaxHosts {
 			return numbers{}, p.fail(start, fault.ErrTooLarge, "range of more than %d hosts", MaxHosts)

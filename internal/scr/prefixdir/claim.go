@@ -27,7 +27,7 @@ type Claims struct {
 func (c *Claims) Owned(name string) (bool, error) {
 	for _, e := range c.owners[path.Clean(name)] {
 		if !e.Complete {
-			return false, fmt.Errorf("%s is reserved for dataset %d %.80q, which is complete, but its files are not renamed yet: %w", name, e.ID, e.Name, fault.ErrExist)
+			return false, fmt.Errorf("%s is reserved for the complete dataset %d %.80q, whose files are not renamed yet: %w", name, e.ID, e.Name, fault.ErrExist)
 		}
 	}
 	return len(c.owners[path.Clean(name)]) > 0, nil

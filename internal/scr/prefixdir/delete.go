@@ -97,7 +97,7 @@ func (d *Datasets) deleteFiles(ctx context.Context, p Place, others []Entry, kee
 		if !fault.IsDamage(err) {
 			return err
 		}
-		d.warn("files of a dataset are unknown and remain", "dataset", p.ID, "err", err)
+		d.warn("the files of a dataset are unknown and are not deleted", "dataset", p.ID, "err", err)
 	}
 	stay, err := d.shared(p.ID, others, keep)
 	if err != nil {

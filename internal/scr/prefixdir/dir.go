@@ -79,7 +79,7 @@ func checkID(id int) error {
 }
 
 // checkName returns an error if name cannot be the name of a dataset. As in SCR, any text without NUL is a valid name, because only
-// the folders of generation A are called by it.
+// generation A uses it as the name of a folder.
 func checkName(name string) error {
 	if name == "" || strings.Contains(name, "\x00") {
 		return fault.Usage("name of a dataset is %.80q, want a text without NUL", name)

@@ -53,7 +53,7 @@ type FlushEntry struct {
 // FlushFile is the flush file.
 type FlushFile struct{ TreeFile }
 
-// Read reads a flush file of any generation. A missing file counts as empty.
+// Read reads a flush file of any generation. If the file is missing, Read returns an empty Flush.
 func (file *FlushFile) Read() (*Flush, error) {
 	t, err := file.TreeFile.Read()
 	if err != nil {

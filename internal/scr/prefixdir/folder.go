@@ -99,7 +99,7 @@ type TreeFile struct {
 // path returns the path of the file.
 func (f *TreeFile) path() string { return f.File(f.name) }
 
-// Read reads the tree. A missing file counts as an empty tree.
+// Read reads the tree. If the file is missing, Read returns an empty tree.
 func (f *TreeFile) Read() (*kvtree.Tree, error) {
 	t, err := kvtree.ReadFile(f.fs(), f.path(), nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +125,7 @@ func (f *TreeFile) remove() error {
 
 // keepDamaged renames an unreadable file, so that users can examine it later.
 func (f *TreeFile) keepDamaged(cause error) error {
-	f.warn("damaged file set aside", "file", f.path(), "as", f.name+damagedSuffix, "err", cause)
+	f.warn("a damaged file is set aside", "file", f.path(), "as", f.name+damagedSuffix, "err", cause)
 	return durable.Rename(f.fs(), f.path(), f.path()+damagedSuffix)
 }
 
@@ -141,6 +141,6 @@ func (f *TreeFile) copyDamaged() {
 		err = vfs.WriteFile(f.fs(), f.path()+damagedSuffix, b)
 	}
 	if err != nil {
-		f.warn("damaged file could not be copied", "file", f.path(), "err", err)
+		f.warn("a damaged file could not be copied", "file", f.path(), "err", err)
 	}
 }

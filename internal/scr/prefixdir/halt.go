@@ -65,7 +65,7 @@ func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) erro
 	if refused != nil || !errors.As(err, &damage) {
 		return err
 	}
-	f.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
+	f.warn("the halt file is damaged, and its conditions are lost", "file", name, "err", err)
 	f.copyDamaged()
 	opts.Replace = true
 	return kvtree.Update(ctx, f.fs(), name, opts, edit)

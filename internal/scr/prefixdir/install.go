@@ -30,7 +30,7 @@ import (
 //	index, and then summary: complete
 //
 // After a crash before RENAMES is written, the older dataset is intact. After a later crash, FinishInstalls does the remaining
-// steps. Before it has done them, neither dataset is complete, so that no program reads a mix of their files.
+// steps. Until then neither dataset is complete. Therefore no program reads a mix of their files.
 
 // The base name of a hidden file begins with hiddenPrefix. It ends like the original name, because programs derive the file format
 // from the end of the name.
@@ -132,10 +132,10 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		}
 	}
 	if bad != nil {
-		d.warn("unfinished dataset is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
+		d.warn("an unfinished dataset is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
 		return i.giveUp()
 	}
-	d.warn("files of a complete dataset are renamed", "dataset", f.ID, "name", ds.Name)
+	d.warn("the files of a complete dataset are renamed", "dataset", f.ID, "name", ds.Name)
 	_, err = i.finish(ctx)
 	return err
 }
@@ -213,7 +213,7 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 			case err != nil:
 				return nil, err
 			case !st.Mode().IsRegular() || st.Size() != f.Size:
-				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d bytes", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
 			case !renamed:
 			case f.HasCRC:
 				crc, _, err := vfs.SumFile(ctx, i.dir.fs(), at)

@@ -131,7 +131,7 @@ func (o *Overwritten) enter(e Entry) error {
 		return err
 	}
 	if s != nil && (s.Renames || s.Dropped) {
-		return nil // if Renames is set, the files do not have their final names yet; if Dropped is set, Drop has already marked the datasets that this one overwrote
+		return nil // if Renames is set, the files do not have their final names yet; if Dropped is set, Drop has already marked the datasets that this dataset overwrote
 	}
 	files, err := o.dir.Datasets.pathsOf(p)
 	if err != nil && !lost(err) {
@@ -226,8 +226,8 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 				continue
 			}
 			t := &Taken{File: name, By: by.Entry, Doubtful: true}
-			// If the older dataset's summary predates the suspect but the file does not, the file was certainly overwritten. If neither
-			// does, the directory may have been copied without file times.
+			// If the older dataset's summary predates the suspect but the file does not, the file was certainly overwritten. Otherwise
+			// it is doubtful, because a copy of the directory may not have kept the file times.
 			if s, err := vfs.Lstat(o.dir.fs(), filepath.Join(p.Meta, summaryName)); err == nil && !begun.IsZero() {
 				t.Doubtful = !s.ModTime().Add(clockStep).Before(begun) || st.ModTime().Before(begun)
 			}

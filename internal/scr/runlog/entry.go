@@ -64,7 +64,7 @@ type Entry struct {
 	Procs *int64         // number of ranks
 	Nodes *int64         // number of nodes
 	Took  *time.Duration // written in seconds with six decimals
-	Bytes *int64         // written with six decimals, all 0, as in SCR
+	Bytes *int64         // written with six decimals, which are all 0, as in SCR
 	Files *int64
 }
 

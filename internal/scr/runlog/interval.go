@@ -21,10 +21,10 @@ type Stats struct {
 
 var (
 	// ErrNoCost means that the log contains no checkpoint with its time.
-	ErrNoCost = errors.New("the log holds no checkpoint with its time")
+	ErrNoCost = errors.New("the log contains no checkpoint with its time")
 	// ErrNoFailure means that the log contains no failure, so that the time between failures is unknown. The time between failures
 	// is probably longer than the time that the log covers.
-	ErrNoFailure = errors.New("the log holds no failure")
+	ErrNoFailure = errors.New("the log contains no failure")
 )
 
 // If a run was successful, the run loop's entry ends with endedWell.

@@ -13,7 +13,7 @@ type Clock interface {
 	Wait(ctx context.Context, d time.Duration) error
 }
 
-// SystemClock is the real time.
+// SystemClock is the Clock of the operating system.
 type SystemClock struct{}
 
 // Now implements Clock.

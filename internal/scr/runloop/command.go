@@ -90,7 +90,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		return nil, err
 	}
 	if len(l.Args) == 0 || len(l.Nodes) == 0 {
-		return nil, fault.Usage("no command or no node")
+		return nil, fault.Usage("launch has no command or no nodes")
 	}
 	argv := c.argv(&l)
 	cmd := exec.Command(argv[0], argv[1:]...)

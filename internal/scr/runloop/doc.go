@@ -42,5 +42,5 @@ package runloop
 //	          pause (60 s, for the nodes to clean up)
 //	salvage   datasets that exist only in the caches of the nodes
 //
-// The original restarts a program that ended with exit code 0, unless the halt file
+// SCR's scr_run restarts a program that ended with exit code 0, unless the halt file
 // contains SCR_FINALIZE_CALLED. Here exit code 0 ends the loop too.

@@ -82,7 +82,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		return nil, err
 	}
 	if len(la.Args) == 0 || len(la.Nodes) == 0 {
-		return nil, fault.Usage("no command or no node")
+		return nil, fault.Usage("launch has no command or no nodes")
 	}
 	j := &ownJob{done: make(chan struct{}), grace: l.Grace}
 	out := OneWriter(la.Stdout)

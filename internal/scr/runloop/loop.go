@@ -20,12 +20,12 @@ type loop struct {
 }
 
 // Run runs the program until it succeeds or there is a reason to stop. The report contains the reason. It tests nodes before and
-// after each run. A node that fails once stays out, and a spare node replaces it. The loop ends when the program ends with exit
-// code 0 (Done), a halt condition holds (Halted), or ctx is done (Interrupted). It also ends when too few nodes are left
-// (TooFewNodes), when the node of the loop itself is down (OwnNodeDown), or when all allowed runs are used (NoRunsLeft). Then Run
-// calls Options.Salvage. When Run returns, no process of the program is left. A signal cancels ctx. Then Run ends the current run
-// but still salvages. Run returns an error if options are invalid or if the prefix directory cannot be used. The report describes
-// how the program ended.
+// after each run. A node that fails a test is not used again, and a spare node replaces it. The loop ends when the program ends
+// with exit code 0 (Done), a halt condition holds (Halted), or ctx is done (Interrupted). It also ends when too few nodes are
+// left (TooFewNodes), when the node of the loop itself is down (OwnNodeDown), or when all allowed runs are used (NoRunsLeft).
+// Then Run calls Options.Salvage. When Run returns, no process of the program is left. A signal cancels ctx. Then Run ends the
+// current run but still salvages. Run returns an error if options are invalid or if the prefix directory cannot be used. The
+// report describes how the program ended.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (l *loop) stop(s Stop, format string, args ...any) {
 
 // plain runs the program once, because SCR is disabled.
 func (l *loop) plain(ctx context.Context) {
-	l.say("SCR_ENABLE is 0: one plain run")
+	l.say("SCR_ENABLE is 0: the program runs once, without tests and salvage")
 	prefix := ""
 	if l.Dir != nil {
 		prefix = l.Dir.Path
@@ -111,7 +111,7 @@ func (l *loop) runs(ctx context.Context) error {
 			return err
 		}
 		if l.Pause > 0 {
-			l.say("wait %v for the nodes to clean up", l.Pause)
+			l.say("waiting %v for the nodes to clean up", l.Pause)
 			if l.Clock.Wait(ctx, l.Pause) != nil {
 				l.stop(Interrupted, "a signal arrived")
 				return nil
@@ -164,7 +164,7 @@ func (l *loop) check(ctx context.Context) ([]Down, error) {
 func (l *loop) choose() ([]string, error) {
 	up := hostlist.Diff(l.Nodes, l.Checker.DownNodes())
 	if l.Own != "" && slices.Contains(l.Nodes, l.Own) && !slices.Contains(up, l.Own) {
-		l.stop(OwnNodeDown, "%s, where the loop runs, is down", l.Own)
+		l.stop(OwnNodeDown, "node %s, on which the loop runs, is down", l.Own)
 		return nil, nil
 	}
 	want, err := need(l.Dir, l.MinNodes, len(l.Nodes))
@@ -176,7 +176,7 @@ func (l *loop) choose() ([]string, error) {
 		want = Need{l.Use, "nodes to use"}
 	}
 	if len(up) < want.Nodes || len(up) == 0 {
-		l.stop(TooFewNodes, "%d of %d are up, a run needs %d (%s)", len(up), len(l.Nodes), want.Nodes, want.From)
+		l.stop(TooFewNodes, "%d of %d nodes are up, but a run needs %d (%s)", len(up), len(l.Nodes), want.Nodes, want.From)
 		return nil, nil
 	}
 	n := want.Nodes
@@ -244,7 +244,7 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 		case <-job.Done():
 			return ""
 		case <-ctx.Done():
-			l.say("a signal arrived: requesting the end of the run")
+			l.say("a signal arrived: the run is asked to end")
 			l.end(job)
 			return ""
 		case hung = <-verdict: // the verdict is received only once

@@ -90,7 +90,7 @@ func TestLoop(t *testing.T) {
 		{"too few", func(w *world) {
 			w.o.MinNodes, w.o.Runs = 5, 9
 			w.l.run = func(l Launch, j *fakeJob) { w.test.bad = map[string]string{"n4": "gone"}; j.finish(1) }
-		}, TooFewNodes, "4 of 5 are up, a run needs 5 (SCR_MIN_NODES)", [][]string{five}, 1},
+		}, TooFewNodes, "4 of 5 nodes are up, but a run needs 5 (SCR_MIN_NODES)", [][]string{five}, 1},
 		{"too few at once", func(w *world) { w.test.bad = map[string]string{"n4": "gone"} }, TooFewNodes, "all nodes", nil, 0},
 		{"nodes.scr says how many", func(w *world) {
 			w.o.Runs = 2

@@ -92,7 +92,7 @@ func Ping(run Exec) NodeTest {
 			}
 		}
 		if len(bad) == len(nodes) && len(nodes) > 0 {
-			return nil, fmt.Errorf("no node answers, %s: %w", nodes[0], bad[nodes[0]])
+			return nil, fmt.Errorf("no node answers: %s: %w", nodes[0], bad[nodes[0]])
 		}
 		return reasons(bad, "no answer to a ping: "), nil
 	}}

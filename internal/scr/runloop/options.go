@@ -47,13 +47,13 @@ type Options struct {
 func (o *Options) fill() error {
 	switch {
 	case o.Launcher == nil || o.Dir == nil && !o.Plain:
-		return fault.Usage("no launcher, or no prefix directory")
+		return fault.Usage("run loop has no launcher or no prefix directory")
 	case len(o.Nodes) == 0 || len(o.Launch.Args) == 0:
-		return fault.Usage("no nodes, or no program")
+		return fault.Usage("run loop has no nodes or no program")
 	case o.Use < 0 || o.Use > len(o.Nodes):
 		return fault.Usage("number of nodes to use is %d, want at most %d", o.Use, len(o.Nodes))
 	case o.MinNodes > len(o.Nodes):
-		return fault.Usage("a run needs %d nodes, and the allocation has %d", o.MinNodes, len(o.Nodes))
+		return fault.Usage("a run needs %d nodes, but the allocation has %d", o.MinNodes, len(o.Nodes))
 	}
 	o.Nodes = hostlist.Union(o.Nodes)
 	o.Runs = max(o.Runs, 1)

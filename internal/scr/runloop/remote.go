@@ -114,10 +114,10 @@ func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bo
 func (s *Shell) Echo(ctx context.Context, node string) error {
 	out, err := s.Run(ctx, node, "echo", "up")
 	if err == nil && !bytes.Contains(out, []byte("up")) {
-		err = fmt.Errorf("echo up prints %q", out)
+		err = fmt.Errorf("echo up prints %q, want up", out)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot run a command there: %w", s.Name(), err)
+		return fmt.Errorf("%s cannot run a command on the node: %w", s.Name(), err)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (h *Here) Echo(_ context.Context, node string) error {
 		return nil
 	}
 	if _, err := vfs.OS.Stat(dir); err != nil {
-		return fmt.Errorf("its directory %s: %s", dir, reason(err))
+		return fmt.Errorf("the node's directory %s: %s", dir, reason(err))
 	}
 	return nil
 }

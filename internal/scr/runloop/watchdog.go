@@ -51,7 +51,7 @@ func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{})
 			limit, where = pfs, " while it writes to the parallel file system"
 		}
 		if quiet := now.Sub(since); quiet >= limit {
-			return fmt.Sprintf("no sign of life for %v%s, want at most %v", quiet, where, limit)
+			return fmt.Sprintf("no progress for %v%s, want progress within %v", quiet, where, limit)
 		}
 	}
 	return ""

@@ -143,7 +143,7 @@ func (p target) install(ctx context.Context, o Options, ds record.Dataset, names
 	lost, err := p.dir.Install(ctx, ds, o.now(), names, hidden)
 	for _, e := range lost {
 		if p.dir.Logger != nil {
-			p.dir.Logger.Warn("salvage: a dataset of the prefix directory is no longer complete, because another dataset has files of the same names",
+			p.dir.Logger.Warn("salvage: a dataset of the prefix directory is now incomplete, because another dataset has files with the same names",
 				"dataset", e.Name, "id", e.ID, "new", p.id)
 		}
 	}

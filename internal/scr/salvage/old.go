@@ -16,7 +16,7 @@ import (
 )
 
 // Survey is like cachedir.Survey, but also handles caches of generations A and B, whose list of file maps is in the catalogue's
-// folder. If both list a dataset, Survey uses the catalogue. Folders that neither lists are reported too.
+// folder. If both list a dataset, Survey uses the catalogue. Folders that are not in these lists are reported too.
 func Survey(n Node) ([]cachedir.Holding, error) {
 	fsys := vfs.OrOS(n.FS)
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)

@@ -39,7 +39,7 @@ type Result struct {
 	Damaged  []string                 // files that have changed since they were copied or written
 	Meta     []string                 // rebuilt file maps and redundancy files
 	Verified bool                     // all bytes match checksums of the run, of the copy, or of an earlier Rebuild
-	Safe     bool                     // the index lists the dataset as complete, so that it was not examined
+	Safe     bool                     // the index lists the dataset as complete, and the dataset was not examined
 
 	hidden []string // files with hidden names, because other complete datasets have files of the same names
 	owned  bool     // some files still belong to other datasets
@@ -95,7 +95,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 		return err
 	}
 	if len(s.Ranks) == 0 {
-		return fmt.Errorf("%w: dataset has no scavenged files", fault.ErrMissing)
+		return fmt.Errorf("%w: the dataset has no scavenged files", fault.ErrMissing)
 	}
 	if err := r.putAside(s); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 	ds := s.Dataset
 	if o.Dataset.ID != 0 {
 		if !sameDataset(o.Dataset, ds) {
-			return fmt.Errorf("%.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, fault.ErrExist)
+			return fmt.Errorf("dataset %.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, fault.ErrExist)
 		}
 		ds = o.Dataset
 	}

@@ -43,9 +43,9 @@ type RunReport struct {
 }
 
 // Run saves datasets that exist only in the caches of the nodes. It is called after the last run of an allocation. First it
-// saves the output datasets, oldest first, and stops at the first failure. Then it tries checkpoints, newest first, until one
-// is safe in the prefix directory. It skips checkpoints newer than an output that could not be saved. The safe checkpoint
-// becomes the current dataset. At the end the flush file lists the saved datasets as flushed.
+// saves the output datasets, oldest first, and stops at the first failure. Then it tries checkpoints, newest first, until a
+// checkpoint is safe in the prefix directory. It skips checkpoints newer than an output that could not be saved. The safe
+// checkpoint becomes the current dataset. At the end the flush file lists the saved datasets as flushed.
 //
 // A dataset that cannot be saved is reported in the result. It does not cause an error.
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
@@ -202,7 +202,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	par.Do(len(r.Nodes), len(r.Nodes), func(i int) {
 		c, err := scavenge(ctx, ScavengeOptions{Node: r.Nodes[i], Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
 		if err == nil && c != nil && c.Stale {
-			err = fmt.Errorf("a different dataset %d: %w", ds.ID, fault.ErrExist)
+			err = fmt.Errorf("the node has a different dataset %d: %w", ds.ID, fault.ErrExist)
 		}
 		errs[i] = err
 	})

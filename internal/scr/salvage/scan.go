@@ -239,7 +239,7 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 		if n := f.Meta.Ranks; n > 0 && s.Size == 0 {
 			s.Size = n
 		} else if n > 0 && n != s.Size {
-			s.Invalid = append(s.Invalid, fmt.Sprintf("files come from runs with %d and %d ranks", s.Size, n))
+			s.Invalid = append(s.Invalid, fmt.Sprintf("files come from a run with %d ranks and from a run with %d ranks", s.Size, n))
 		}
 	}
 	return nil
@@ -337,7 +337,7 @@ func (s *Scan) Inspect() Report {
 	for _, r := range s.Ranks {
 		byRank[r.Rank] = r
 		if s.Size > 0 && r.Rank >= s.Size {
-			rep.Invalid = append(rep.Invalid, fmt.Sprintf("file of rank %d found, but the run had %d ranks", r.Rank, s.Size))
+			rep.Invalid = append(rep.Invalid, fmt.Sprintf("a file of rank %d exists, but the run had %d ranks", r.Rank, s.Size))
 		}
 		if s.Size == 0 {
 			n = max(n, r.Rank+1)

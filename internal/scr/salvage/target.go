@@ -204,4 +204,4 @@ func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && (a.Created.IsZero() || b.Created.IsZero() || a.Created.Equal(b.Created))
 }
 
-var errNever = errors.New("file was never completed")
+var errNever = errors.New("the application has not completed the file")

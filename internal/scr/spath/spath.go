@@ -21,7 +21,7 @@ func Reduce(p string) string {
 // with ".." and the path back into it contains unknown names.
 func Relative(src, dst string) (string, error) {
 	if path.IsAbs(src) != path.IsAbs(dst) {
-		return "", fault.Usage("%q relative to %q: one is absolute", dst, src)
+		return "", fault.Usage("%q relative to %q: one path is absolute, and the other is relative", dst, src)
 	}
 	s, d := steps(src), steps(dst)
 	k := 0
@@ -31,7 +31,7 @@ func Relative(src, dst string) (string, error) {
 	var out []string
 	for _, c := range s[k:] {
 		if c == ".." {
-			return "", fault.Usage("%q relative to %q: cannot resolve the parent directory", dst, src)
+			return "", fault.Usage("%q relative to %q: the name of a parent directory is unknown", dst, src)
 		}
 		out = append(out, "..")
 	}

@@ -95,7 +95,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		}
 		r.Size += int64(n)
 		if r.Size > src.size {
-			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more bytes than the expected %d", src.size)
+			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more than %d bytes, want exactly this number", src.size)
 		}
 		// Compute the CRC here, because the bytes are still in the processor's cache.
 		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])

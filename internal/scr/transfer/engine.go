@@ -30,13 +30,13 @@ type Options struct {
 func (o Options) Validate() error {
 	switch {
 	case o.Files < 0 || o.Files > 1024:
-		return fault.Usage("Options.Files is %d", o.Files)
+		return fault.Usage("Options.Files is %d, want 0 to 1024", o.Files)
 	case o.BufSize != 0 && (o.BufSize < minBlock || o.BufSize > 1<<30):
-		return fault.Usage("Options.BufSize is %d", o.BufSize)
+		return fault.Usage("Options.BufSize is %d, want 0, or 4 KiB to 1 GiB", o.BufSize)
 	case !capOK(o.Rate):
-		return fault.Usage("Options.Rate is %v", o.Rate)
+		return fault.Usage("Options.Rate is %v, want a finite number of at least 0", o.Rate)
 	case !capOK(o.CPU):
-		return fault.Usage("Options.CPU is %v", o.CPU)
+		return fault.Usage("Options.CPU is %v, want a finite number of at least 0", o.CPU)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func New(o Options) (*Engine, error) {
 // SetLimits changes Options.Rate and Options.CPU, also for copies in progress.
 func (e *Engine) SetLimits(rate, cpu float64) error {
 	if !capOK(rate) || !capOK(cpu) {
-		return fault.Usage("limits of %v bytes/s and %v percent", rate, cpu)
+		return fault.Usage("limits are %v bytes/s and %v percent, want finite numbers of at least 0", rate, cpu)
 	}
 	e.rate.setRate(rate, burstTime)
 	e.cpu.setRate(cpu/100, burstTime)

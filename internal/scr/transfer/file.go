@@ -201,7 +201,7 @@ func absolute(f *record.Fields, key string) string {
 
 func parseItem(src string, f *record.Fields) (Item, error) {
 	if !filepath.IsAbs(src) {
-		f.Fail("", errors.New("name is not absolute"))
+		f.Fail("", errors.New("path of a file is not absolute"))
 	}
 	i := Item{Src: src, Dst: absolute(f, keyDst), Size: wanted(f, keySize), Written: f.Int64(keyWritten, 0)}
 	if i.Written > i.Size {
@@ -273,13 +273,13 @@ func (f *File) fill(t *kvtree.Tree) error {
 	known := map[string]bool{}
 	for _, i := range f.Items {
 		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
-			return fault.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
+			return fault.Usage("transfer file: %q to %q, %d of %d bytes written: want absolute paths, and numbers from 0 to the size", i.Src, i.Dst, i.Written, i.Size)
 		}
 		if i.Out != nil && lengths(i.Out) != i.Size {
-			return fault.Usage("%q: segments have %d bytes, want %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
+			return fault.Usage("transfer file: %q: segments have %d bytes, want %d", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
-			return fault.Usage("%s is in a transfer file twice", i.Src)
+			return fault.Usage("transfer file: %s is listed twice", i.Src)
 		}
 		known[i.Src] = true
 	}

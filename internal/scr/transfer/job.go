@@ -83,9 +83,9 @@ func (j Job) Validate() error {
 	case err != nil:
 		return err
 	case j.In != nil && j.Size >= 0 && in != j.Size:
-		return fault.Usage("segments of the source have %d bytes, the data %d", in, j.Size)
+		return fault.Usage("segments of the source have %d bytes, want %d", in, j.Size)
 	case j.Out != nil && j.Size >= 0 && out != j.Size:
-		return fault.Usage("segments of the destination have %d bytes, the data %d", out, j.Size)
+		return fault.Usage("segments of the destination have %d bytes, want %d", out, j.Size)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func sum(segs []Segment) (int64, error) {
 	var n int64
 	for _, s := range segs {
 		if s.File == "" || s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length || n > math.MaxInt64-s.Length {
-			return 0, fault.Usage("segment of %d bytes at %d of %q", s.Length, s.Offset, s.File)
+			return 0, fault.Usage("segment of %d bytes at offset %d of file %q: a number is negative or too large, or the name is empty", s.Length, s.Offset, s.File)
 		}
 		n += s.Length
 	}
@@ -118,7 +118,7 @@ func validateAll(jobs []Job) error {
 		if j.Out == nil {
 			name := filepath.Clean(j.Dst)
 			if first, ok := names[name]; ok {
-				return &JobError{Index: i, Job: *j, Err: fault.Usage("job %d has the same destination", first)}
+				return &JobError{Index: i, Job: *j, Err: fault.Usage("job %d already has the same destination", first)}
 			}
 			names[name] = i
 			continue
@@ -135,10 +135,10 @@ func validateAll(jobs []Job) error {
 	})
 	for i, p := range places {
 		if first, ok := names[p.File]; ok {
-			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("%s is the destination of job %d", p.File, first)}
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("segment in %s, which is the destination of job %d", p.File, first)}
 		}
 		if i > 0 && places[i-1].File == p.File && places[i-1].Offset+places[i-1].Length > p.Offset {
-			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("the segment at %d of %s overlaps one of job %d", p.Offset, p.File, places[i-1].job)}
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("the segment at offset %d of %s overlaps a segment of job %d", p.Offset, p.File, places[i-1].job)}
 		}
 	}
 	return nil
@@ -185,9 +185,9 @@ func ContainerName(dir string, n int64) string { return path.Join(dir, fmt.Sprin
 func Pack(size, offset, length int64, dir string) ([]Segment, error) {
 	switch {
 	case size <= 0 || offset < 0 || length < 0 || offset > math.MaxInt64-length:
-		return nil, fault.Usage("%d bytes at %d in containers of %d", length, offset, size)
+		return nil, fault.Usage("%d bytes at offset %d in containers of %d bytes: a number is negative or too large", length, offset, size)
 	case length/size >= maxSegments:
-		return nil, fmt.Errorf("%d bytes in containers of %d: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
+		return nil, fmt.Errorf("%d bytes in containers of %d bytes: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
 	}
 	segs := []Segment{}
 	for length > 0 {

@@ -50,8 +50,8 @@ func (c *fakeClock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// between fails the test unless d is the time of n units at rate, less at most one
-// burst.
+// between fails the test unless d is the time that n units take at rate. At most
+// the time of one burst may be missing.
 func between(t *testing.T, d time.Duration, n, rate float64) {
 	t.Helper()
 	most := n / rate

@@ -29,7 +29,7 @@ type ServeOptions struct {
 	// Rate (bytes/s) and CPU (percent) are additional limits. If the transfer file has limits too, the lower limits apply. 0
 	// means no limit.
 	Rate, CPU float64
-	Files     int // same as in Options; 0: 1
+	Files     int // same as in Options, but 0 means 1
 	BufSize   int // same as in Options
 	// Once makes Serve return when no work is left. Otherwise Serve waits for commands. The error is a *FailedError if files
 	// could not be copied.
@@ -118,11 +118,11 @@ type outcome struct {
 func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
-		return nil, fault.Usage("ServeOptions.File is empty")
+		return nil, fault.Usage("ServeOptions.File is empty, want the path of a transfer file")
 	case !filepath.IsAbs(o.Prefix):
 		return nil, fault.Usage("ServeOptions.Prefix is %q, want an absolute path", o.Prefix)
 	case o.Poll != 0 && o.Poll < time.Millisecond:
-		return nil, fault.Usage("ServeOptions.Poll is %v", o.Poll)
+		return nil, fault.Usage("ServeOptions.Poll is %v, want at least 1ms", o.Poll)
 	}
 	o.FS, o.Poll, o.Files = vfs.OrOS(o.FS), cmp.Or(o.Poll, time.Second), cmp.Or(o.Files, 1)
 	if o.Clock == nil {

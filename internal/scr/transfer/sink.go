@@ -244,7 +244,7 @@ func (s *segments) Write(p []byte) (int, error) {
 			s.rest, s.done = s.rest[1:], 0
 		}
 		if len(s.rest) == 0 {
-			return total, fmt.Errorf("%w: more data than the segments hold", fault.ErrCorrupt)
+			return total, fmt.Errorf("%w: the data are longer than their segments", fault.ErrCorrupt)
 		}
 		seg := s.rest[0]
 		f, err := s.b.file(seg.File)

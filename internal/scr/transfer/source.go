@@ -61,7 +61,7 @@ func (r *ranges) read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 		if n < len(p) {
-			err = fault.At(r.f.Name(), r.at, "", fault.ErrTruncated, "file ends early, want %d more bytes", r.left)
+			err = fault.At(r.f.Name(), r.at, "", fault.ErrTruncated, "the file ends, want %d more bytes", r.left)
 		}
 	}
 	return n, err

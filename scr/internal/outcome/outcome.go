@@ -184,7 +184,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, fmt.Errorf("%s: %w: rank %q, want 0 to less than %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+				return nil, fmt.Errorf("%s: %w: rank is %q, want a number below %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
@@ -198,7 +198,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, fmt.Errorf("%w: the part of rank %d", fault.ErrMissing, r)
+			return nil, fmt.Errorf("%w: the result of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil
