@@ -41,7 +41,7 @@ func (b *background) flight(id int) *flight {
 	return nil
 }
 
-// busy reports whether a dataset is being flushed. It is collective if a flush was started.
+// busy reports whether a dataset is being flushed. It is collective only if a flush was started.
 func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	f := b.flight(id)
 	if f == nil {
@@ -128,7 +128,6 @@ func (b *background) settle(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// settleAll calls settle for all flights.
 func (b *background) settleAll(ctx context.Context) error {
 	for _, f := range slices.Clone(b.flights) {
 		if err := b.settle(ctx, f.d); err != nil {

@@ -233,7 +233,6 @@ func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) 
 	return n, s.CompleteRestart(ctx, true)
 }
 
-// restart opens a session and reads the offered checkpoint.
 func (cl *cluster) restart() (n int, err error) {
 	err = cl.run(func(ctx context.Context, s *Session, rank int) error {
 		k, err := cl.read(ctx, s, rank)

@@ -139,7 +139,7 @@ func TestRemainsOfOlder(t *testing.T) {
 		t.Fatal("no file maps")
 	}
 	cl.mustRestart(2)
-	if !strings.Contains(cl.log.String(), "another number of ranks") {
+	if !strings.Contains(cl.log.String(), "a different number of ranks") {
 		t.Errorf("the remains were not taken for another dataset: %s", cl.log)
 	}
 	cl.mustRestart(2) // and again

@@ -121,12 +121,10 @@ type scratch struct{ *job }
 // The names of these folders begin with scratchPrefix.
 const scratchPrefix = "restart."
 
-// dir returns the folder of this rank.
 func (sc *scratch) dir() string {
 	return path.Join(sc.p.job.Control, scratchPrefix+strconv.Itoa(sc.c.Rank()))
 }
 
-// clear removes the folder of this rank.
 func (sc *scratch) clear() { sc.remove(sc.dir()) }
 
 func (sc *scratch) remove(dir string) {

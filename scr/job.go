@@ -233,7 +233,6 @@ func (j *job) took(since time.Time) *time.Duration {
 	return runlog.Num(j.cfg.Clock().Sub(since))
 }
 
-// xfer logs a transfer of a dataset.
 func (j *job) xfer(kind, from, to string, ds record.Dataset, name string, began time.Time) {
 	j.event(runlog.Entry{Xfer: kind, From: from, To: to, Dset: runlog.Num(int64(ds.ID)), Name: name,
 		Took: j.took(began), Bytes: runlog.Num(ds.Size), Files: runlog.Num(ds.Files)})

@@ -104,7 +104,6 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// sameDataset reports whether two records describe the same dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
 }

@@ -233,7 +233,6 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stop ends the background work.
 func (s *Session) stop() {
 	if s.flush != nil {
 		s.flush.stop()

@@ -236,7 +236,6 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	return wr.agree(ctx, err)
 }
 
-// logEnd logs the end of a dataset.
 func (wr *writer) logEnd(w *writing) {
 	ev, kind := runlog.OutputEnd, runlog.Output
 	if w.ds.Checkpoint {

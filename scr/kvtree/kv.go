@@ -82,7 +82,6 @@ func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 	return t.At(keys...), nil
 }
 
-// keysf makes keys from arguments.
 func keysf(format string, args []any) ([]string, error) {
 	verbs := strings.FieldsFunc(format, func(r rune) bool { return r == ' ' })
 	if len(verbs) != len(args) || len(verbs) == 0 {

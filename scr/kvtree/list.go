@@ -1,6 +1,5 @@
 package kvtree
 
-// list holds the elements of a node.
 type list struct {
 	elems []elem         // the last element of the slice is the head of the list
 	index map[string]int // position by key; kept only while there are more than narrow elements
@@ -16,7 +15,6 @@ type elem struct {
 // narrow is the maximum number of elements for which comparing keys is faster than a map.
 const narrow = 16
 
-// len returns the number of elements.
 func (l *list) len() int { return len(l.elems) - l.dead }
 
 // find returns the position of a key, or -1 if the key does not exist.

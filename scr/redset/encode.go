@@ -211,7 +211,6 @@ func (e *encoding) begin() error {
 	return err
 }
 
-// header returns the header of a member.
 func (e *encoding) header(m int) *header {
 	p := e.descs[m].position
 	var extra *kvtree.Tree
@@ -221,7 +220,6 @@ func (e *encoding) header(m int) *header {
 	return newHeader(p, e.lay, e.descs, e.s.ranks, extra)
 }
 
-// unchanged checks that no file has changed since prepare.
 func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
@@ -308,7 +306,6 @@ func (e *encoding) gather() ([]*memberSums, error) {
 	return sums, nil
 }
 
-// commit gives all temporary files their final names.
 func (e *encoding) commit() error { return e.temps.Commit(true) }
 
 // undo removes all new files.

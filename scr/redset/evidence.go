@@ -46,7 +46,6 @@ func readRecord(fsys vfs.FS, name string) ([]byte, error) {
 	return b, readFull(f, b, 0)
 }
 
-// readHeader reads the header of a redundancy file.
 func readHeader(fsys vfs.FS, f found) (*header, error) {
 	b, err := readRecord(fsys, f.name)
 	if err != nil {

@@ -62,7 +62,6 @@ func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 // chunked reports whether logical files are divided into chunks.
 func (l *layout) chunked() bool { return l.scheme == XOR || l.scheme == RS }
 
-// stripes returns the number of stripes.
 func (l *layout) stripes() int {
 	if l.chunked() {
 		return l.n

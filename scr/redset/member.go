@@ -65,7 +65,6 @@ func (m *member) findLost() error {
 	return nil
 }
 
-// each calls f for the elements of this member.
 func (m *member) each(f func(c int, e elem, s *state)) {
 	for c, es := range m.r.elems {
 		for x, e := range es {
@@ -320,7 +319,6 @@ func (m *member) finishRest() error {
 	return nil
 }
 
-// small creates a small file.
 func (m *member) small(name string, b []byte) error {
 	t, err := small(m.fs, name, b)
 	if err != nil {
@@ -335,7 +333,6 @@ func (m *member) small(name string, b []byte) error {
 // file comes last.
 func (m *member) commit() error { return m.temps.Commit(true) }
 
-// undo removes the temporary files.
 func (m *member) undo() {
 	_ = m.store.close()
 	m.temps.Discard()

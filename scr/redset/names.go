@@ -53,7 +53,6 @@ func (p *position) descName(prefix string) string {
 	return prefix + strconv.Itoa(p.world) + ".redset"
 }
 
-// sumName returns the name of the checksum file.
 func (p *position) sumName(prefix string) string {
 	if p.gen != GenC {
 		return p.dataName(prefix) + sumSuffix
@@ -100,7 +99,6 @@ func parseName(base string) (p position, ok bool) {
 	return p, ok && p.rank < p.n
 }
 
-// found is an existing redundancy file.
 type found struct {
 	position
 	name string // name with its directory
@@ -137,7 +135,6 @@ func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
 	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})
 }
 
-// small creates a small temporary file.
 func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	t, err := createTemp(fsys, name)
 	if err != nil {

@@ -45,7 +45,6 @@ func TestEncodeOrder(t *testing.T) {
 	}
 }
 
-// replace replaces the content of a file.
 func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
 	t.Helper()
 	must(t, durable.Remove(fsys, name))

@@ -107,7 +107,6 @@ func (cl *cluster) lose(t testing.TB, r int) {
 	must(t, cl.fs.Remove(fmt.Sprint("n", r)))
 }
 
-// flip changes a byte of a file.
 func flip(t testing.TB, fsys vfs.FS, name string, off int64) {
 	f, err := fsys.OpenRW(name)
 	must(t, err)
@@ -120,7 +119,6 @@ func flip(t testing.TB, fsys vfs.FS, name string, off int64) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// copyFS returns an independent copy.
 func copyFS(t testing.TB, fsys vfs.FS) vfs.FS { return toMem(t, fromMem(t, fsys, ".")) }
 
 var schemes = []Options{

@@ -243,7 +243,6 @@ func (r *repair) run(ctx context.Context) error {
 	return r.agree(ctx, err)
 }
 
-// begin examines the files of accessible members.
 func (r *repair) begin() error {
 	for _, m := range r.locals {
 		if err := m.findLost(); err != nil {

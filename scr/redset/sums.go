@@ -142,7 +142,7 @@ type memberSums struct {
 	rows   []uint32 // checksum of each row of parity, for XOR and RS; a copy has the checksum of its original
 }
 
-// newSums returns checksums that are not yet known. Those of empty extents are known.
+// newSums returns checksums that are all 0. For empty extents they are right.
 func (l *layout) newSums(ext []extent) *memberSums {
 	s := &memberSums{data: make([]uint32, len(ext))}
 	if l.chunked() {
@@ -189,7 +189,8 @@ func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, er
 	return encodeTree(t)
 }
 
-// parseSums parses a checksum file. It returns a tree for each member, because the extents in the trees depend on the files.
+// parseSums parses a checksum file. It returns one tree for each member. It does not read the checksums in the trees, because
+// their number depends on the files; fill reads them.
 func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	t, _, err := decodeTree(name, b)
 	if err != nil {
@@ -209,7 +210,6 @@ func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	return v, nil
 }
 
-// fill reads the checksums of member m.
 func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	s := l.newSums(ext)
 	r := reader{t: mt}

@@ -29,7 +29,6 @@ type Seen struct {
 	Verified int64 // bytes that match a checksum
 }
 
-// run is a check in progress.
 type run struct {
 	ctx context.Context
 	o   Options

@@ -70,7 +70,6 @@ func split(name string) host {
 	return host{head: name[:start], digits: name[start:end], tail: name[end:], n: n}
 }
 
-// writeGroup writes the sorted hosts of one machine name.
 func writeGroup(b *strings.Builder, list []host) {
 	if len(list) == 1 || list[0].n < 0 {
 		for i, h := range list {

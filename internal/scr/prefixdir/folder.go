@@ -96,7 +96,6 @@ type TreeFile struct {
 	name string
 }
 
-// path returns the path of the file.
 func (f *TreeFile) path() string { return f.File(f.name) }
 
 // Read reads the tree. If the file is missing, Read returns an empty tree.
@@ -111,7 +110,6 @@ func (f *TreeFile) Read() (*kvtree.Tree, error) {
 // Write replaces the file.
 func (f *TreeFile) Write(t *kvtree.Tree) error { return kvtree.WriteFile(f.fs(), f.path(), t) }
 
-// remove removes the file if it exists.
 func (f *TreeFile) remove() error {
 	err := f.fs().Remove(f.path())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,7 +6,6 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// keyNodes is the key in nodes.scr.
 const keyNodes = "NODES"
 
 // NodesFile is the nodes file, which holds the number of nodes of the last run.

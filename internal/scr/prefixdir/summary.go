@@ -114,7 +114,6 @@ func (d *Datasets) RemoveSummary(p Place) error {
 	return d.fs().SyncDir(p.Meta)
 }
 
-// markIncomplete marks a dataset as incomplete in its summary.
 func (d *Datasets) markIncomplete(e Entry) error {
 	p, err := d.Locate(e)
 	if err != nil {

@@ -97,7 +97,6 @@ func Analyze(entries []Entry) Stats {
 	return s
 }
 
-// mean accumulates a mean of times.
 type mean struct{ sum, n time.Duration }
 
 func (m *mean) add(took *time.Duration) {

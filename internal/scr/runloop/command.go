@@ -39,7 +39,6 @@ func (c *Command) Name() string {
 	return [...]string{"mpirun", "mpiexec", "srun"}[c.Style]
 }
 
-// argv returns the command line.
 func (c *Command) argv(l *Launch) []string {
 	n, per := strconv.Itoa(l.Size()), strconv.Itoa(max(l.PerNode, 1))
 	args := []string{c.Name()}

@@ -73,7 +73,6 @@ func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck 
 	return d
 }
 
-// tryWrite creates, writes, reads and removes a file.
 func tryWrite(fsys vfs.FS, dir string) (err error) {
 	text := []byte("blobio node test\n")
 	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%016x", rand.Uint64())) // the name is random, because several nodes may share the directory

@@ -12,7 +12,6 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// loop is the state of Run.
 type loop struct {
 	Options
 	rep  *Report

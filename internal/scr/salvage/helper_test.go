@@ -159,7 +159,6 @@ func flip(t testing.TB, fsys vfs.FS, name string, at int64) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// filesOf lists the files below a folder.
 func filesOf(t testing.TB, fsys vfs.FS, dir string) (names []string) {
 	list, err := fsys.ReadDir(dir)
 	must(t, err)

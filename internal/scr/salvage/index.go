@@ -77,7 +77,6 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 	return res, p.current(ctx, o, ds)
 }
 
-// now returns the time of the flush.
 func (o Options) now() time.Time {
 	if o.Now != nil {
 		return o.Now()
@@ -85,7 +84,6 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
-// entry returns the index entry of the dataset.
 func (p target) entry() (prefixdir.Entry, bool, error) {
 	x, _, _, err := p.dir.Index.Load()
 	if err != nil {

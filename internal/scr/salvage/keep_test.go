@@ -166,7 +166,6 @@ func hasHidden(list []fs.DirEntry) bool {
 	return slices.ContainsFunc(list, func(e fs.DirEntry) bool { return prefixdir.IsHidden(e.Name()) })
 }
 
-// wipe removes all files below a folder.
 func wipe(t *testing.T, m *vfs.Mem, dir string) {
 	t.Helper()
 	list, err := m.ReadDir(dir)

@@ -379,7 +379,6 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	return nil
 }
 
-// recordMeta records the checksum of a metadata file.
 func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	st, err := r.fs.Stat(r.metaFile(n))
 	if err != nil {

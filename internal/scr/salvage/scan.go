@@ -207,7 +207,6 @@ func (p target) dataset() (record.Dataset, error) {
 	return e.Dataset, nil
 }
 
-// rank checks the files of a rank.
 func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) error {
 	for _, n := range r.Redundancy {
 		if e, ok := rec.meta[n]; ok && sc.bytes {

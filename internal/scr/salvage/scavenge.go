@@ -174,7 +174,6 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 	})
 }
 
-// copyRank copies a rank's files.
 func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
 	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
@@ -262,7 +261,6 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 	return p.syncDir(rel)
 }
 
-// copyMeta copies a metadata file of the dataset.
 func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *sums, rc *RankCopy) error {
 	size, crc, err := copyFile(ctx, from, name, p.fs, p.metaFile(base), expect{size: -1})
 	var lost *sourceError

@@ -76,7 +76,6 @@ func simBytes(step, rank int) []byte {
 	return bytes.Repeat([]byte{byte(step), byte(rank), 7}, 500+11*rank)
 }
 
-// checkpoint writes a checkpoint of a rank.
 func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) error {
 	if err := s.Start(ctx, fmt.Sprint("step", step), scr.Checkpoint); err != nil {
 		return err

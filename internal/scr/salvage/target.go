@@ -127,7 +127,6 @@ const (
 	keyDsetDesc = "DSETDESC"
 )
 
-// sums is the checksum record.
 type sums struct {
 	dataset record.Dataset    // ID is 0 if the record is unknown
 	files   map[string]expect // by path relative to the prefix directory

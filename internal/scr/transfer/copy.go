@@ -206,7 +206,7 @@ func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	return r, err == nil
 }
 
-// settle makes a whole destination that already existed durable.
+// settle makes a destination durable that was already whole.
 func (b *batch) settle(j *Job) error {
 	if j.Out != nil {
 		for name := range containersOf(j) {

@@ -14,7 +14,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// noise returns n pseudo-random bytes.
 func noise(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)

@@ -80,7 +80,6 @@ func (b *bucket) take(n float64) time.Duration {
 	return time.Duration(-b.level / b.rate * float64(time.Second))
 }
 
-// limited reports whether the bucket has a limit.
 func (b *bucket) limited() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

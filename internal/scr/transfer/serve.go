@@ -90,7 +90,6 @@ const lockSuffix = ".lock"
 // lockTime is the maximum time that Serve waits for an earlier process to end.
 const lockTime = time.Second
 
-// server is the state of Serve.
 type server struct {
 	o        ServeOptions
 	e        *Engine
@@ -280,7 +279,6 @@ func lower(a, b float64) float64 {
 	return a
 }
 
-// todo returns the files to copy.
 func (s *server) todo(f *File) []Item {
 	var out []Item
 	for _, i := range f.Items {
@@ -365,7 +363,6 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 	return nil
 }
 
-// settle sets the outcome of an item.
 func (i *Item) settle(out outcome) {
 	if out.err != nil {
 		i.Error = out.err.Error()

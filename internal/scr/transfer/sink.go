@@ -145,7 +145,6 @@ func (b *batch) finish() error {
 	return nil
 }
 
-// names is a set of folder names.
 type names struct {
 	mu sync.Mutex
 	m  map[string]bool
@@ -171,7 +170,6 @@ func (n *names) remove(name string) {
 	delete(n.m, name)
 }
 
-// sink receives the data of a job.
 type sink interface {
 	io.Writer
 	// commit is called after all data are written. It gives them their final name.
@@ -180,7 +178,6 @@ type sink interface {
 	abort()
 }
 
-// openSink opens the destination of a job.
 func (b *batch) openSink(j *Job) (sink, error) {
 	if j.Out != nil {
 		return &segments{b: b, rest: j.Out}, nil

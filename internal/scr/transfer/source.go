@@ -77,7 +77,6 @@ func (r *ranges) Close() error {
 	return f.Close()
 }
 
-// source provides the data of a job.
 type source struct {
 	io.Reader
 	in    ranges
