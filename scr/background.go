@@ -14,15 +14,15 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// background holds the background flushes of a rank, which run one after the other. A goroutine copies the files of the rank. On
-// rank 0 it also waits for the other ranks and finishes the flush, independently of the application's calls.
+// background holds the background flushes of a rank. They run one after the other. A goroutine copies the files of the rank. On
+// rank 0 the goroutine also waits for the other ranks and finishes the flush. It does not need calls of the application.
 type background struct {
 	*job
 	ctx     context.Context
 	cancel  context.CancelFunc
-	flights []*flight        // flights of this rank, oldest first; same ids on all ranks
-	last    *flight          // the last flight, which the next one must follow
-	failed  map[string]error // by dataset name: errors of finished flights that no caller waited for
+	flights []*flight        // flights of this rank, oldest first; all ranks have flights of the same datasets
+	last    *flight          // the last flight; the next flight begins after it has ended
+	failed  map[string]error // by dataset name, the errors of ended flights for which no caller has waited
 }
 
 func newBackground(ctx context.Context, j *job) *background {
@@ -31,7 +31,7 @@ func newBackground(ctx context.Context, j *job) *background {
 	return b
 }
 
-// flight returns the flight of a dataset, or nil.
+// flight returns the flight of a dataset, or nil if there is none.
 func (b *background) flight(id int) *flight {
 	for _, f := range b.flights {
 		if f.d.ID == id {
@@ -50,7 +50,7 @@ func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	return b.anyRank(ctx, !f.task.Over())
 }
 
-// wait waits until a dataset, or all (id 0), are flushed. It returns the errors on all ranks.
+// wait waits until a dataset is flushed, or all datasets if id is 0. All ranks get the errors.
 func (b *background) wait(ctx context.Context, id int) error {
 	b.launch()
 	var errs []error
@@ -59,7 +59,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 			continue
 		}
 		if err := f.task.Wait(ctx); err != nil {
-			return b.agree(ctx, err) // the other ranks wait for this one
+			return b.agree(ctx, err) // the other ranks wait for this rank
 		}
 		if err := b.agree(ctx, f.task.Err()); err != nil {
 			b.unfinished = true
@@ -70,7 +70,8 @@ func (b *background) wait(ctx context.Context, id int) error {
 	return errors.Join(errs...)
 }
 
-// waitFor waits until a dataset, or all (name ""), are flushed. It returns the errors, also of earlier flushes. Collective.
+// waitFor waits until a dataset is flushed, or all datasets if name is "". It returns the errors, including errors of earlier
+// flushes. Collective.
 func (b *background) waitFor(ctx context.Context, name string) error {
 	earlier := b.failures(name)
 	if name == "" {
@@ -94,8 +95,8 @@ func (b *background) remove(f *flight) {
 	}
 }
 
-// reap settles finished flushes. It logs their errors, which do not concern the current dataset. The next flush follows, and
-// Close flushes the newest checkpoint again.
+// reap settles flushes that have ended, and logs their errors. The errors do not concern the current dataset: the next dataset is
+// flushed anyway, and Close flushes the newest checkpoint again.
 func (b *background) reap(ctx context.Context) error {
 	for _, f := range slices.Clone(b.flights) {
 		busy, err := b.busy(ctx, f.d.ID)
@@ -112,8 +113,8 @@ func (b *background) reap(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the flush of a dataset before another operation on it. It logs a failure and keeps it for WaitFlush. It
-// returns only errors after which the ranks cannot continue.
+// settle waits for the flush of a dataset, before another operation on the dataset. If the flush failed, settle logs the error
+// and keeps it for WaitFlush. It returns only errors after which the ranks cannot continue.
 func (b *background) settle(ctx context.Context, d *cachedSet) error {
 	err := b.wait(ctx, d.ID)
 	if err == nil {
@@ -123,11 +124,10 @@ func (b *background) settle(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	b.failed[d.Dataset.Name] = err
-	b.warn("scr: background flush failed", "dataset", d.Dataset.Name, "err", err)
+	b.warn("scr: a background flush failed", "dataset", d.Dataset.Name, "err", err)
 	return nil
 }
 
-// settleAll is settle for all flights.
 func (b *background) settleAll(ctx context.Context) error {
 	for _, f := range slices.Clone(b.flights) {
 		if err := b.settle(ctx, f.d); err != nil {
@@ -137,7 +137,7 @@ func (b *background) settleAll(ctx context.Context) error {
 	return nil
 }
 
-// abandon ends the flush of a dataset that is given up. Collective.
+// abandon stops the flush of a dataset that is given up. Collective.
 func (b *background) abandon(ctx context.Context, d *cachedSet) error {
 	f := b.flight(d.ID)
 	if f == nil {
@@ -151,7 +151,8 @@ func (b *background) abandon(ctx context.Context, d *cachedSet) error {
 	return err
 }
 
-// failures returns, once, the errors of flights that no caller waited for: of a dataset, or of all (name "").
+// failures returns the errors of flights for which no caller has waited, of one dataset, or of all datasets if name is "". Each
+// error is returned once.
 func (b *background) failures(name string) error {
 	var errs []error
 	for _, n := range slices.Sorted(maps.Keys(b.failed)) {
@@ -163,7 +164,7 @@ func (b *background) failures(name string) error {
 	return errors.Join(errs...)
 }
 
-// stop cancels the running flights and waits for them.
+// stop cancels the running flights and waits until they end.
 func (b *background) stop() {
 	b.cancel()
 	b.launch()
@@ -173,7 +174,8 @@ func (b *background) stop() {
 	b.flights = nil
 }
 
-// flight is a background flush of one dataset. Its task ends when this rank is done, on rank 0 when the whole flush is done.
+// flight is a background flush of one dataset. Its task ends when this rank has copied its files. On rank 0 it ends when the
+// whole flush is done.
 type flight struct {
 	d     *cachedSet
 	began time.Time
@@ -181,8 +183,8 @@ type flight struct {
 	task  *par.Task
 }
 
-// ended waits until a flight, if any, has ended on this rank. Only then may the next one begin. The limits apply to all
-// background copying together, and if datasets share file names, the files of the last one must remain.
+// ended waits until a flight has ended on this rank. f may be nil. The next flight may begin only then, for two reasons: the
+// limits apply to all background copies together, and if datasets share file names, the files of the last dataset must remain.
 func (f *flight) ended(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -190,8 +192,8 @@ func (f *flight) ended(ctx context.Context) error {
 	return f.task.Wait(ctx)
 }
 
-// add adds a flight of a dataset, which launch starts. It calls fly with the context of the copying, the previous flight, and the
-// numbers of unfinished datasets with files of the same names.
+// add adds a flight of a dataset; launch starts it. The flight calls fly with the context of the copies, the previous flight, and
+// the numbers of unfinished datasets that have files with the same names.
 func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context.Context, f, before *flight, same []int) error) {
 	f := &flight{d: d, began: b.cfg.Clock(), files: map[string]bool{}}
 	var same []int
@@ -212,15 +214,14 @@ func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context
 	delete(b.failed, d.Dataset.Name)
 }
 
-// launch starts the added flights. It comes last in a call, because flights compete for processors with the messages of the
-// ranks.
+// launch starts the added flights. Calls do this last, because flights compete with the messages of the ranks for processors.
 func (b *background) launch() {
 	for _, f := range b.flights {
 		f.task.Go()
 	}
 }
 
-// start prepares a background flush of a dataset. Collective. Copying starts at launch.
+// start prepares a background flush of a dataset. Collective. launch starts the copying.
 func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	in, err := fl.index.holds(ctx, d)
 	if err != nil || in {
@@ -240,7 +241,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	fl.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	fl.add(d, jobs, func(ctx context.Context, f, before *flight, same []int) error {
 		err := before.ended(ctx)
-		if err == nil && fl.c.Rank() != 0 { // on rank 0 the flight ends when the dataset is listed
+		if err == nil && fl.c.Rank() != 0 { // on rank 0 the flight ends only when the dataset is listed
 			err = fl.awaitListed(ctx, same)
 		}
 		var files []prefixdir.File
@@ -252,7 +253,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		case 0:
 			err = fl.conclude(d)
 			fl.logEnd(d.Dataset, d.Path, err == nil, true, f.began)
-		case fl.outcomes.Head(): // in another process
+		case fl.outcomes.Head(): // the ranks of another process
 			err = errors.Join(err, fl.outcomes.Post(fl.ctx, d.ID))
 		}
 		return err
@@ -260,7 +261,8 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// conclude waits for the results of all ranks, even if the copying on this rank was stopped, and publishes the dataset. Rank 0.
+// conclude waits for the results of all ranks and publishes the dataset. It waits even if the copying on this rank was stopped.
+// Rank 0 only.
 func (fl *flusher) conclude(d *cachedSet) error {
 	parts, err := fl.outcomes.All(fl.ctx, d.ID)
 	if err == nil {
@@ -273,8 +275,8 @@ func (fl *flusher) conclude(d *cachedSet) error {
 	return err
 }
 
-// awaitListed waits until rank 0 has listed or given up datasets whose files will be overwritten, because a dataset must have its
-// own bytes when it is listed. Rank 0 reports this in the flush file.
+// awaitListed waits until rank 0 has listed or given up the datasets whose files will be overwritten, because a dataset must have
+// its own bytes when it is listed. Rank 0 reports this in the flush file.
 func (fl *flusher) awaitListed(ctx context.Context, ids []int) error {
 	pause := time.Millisecond
 	for _, id := range ids {

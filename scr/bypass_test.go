@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestBypassFlippedByte checks that a changed byte of a file written with bypass is found. The file is only in the prefix
-// directory; its checksum is in the caches. The caches may be lost.
+// TestBypassFlippedByte checks that a changed byte of a file written with bypass is found. The file exists only in the prefix
+// directory. Its checksum exists only in the caches. The test also loses the caches.
 func TestBypassFlippedByte(t *testing.T) {
 	for _, flush := range []string{"1", "0"} {
 		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", flush)
@@ -26,8 +26,8 @@ func TestBypassFlippedByte(t *testing.T) {
 	}
 }
 
-// TestBypassFlushOfDamage changes a byte between Complete and a later flush of the file's record. The flush must not accept the
-// changed byte.
+// TestBypassFlushOfDamage changes a byte after Complete and before a later flush of the dataset's record. The flush must not accept
+// the changed byte.
 func TestBypassFlushOfDamage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 1))
@@ -44,8 +44,8 @@ func TestBypassFlushOfDamage(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// TestBypassSameNames checks that a program that writes the same files each time keeps only the last checkpoint's bytes, and that
-// they do not pass as an earlier one's.
+// TestBypassSameNames checks a program that uses the same file names in each checkpoint. Only the bytes of the last checkpoint are
+// kept. They must not be accepted as the bytes of an earlier checkpoint.
 func TestBypassSameNames(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -94,7 +94,7 @@ func TestBypassDurable(t *testing.T) {
 	after.mustRestart(1)
 }
 
-// TestBypassFlushAgain repeats a failed flush. A file that has changed or was truncated meanwhile is not listed as correct.
+// TestBypassFlushAgain repeats a failed flush. A file that has changed or was truncated in between must not be listed as correct.
 func TestBypassFlushAgain(t *testing.T) {
 	bypassFlushAgain(t, "CRC-32", ErrChecksum, func(fsys vfs.FS, name string) { flip(t, fsys, name, 100) })
 	bypassFlushAgain(t, "size 100, want", ErrCorrupt, func(fsys vfs.FS, name string) {
@@ -143,7 +143,7 @@ func bypassFlushAgain(t *testing.T, says string, class error, hurt func(fsys vfs
 	}
 }
 
-// TestInPlaceFlippedByte checks that a restart in place also compares every byte with its checksum.
+// TestInPlaceFlippedByte checks that a restart in place compares every byte with its checksum.
 func TestInPlaceFlippedByte(t *testing.T) {
 	for _, how := range []string{"SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
 		for _, bypass := range []string{"0", "1"} {
@@ -157,7 +157,7 @@ func TestInPlaceFlippedByte(t *testing.T) {
 	}
 }
 
-// TestBypassOwnNames: a dataset whose files have names of their own reads nothing of the datasets before it, however many there are.
+// TestBypassOwnNames checks that a dataset with file names of its own reads nothing of earlier datasets, however many there are.
 func TestBypassOwnNames(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 3))

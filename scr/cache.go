@@ -14,7 +14,7 @@ import (
 // counters holds the numbers of the last dataset and the last checkpoint.
 type counters struct{ set, ckpt int }
 
-// count includes a new dataset.
+// count raises the counters to the numbers of a dataset.
 func (n *counters) count(ds record.Dataset) {
 	n.set = ds.ID
 	if ds.Checkpoint {
@@ -22,22 +22,22 @@ func (n *counters) count(ds record.Dataset) {
 	}
 }
 
-// atLeast raises the counters to numbers in use.
+// atLeast raises the counters to numbers that are already used.
 func (n *counters) atLeast(set, ckpt int) {
 	n.set, n.ckpt = max(n.set, set), max(n.ckpt, ckpt)
 }
 
-// cachedSet is a dataset in the caches, as known to all ranks.
+// cachedSet is a dataset in the caches. All ranks know it.
 type cachedSet struct {
 	cachedir.Cached
-	level  *level            // nil: no store of this configuration has it
+	level  *level            // nil: no store of this configuration holds the dataset
 	maps   *cachedir.Filemap // file map of this rank
-	held   []holding         // the files of the devices before they were distributed to the ranks
-	usable bool              // rebuilt or written in this run: all files exist
-	summed bool              // bypass: the checksums in the map were just computed
+	held   []holding         // the files on each device before they were moved to the ranks
+	usable bool              // the dataset was rebuilt or written in this run, so that all files exist
+	summed bool              // with bypass: the checksums in the map have just been computed
 }
 
-// cache holds the datasets in the caches of this run, the same on all ranks.
+// cache holds the datasets in the caches of this run. It is the same on all ranks.
 type cache struct {
 	*job
 	levels    levels
@@ -48,15 +48,15 @@ type cache struct {
 	ids       counters
 }
 
-// flushes are the flush operations that the cache needs before it deletes a dataset. All methods are collective.
+// flushes are the operations on flushes that the cache needs before it deletes a dataset. All methods are collective.
 type flushes interface {
-	busy(ctx context.Context, id int) (bool, error)  // whether the dataset is being flushed in the background
-	settle(ctx context.Context, d *cachedSet) error  // wait until its flush has ended
-	abandon(ctx context.Context, d *cachedSet) error // end its flush
-	now(ctx context.Context, d *cachedSet) error     // flush it, unless it is in the prefix directory
+	busy(ctx context.Context, id int) (bool, error)  // reports whether the dataset is being flushed in the background
+	settle(ctx context.Context, d *cachedSet) error  // waits until the flush of the dataset has ended
+	abandon(ctx context.Context, d *cachedSet) error // stops the flush of the dataset
+	now(ctx context.Context, d *cachedSet) error     // flushes the dataset, unless it is in the prefix directory
 }
 
-// newest returns the newest usable checkpoint in the caches, or nil.
+// newest returns the newest usable checkpoint in the caches, or nil if there is none.
 func (ca *cache) newest() *cachedSet {
 	for i := len(ca.sets) - 1; i >= 0; i-- {
 		if d := ca.sets[i]; d.usable && d.Dataset.Checkpoint {
@@ -66,7 +66,7 @@ func (ca *cache) newest() *cachedSet {
 	return nil
 }
 
-// find returns the cached dataset with a name, or nil.
+// find returns the cached dataset with this name, or nil if there is none.
 func (ca *cache) find(name string) *cachedSet {
 	for _, d := range ca.sets {
 		if d.Dataset.Name == name {
@@ -76,8 +76,8 @@ func (ca *cache) find(name string) *cachedSet {
 	return nil
 }
 
-// outdated deletes the cached datasets that are newer than the one from which the run continues, because the next datasets will
-// have their names.
+// outdated deletes the cached checkpoints that are newer than dataset id, from which the run continues. They must be deleted
+// because the next datasets will have their names.
 func (ca *cache) outdated(ctx context.Context, id int) error {
 	for _, d := range append([]*cachedSet(nil), ca.sets...) {
 		if d.ID > id && d.Dataset.Checkpoint {
@@ -89,8 +89,8 @@ func (ca *cache) outdated(ctx context.Context, id int) error {
 	return nil
 }
 
-// makeRoom deletes the oldest datasets of a store until there is room for another one. It keeps a dataset that is being flushed
-// while there are others to delete, and otherwise waits for its flush.
+// makeRoom deletes the oldest datasets of a store until there is room for another dataset. If possible it keeps a dataset that
+// is being flushed. If no other dataset is left, it waits for the flush.
 func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	for {
 		var in []*cachedSet
@@ -110,7 +110,8 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 			return err
 		}
 		if victim.usable && victim.Dataset.Output {
-			// Its flush failed, or the run died before the flush. The user wants it, and this is the only copy.
+			// The flush of this output failed, or the run died before the flush. The user wants the output, and this is the
+			// only copy.
 			if err := ca.flushes.now(ctx, victim); err != nil {
 				return fmt.Errorf("no space in %s: it is full of output that is only in the caches: %w", l.dir, err)
 			}
@@ -121,8 +122,8 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	}
 }
 
-// victim returns the dataset to delete: an unusable one, else the oldest that is not being flushed. It spares the newest
-// checkpoint while another dataset's flush can be awaited.
+// victim returns the dataset to delete. It prefers an unusable dataset, then the oldest dataset that is not being flushed. It
+// returns the newest checkpoint only if there is no flush of another dataset to wait for.
 func (ca *cache) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error) {
 	for _, d := range in {
 		if !d.usable {
@@ -144,7 +145,7 @@ func (ca *cache) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error
 
 // drop deletes a dataset from the caches: first the files, then the entry in the catalogue.
 func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
-	// Delete only if all ranks are alive: the error that led here may be the death of a rank.
+	// Delete only if all ranks are alive, because the death of a rank may have caused the error that led here.
 	if err := ca.c.Barrier(ctx); err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 			ca.warn("scr: a dataset to be deleted is damaged", "dataset", d.Dataset.Name, "err", err)
 		}
 	}
-	d.usable = false // even if the deletion is incomplete
+	d.usable = false // the dataset is unusable even if the deletion fails in part
 	err := ca.removeDir(d.level, d.Path)
 	if err := ca.agree(ctx, err); err != nil {
 		return fmt.Errorf("delete %s: %w", d.Path, err)
@@ -183,7 +184,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// removeDir deletes the folder of a dataset, on the first rank of the device.
+// removeDir deletes the folder of a dataset. The first rank of the device does it.
 func (ca *cache) removeDir(l *level, dir string) error {
 	if l.dc.Rank() != 0 {
 		return nil
@@ -191,7 +192,7 @@ func (ca *cache) removeDir(l *level, dir string) error {
 	return cachedir.Delete(ca.fs, dir)
 }
 
-// makeDir creates the folder of a cached dataset, on the first rank of the device.
+// makeDir creates the folder of a cached dataset. The first rank of the device does it.
 func (ca *cache) makeDir(l *level, dir string) error {
 	if l.dc.Rank() != 0 {
 		return nil
@@ -202,7 +203,7 @@ func (ca *cache) makeDir(l *level, dir string) error {
 	return vfs.SyncParent(ca.fs, cachedir.MetaDir(dir))
 }
 
-// commit marks a dataset as complete in the catalogues of all nodes. From then on a restart may use it.
+// commit marks a dataset as complete in the catalogues of all nodes. From then on a restart may use the dataset.
 func (ca *cache) commit(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := ca.step("commit"); err != nil {
 		return err

@@ -15,24 +15,24 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// catalog is the catalogue of the datasets in the caches of this node.
+// catalog lists the datasets in the caches of this node.
 type catalog struct {
 	*job
 	levels levels
-	remade *cachedir.Catalog // replaces an unusable one on disk; first rank of the node
+	remade *cachedir.Catalog // replaces an unusable catalogue on disk; only on the first rank of the node
 }
 
 // file returns the path of the catalogue of this node.
 func (cat *catalog) file() string { return path.Join(cat.p.job.Control, cachedir.CatalogName) }
 
-// change changes the catalogue of this node, on the first rank of the node. Other ranks return at once.
+// change changes the catalogue of this node. The first rank of the node does it, and other ranks return at once.
 func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	if cat.node.c.Rank() != 0 {
 		return nil
 	}
 	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
 	if err != nil && cat.remade != nil {
-		c, err = cat.remade, nil // replace an unreadable catalogue
+		c, err = cat.remade, nil // the catalogue on disk is unreadable and is replaced
 	}
 	if err != nil {
 		return err
@@ -41,9 +41,9 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	return c.Write(cat.fs, cat.file())
 }
 
-// find reads the catalogue of this node, on the first rank of the node. If it is lost, damaged or unreadable, find rebuilds it
-// from the folders in the caches. Unknown folders are set aside for the user and not used, because they may hold an older dataset
-// of the same number. The catalogues of the other nodes supply all other lost entries.
+// find reads the catalogue of this node, on the first rank of the node. If the catalogue is lost, damaged or unreadable, find
+// rebuilds it from the folders in the caches. Unknown folders are not used, because they may hold an older dataset with the same
+// number; they are set aside for the user. All other lost entries are taken from the catalogues of the other nodes.
 func (cat *catalog) find() (*cachedir.Catalog, error) {
 	_, serr := cat.fs.Stat(cat.file())
 	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
@@ -63,7 +63,7 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := map[string]bool{} // folders of SCR 1 and 2, which have separate file maps
+	old := map[string]bool{} // folders of SCR 1 and 2, whose file maps are elsewhere
 	if all, err := salvage.Survey(salvage.Node{FS: cat.fs, Catalog: cat.file()}); err == nil || isFormat(err) {
 		for _, h := range all {
 			old[path.Clean(h.Path)] = old[path.Clean(h.Path)] || h.Old
@@ -87,8 +87,8 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 	return c, c.Write(cat.fs, cat.file())
 }
 
-// ownDevice reports whether only ranks of this node use the device of a store. Otherwise another node's catalogue may list its
-// datasets.
+// ownDevice reports whether all ranks that use the device of a store are on this node. Otherwise the catalogue of another node
+// may list its datasets.
 func (cat *catalog) ownDevice(l *level) bool {
 	for r, d := range l.devices {
 		if d == l.device && cat.node.names[r] != cat.node.name {
@@ -110,8 +110,9 @@ func (cat *catalog) setAside(dir string) (string, error) {
 	}
 }
 
-// better orders records of datasets with the same number: complete ones first, then the latest. A number is used again if the
-// first run died before all nodes had recorded the dataset.
+// better reports whether a is the better of two records with the same dataset number. A complete dataset is better than an
+// incomplete one. If both are complete or both are incomplete, the later one is better. A number is used again if an earlier run
+// died before all nodes had recorded the dataset.
 func better(a, b record.Dataset) bool {
 	if a.Complete != b.Complete {
 		return a.Complete
@@ -119,8 +120,8 @@ func better(a, b record.Dataset) bool {
 	return a.Created.After(b.Created)
 }
 
-// flushFile is the flush file, which shows commands outside of the run where datasets are. Rank 0 maintains it, also from the
-// background. On other ranks its methods do nothing.
+// flushFile is the flush file. It shows programs outside of the run where datasets are. Rank 0 writes it, also from the
+// background. On other ranks the methods do nothing.
 type flushFile struct {
 	*job
 	dir *prefixdir.Dir
@@ -158,7 +159,8 @@ func (ff *flushFile) setFetched(ds record.Dataset) error {
 	})
 }
 
-// setFound records that a new run has found a dataset in the caches. An unfinished flush of the old run has ended.
+// setFound records that a new run has found a dataset in the caches. If the old run was flushing the dataset, that flush has
+// ended.
 func (ff *flushFile) setFound(ds record.Dataset) error {
 	return ff.edit(func(f *prefixdir.Flush) error {
 		in := prefixdir.Cache
@@ -169,18 +171,18 @@ func (ff *flushFile) setFound(ds record.Dataset) error {
 	})
 }
 
-// setDropped removes the entry of a dataset that has left the caches, as the reference does. Otherwise the file would grow with
-// each checkpoint.
+// setDropped removes the entry of a dataset that was deleted from the caches, as the original SCR does. Otherwise the file would
+// grow with each checkpoint.
 func (ff *flushFile) setDropped(id int) error {
 	return ff.edit(func(f *prefixdir.Flush) error { f.Remove(id); return nil })
 }
 
-// setFlushing records that a flush begins; how is its kind.
+// setFlushing records that a flush begins. how is the kind of flush.
 func (ff *flushFile) setFlushing(id int, how prefixdir.Location) error {
 	return ff.edit(func(f *prefixdir.Flush) error { return f.Add(id, how) })
 }
 
-// setFlushed records that a flush has ended. ok means that the dataset is in the prefix directory.
+// setFlushed records that a flush has ended. If ok is set, the dataset is in the prefix directory.
 func (ff *flushFile) setFlushed(id int, ok bool) error {
 	return ff.edit(func(f *prefixdir.Flush) error {
 		if _, in := f.Entry(id); !in {

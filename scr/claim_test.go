@@ -19,7 +19,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// listedWhole returns an error if a dataset that index and summary of the prefix directory list as complete has wrong bytes.
+// listedWhole returns the datasets that are complete according to index and summary. It returns an error if one of them has wrong
+// bytes.
 func listedWhole(fsys vfs.FS) (complete []string, err error) {
 	d := prefixdir.Open(fsys, testPrefix)
 	x, _, _, err := d.Index.Load()
@@ -52,7 +53,7 @@ func listedWhole(fsys vfs.FS) (complete []string, err error) {
 			}
 		}
 		if other != nil {
-			// A concurrent flush may write the files once the summary says that the dataset is incomplete.
+			// If the summary marks the dataset as incomplete, a concurrent flush may write its files.
 			if s, err := d.Datasets.ReadSummary(p); err != nil || s.Complete {
 				return nil, errors.Join(other, err)
 			}
@@ -63,7 +64,7 @@ func listedWhole(fsys vfs.FS) (complete []string, err error) {
 	return complete, nil
 }
 
-// overwrite writes a file as a program does that always writes the same file, without removing it first.
+// overwrite writes a file without removing the old file first, as programs do that always write the same file.
 func overwrite(fsys vfs.FS, name string, b []byte) error {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
@@ -76,7 +77,7 @@ func overwrite(fsys vfs.FS, name string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// same takes checkpoint n with the same file names each time.
+// same takes checkpoint n. All checkpoints have the same file names.
 func (cl *cluster) same(ctx context.Context, s *Session, rank, n int, flags Flags) error {
 	if err := s.Start(ctx, fmt.Sprint("ckpt.", n), flags); err != nil {
 		return err
@@ -93,7 +94,8 @@ func (cl *cluster) same(ctx context.Context, s *Session, rank, n int, flags Flag
 	return s.Complete(ctx, true)
 }
 
-// sameRestart reads the offered checkpoint, with the same file names each time, and returns its number; 0: none.
+// sameRestart reads the offered checkpoint, which has the same file names as all others. It returns its number, or 0 if there is
+// none.
 func (cl *cluster) sameRestart() (got int, err error) {
 	err = cl.run(func(ctx context.Context, s *Session, rank int) error {
 		r, ok, err := s.HaveRestart(ctx)
@@ -128,9 +130,9 @@ func (cl *cluster) sameRestart() (got int, err error) {
 	return got, err
 }
 
-// TestSameNamesCrash cuts the power before each operation of a checkpoint that has the file names of an older one in the prefix
-// directory, written directly or flushed. Every dataset listed as complete then has its own bytes. The next run finds one of the
-// two: the older one until the newer one is whole.
+// TestSameNamesCrash cuts the power before each operation of a checkpoint. The checkpoint is written directly or flushed, and has
+// the file names of an older checkpoint in the prefix directory. Afterwards each dataset that is listed as complete must have its
+// own bytes. The next run must find the older checkpoint until the newer one is whole, and then the newer one.
 func TestSameNamesCrash(t *testing.T) {
 	for _, bypass := range []string{"0", "1"} {
 		t.Run("bypass "+bypass, func(t *testing.T) {
@@ -158,7 +160,7 @@ func TestSameNamesCrash(t *testing.T) {
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("in the index: %+v %v", e, ok)
 			}
-			// Between operations that change nothing a power loss leaves the same state.
+			// Skip operations that change nothing, because a power loss after them leaves the same state.
 			var started atomic.Bool
 			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(23, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
 				Run: crashtest.One(func(fsys vfs.FS) error {
@@ -183,7 +185,7 @@ func TestSameNamesCrash(t *testing.T) {
 					}
 					cl := *base
 					cl.fs, cl.ready = left, true
-					if bypass == "1" && n%2 == 0 { // the files in the prefix directory suffice
+					if bypass == "1" && n%2 == 0 { // the files in the prefix directory are enough
 						cl.lose("node0", "node1")
 						cl.ready = false
 					}
@@ -205,8 +207,8 @@ func TestSameNamesCrash(t *testing.T) {
 	}
 }
 
-// TestSameNamesAsync checks that consecutive background flushes on a rank do not write the files of a dataset that rank 0 is
-// about to list. Rank 0 is delayed until rank 1 waits for it, or has written the files of the next checkpoint.
+// TestSameNamesAsync checks consecutive background flushes on a rank. They must not write the files of a dataset that rank 0 is
+// about to list. Rank 0 is delayed until rank 1 waits for it, or until rank 1 has written the files of the next checkpoint.
 func TestSameNamesAsync(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")
 	var maps, copies atomic.Int64
@@ -248,8 +250,8 @@ func TestSameNamesAsync(t *testing.T) {
 	}
 }
 
-// TestSameNamesOutput checks that output is never overwritten. The error names the file and its dataset. A dataset with the same
-// name replaces output.
+// TestSameNamesOutput checks that output is not overwritten by datasets with other names. The error names the file and the
+// dataset that owns it. A dataset with the same name replaces output.
 func TestSameNamesOutput(t *testing.T) {
 	for _, bypass := range []string{"0", "1"} {
 		for _, second := range []Flags{Output, Checkpoint, Checkpoint | Output} {
@@ -278,7 +280,7 @@ func TestSameNamesOutput(t *testing.T) {
 	}
 }
 
-// TestSameNamesOlder checks that a cached checkpoint that is flushed late does not take the files of a newer one.
+// TestSameNamesOlder checks that a cached checkpoint that is flushed late does not overwrite files of a newer checkpoint.
 func TestSameNamesOlder(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "2", "SCR_CACHE_SIZE", "4")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -295,8 +297,8 @@ func TestSameNamesOlder(t *testing.T) {
 	}
 }
 
-// TestOverwrittenListed checks that overwritten checkpoints are not offered. If a program writes the same files each time, SCR
-// lists all checkpoints as complete, without checksums.
+// TestOverwrittenListed checks that overwritten checkpoints are not offered. They occur because SCR lists all checkpoints as
+// complete, without checksums, even if a program uses the same file names in each.
 func TestOverwrittenListed(t *testing.T) {
 	for _, how := range []string{"SCR_FETCH", "SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
 		cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_CURRENT", "ckpt.2", how, "1")
@@ -345,8 +347,9 @@ func TestOverwrittenListed(t *testing.T) {
 	}
 }
 
-// TestSameNamesKilled kills a run that always writes the same files, at any step of a checkpoint. The next run continues from the
-// previous checkpoint, or from this one if all of its files were whole, even without the caches.
+// TestSameNamesKilled kills a run that always writes the same files, at any step of a checkpoint. If all files of this checkpoint
+// were whole, the next run must continue from it, and otherwise from the previous checkpoint. This must hold even without the
+// caches.
 func TestSameNamesKilled(t *testing.T) {
 	for step, want := range map[string]int{"route": 2, "complete": 2, "whole": 2, "rename": 3, "encode": 3, "commit": 3, "flush": 3, "summary": 3, "index": 3} {
 		for _, ranks := range [][]string{{"node0", "node1"}, {"node0", "node1", "node2"}} {
@@ -394,8 +397,8 @@ func TestSameNamesKilled(t *testing.T) {
 	}
 }
 
-// TestSameNamesRenameFails fails the renames of files with a full or failing disk. Neither dataset is lost, and no file of the
-// newer one is written to before it has its name.
+// TestSameNamesRenameFails lets renames fail because the disk is full or defective. Neither dataset may be lost. No file of the
+// newer dataset may be written to before it has its final name.
 func TestSameNamesRenameFails(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	mem := cl.fs
@@ -439,8 +442,8 @@ func TestSameNamesRenameFails(t *testing.T) {
 	}
 }
 
-// TestSameNamesRefused checks that after the application rejects a checkpoint, no older one with the same files is offered, not
-// even from the caches of the same run.
+// TestSameNamesRefused checks what is offered after the application rejects a checkpoint. No older checkpoint with the same files
+// may be offered, not even from the caches of the same run.
 func TestSameNamesRefused(t *testing.T) {
 	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0", "SCR_CACHE_SIZE", "4")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

@@ -30,15 +30,15 @@ type cluster struct {
 	fs       vfs.FS
 	env      map[string]string
 	files    int      // number of files per rank and checkpoint
-	nodes    []string // node of each rank
+	nodes    []string // name of the node of each rank
 	clock    func() time.Time
 	hook     func(rank int, step string) error
 	log      *bytes.Buffer
 	opts     func(c *Config)
-	apart    bool // ranks share no memory
+	apart    bool // ranks are in separate processes, without shared memory
 	wrap     func(comm.Comm) comm.Comm
 	together bool   // see knobs
-	ready    bool   // the disks of the nodes exist
+	ready    bool   // the disks of the nodes have been created
 	conf     vfs.FS // file system of the configuration files; nil: fs
 }
 
@@ -63,7 +63,7 @@ func (cl *cluster) set(kv ...string) *cluster {
 	return cl
 }
 
-// on returns the same cluster with the ranks on other nodes.
+// on returns the same cluster, in which the ranks run on other nodes.
 func (cl *cluster) on(nodes ...string) *cluster {
 	c := *cl
 	c.nodes = nodes
@@ -109,7 +109,7 @@ func mkdirs(t testing.TB, fsys vfs.FS, dir string) {
 	}
 }
 
-// run opens a session on each rank and calls f. It does not close the session.
+// run opens a session on each rank and calls f. It does not close the sessions.
 func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) error {
 	for _, n := range cl.nodes {
 		if cl.ready {
@@ -137,7 +137,7 @@ func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) 
 func content(ckpt, rank, file int) []byte {
 	b := make([]byte, 1000+37*rank+file*500)
 	if rank == 1 && file == 1 {
-		return nil // an empty file
+		return nil // the file is empty
 	}
 	x := uint64(rank)<<40 ^ uint64(ckpt)<<20 ^ uint64(file) ^ 0x9e3779b97f4a7c15
 	for i := 0; i < len(b); i += 8 {
@@ -193,7 +193,8 @@ func (cl *cluster) write(ctx context.Context, s *Session, rank, n int) error {
 	return s.Complete(ctx, true)
 }
 
-// read restarts and returns the number of the checkpoint that was read; 0 if there is none. Wrong bytes fail the test.
+// read restarts and returns the number of the checkpoint that was read, or 0 if there is none. Wrong bytes fail the
+// test.
 func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) {
 	r, ok, err := s.HaveRestart(ctx)
 	if err != nil || !ok {
@@ -208,7 +209,7 @@ func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) 
 	}
 	ranks := []int{rank}
 	if r.InPlace {
-		// Each rank reads a share of the files that other ranks wrote.
+		// The number of ranks has changed: each rank reads a part of the files that other ranks wrote.
 		ranks = nil
 		for q := rank; q < r.Ranks; q += len(cl.nodes) {
 			ranks = append(ranks, q)
@@ -232,7 +233,6 @@ func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) 
 	return n, s.CompleteRestart(ctx, true)
 }
 
-// restart opens a session and reads the offered checkpoint.
 func (cl *cluster) restart() (n int, err error) {
 	err = cl.run(func(ctx context.Context, s *Session, rank int) error {
 		k, err := cl.read(ctx, s, rank)
@@ -255,7 +255,8 @@ func (cl *cluster) mustRestart(want int) {
 	}
 }
 
-// checkpoints runs a program that restarts if possible, and takes checkpoints from..to.
+// checkpoints runs a program that restarts if possible and then takes checkpoints. from and to are the numbers of
+// the first and the last of these checkpoints.
 func (cl *cluster) checkpoints(from, to int) error {
 	return cl.run(func(ctx context.Context, s *Session, rank int) error {
 		if _, err := cl.read(ctx, s, rank); err != nil {
@@ -270,7 +271,7 @@ func (cl *cluster) checkpoints(from, to int) error {
 	})
 }
 
-// lose deletes the disk of a node.
+// lose deletes the disks of nodes.
 func (cl *cluster) lose(nodes ...string) {
 	for _, n := range nodes {
 		removeAll(cl.t, cl.fs, "/nodes/"+n)
@@ -293,7 +294,7 @@ func removeAll(t testing.TB, fsys vfs.FS, dir string) {
 	must(t, fsys.Remove(dir))
 }
 
-// tree lists all files below a directory with their sizes.
+// tree returns the sizes of all files below a directory.
 func tree(t testing.TB, fsys vfs.FS, dir string) map[string]int64 {
 	out := map[string]int64{}
 	var walk func(d string)

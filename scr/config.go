@@ -15,61 +15,62 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// Flags are the purpose of a dataset.
+// Flags describe the purpose of a dataset.
 type Flags uint8
 
-// The flags; a dataset has at least one.
+// A dataset has at least one of these flags.
 const (
-	Checkpoint Flags = 1 << iota // usable for restart
-	Output                       // wanted by the user: always flushed and never deleted from the prefix directory
+	Checkpoint Flags = 1 << iota // a run can restart from the dataset
+	Output                       // the user wants the dataset: it is always flushed, and never deleted from the prefix directory
 )
 
-// Config is the configuration for Open. nil means all defaults.
+// Config is the configuration for Open. A nil *Config means that all fields have their defaults.
 type Config struct {
-	// Params are the parameters; only rank 0's count. nil: LoadParams reads them from the environment and the files.
+	// Params are the parameters. Only those of rank 0 are used. If Params is nil, LoadParams reads them from the environment and the
+	// files.
 	Params *Params
-	// FS is the file system of this rank; nil: the operating system's.
+	// FS is the file system of this rank; nil means the operating system's.
 	FS vfs.FS
-	// Node is the name of this rank's node. Ranks with equal names share control and cache directories and are lost together. "":
-	// the host name.
+	// Node is the name of this rank's node; "" means the host name. Ranks with equal names share control and cache directories and
+	// are lost together.
 	Node string
 	// NodeRoot, if set, is a prefix of the paths of control and cache directories. It stands for the private disk of a node if
 	// several nodes share one file system. Recorded file names do not include it.
 	NodeRoot string
-	// Dir is the base directory of relative file names; "": the working directory.
+	// Dir is the directory that relative file names refer to; "" means the working directory.
 	Dir string
-	// Clock returns the time and also measures durations; nil: time.Now.
+	// Clock returns the time and is used to measure durations; nil means time.Now.
 	Clock func() time.Time
-	// Logger gets messages for the user: warnings, and names of rebuilt, fetched and dropped datasets. nil: slog.Default.
+	// Logger gets messages for the user: warnings, and the names of rebuilt, fetched and dropped datasets. nil means slog.Default.
 	Logger *slog.Logger
-	// Strict makes Open fail if there are too few failure groups for a scheme. By default all ranks then use SINGLE, so that a run
-	// on fewer nodes can still restart; Logger and Notes report this.
+	// Strict makes Open fail if there are fewer failure groups than a scheme needs. Otherwise all ranks use SINGLE in this case, so
+	// that a run on fewer nodes can still restart. Logger and Notes report this.
 	Strict bool
-	// NoCacheSync skips syncs of the caches. A checkpoint then survives the death of processes, and of nodes as far as the
-	// redundancy allows. It does not survive a power loss of all nodes. For caches in memory it makes no difference.
+	// NoCacheSync skips syncs of the caches. Then checkpoints survive the death of processes, and of as many nodes as the redundancy
+	// allows, but not a power loss of all nodes. For caches in memory the option makes no difference.
 	NoCacheSync bool
-	// NoSync skips syncs of user files in the prefix directory.
+	// NoSync skips syncs of the application's files in the prefix directory.
 	NoSync bool
-	// Daemon leaves background flushes to the transfer process of each node (package transfer, blobio scr transfer), which continues
-	// to copy after the run has died. It must be started separately. The run loop starts it with blobio scr run --transfer, and sets
-	// BLOBIO_TRANSFER=1 in the environment, which has the same effect as Daemon.
+	// Daemon lets the transfer process of each node (package transfer, blobio scr transfer) copy files in background flushes. This
+	// process continues to copy after the run has died. It must be started separately. The run loop starts it with blobio scr run
+	// --transfer, and sets BLOBIO_TRANSFER=1 in the environment, which has the same effect as Daemon.
 	Daemon bool
-	// DaemonWait is the maximum time that a background flush waits for a missing transfer process, at any point; then it fails with
-	// ErrMissing. There is no time limit for a running process. 0: 30 s; negative: no limit.
+	// DaemonWait is the maximum time that a background flush waits when there is no transfer process. Then the flush fails with
+	// ErrMissing. The flush waits for a running process without a time limit. 0 means 30 s, and a negative value means no limit.
 	DaemonWait time.Duration
-	// Shared allows the prefix directory to be writable for its group, and for others if it is sticky. By default Open rejects a
-	// prefix directory that users other than the owner may write to: see docs/security.md. BLOBIO_SHARED=1 in the environment has
-	// the same effect.
+	// Shared allows the prefix directory to be writable for its group. If the directory has the sticky bit, others may write to it
+	// too. By default Open rejects a prefix directory that users other than the owner may write to; see docs/security.md.
+	// BLOBIO_SHARED=1 in the environment has the same effect as Shared.
 	Shared bool
 }
 
-// knobs are internal settings, for tests.
+// knobs are internal settings for tests.
 type knobs struct {
-	together bool                    // names in the cache like the reference's: equal names even for ranks on different nodes
-	hook     func(step string) error // called before each step of the protocol; its error ends the call at once
+	together bool                    // use file names in the cache as the original SCR does: they may be equal for ranks on different nodes
+	hook     func(step string) error // called before each step of the protocol; if it returns an error, the call ends at once
 }
 
-// runloopTransfer is runloop.EnvTransfer: the run loop has started transfer processes.
+// runloopTransfer has the value of runloop.EnvTransfer. The variable shows that the run loop has started transfer processes.
 const runloopTransfer = "BLOBIO_TRANSFER"
 
 func (c *Config) withDefaults() Config {
@@ -95,7 +96,7 @@ func (c *Config) withDefaults() Config {
 	if d.Dir == "" {
 		d.Dir, _ = os.Getwd()
 	} else if d.FS == vfs.OS {
-		if abs, err := filepath.Abs(d.Dir); err == nil { // makes the prefix directory absolute, too
+		if abs, err := filepath.Abs(d.Dir); err == nil { // makes the prefix directory absolute too
 			d.Dir = abs
 		}
 	}
@@ -108,20 +109,21 @@ func (c *Config) withDefaults() Config {
 	return d
 }
 
-// hookError is the error of a hook: it simulates the death of the rank.
+// hookError is an error that a hook returned. It simulates the death of the rank.
 type hookError struct{ err error }
 
 func (e *hookError) Error() string { return e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
-// fatal reports whether the ranks cannot continue together after an error. An error that all ranks share is not fatal.
+// fatal reports whether the ranks cannot continue together after an error. An error that all ranks have got is not fatal.
 func fatal(ctx context.Context, err error) bool {
 	var h *hookError
 	return ctx.Err() != nil || errors.Is(err, ErrBroken) || errors.As(err, &h)
 }
 
 type (
-	// Params are the effective parameters of SCR. Get, Int, ... return their values, and Config sets them as SCR_Config does.
+	// Params are the effective parameters of SCR. Get, Int and other methods return their values. Config sets them as SCR_Config
+	// does.
 	Params = config.Set
 	// ParamSources are the sources from which LoadParams reads parameters.
 	ParamSources = config.Sources
@@ -130,7 +132,7 @@ type (
 // LoadParams reads the parameters from the environment and the configuration files, as SCR does.
 func LoadParams(from ParamSources) (*Params, error) { return config.Load(from) }
 
-// params holds the parameters that a session uses after Open, parsed once.
+// params holds the parsed parameters that a session uses after Open.
 type params struct {
 	enable       bool
 	prefix       string
@@ -161,7 +163,7 @@ type params struct {
 	pace         cadence.Pace
 }
 
-// loadParams sends the settings of rank 0 to all ranks. Faults are the same error on all ranks.
+// loadParams sends the settings of rank 0 to all ranks. If it fails, all ranks get the same error.
 func loadParams(ctx context.Context, c comm.Comm, cfg *Config) (*config.Set, *params, error) {
 	var b []byte
 	var err error
@@ -197,7 +199,7 @@ func loadParams(ctx context.Context, c comm.Comm, cfg *Config) (*config.Set, *pa
 	return set, p, nil
 }
 
-// reader collects the first error of several getters.
+// reader calls several getters and keeps the first error.
 type reader struct {
 	set *config.Set
 	err error
@@ -255,7 +257,7 @@ func parseParams(set *config.Set) (*params, error) {
 	p.percent = max(p.percent, 0)
 	p.fetchWidth, p.flushWidth = max(p.fetchWidth, 1), max(p.flushWidth, 1)
 	if p.global {
-		// As in the reference, the cached datasets go to the prefix directory, and the restart reads them there.
+		// Flush the cached datasets, and restart from the prefix directory, as the original SCR does.
 		p.flushRestart = true
 	}
 	return p, r.err

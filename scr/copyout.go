@@ -16,14 +16,16 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// copier does one rank's part of a flush: it copies the rank's files to the prefix directory, or has them copied.
+// copier does this rank's part of a flush. It copies the rank's files to the prefix directory, or lets a transfer process copy
+// them.
 type copier struct {
 	*job
 	index   *index
 	courier *courier
 }
 
-// jobs returns the copies that this rank has to make to the prefix directory. Collective. Bypassed files are already in place.
+// jobs returns the copies to the prefix directory that this rank has to make. Files written with bypass are not copied, because
+// they are already in place. Collective.
 func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
 	var jobs []transfer.Job
 	var outside error // the caches may belong to a run with another prefix directory
@@ -44,7 +46,7 @@ func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error
 	return jobs, cp.containers(ctx, d, jobs)
 }
 
-// copyOut copies the files of this rank to the prefix directory and returns their map entries. Background copies have limits of
+// copyOut copies the files of this rank to the prefix directory and returns their map entries. Background copies are limited in
 // bandwidth and CPU time.
 func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
 	if err := cp.step("copy"); err != nil {
@@ -83,11 +85,11 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	return out, nil
 }
 
-// keyHidden marks a file with a hidden name in messages between ranks. It is not in the map.
+// keyHidden marks a file with a hidden name in messages between ranks. The map does not have this key.
 const keyHidden = "HIDDEN"
 
-// copied copies files, or has them copied. It compares bypassed files, which the application has written, with their state at
-// Complete.
+// copied copies files, or lets a transfer process copy them. For files that the application has written with bypass, it checks
+// that they have not changed since Complete.
 func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
 	switch {
 	case d.Bypass:
@@ -103,7 +105,7 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 	if err != nil {
 		return nil, err
 	}
-	// Whole files of an earlier flush of the dataset are not copied again.
+	// If an earlier flush of the dataset has copied a file and the file is whole, it is not copied again.
 	return e.Resume(ctx, jobs)
 }
 
@@ -130,10 +132,10 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 	return res, nil
 }
 
-// allowed returns an error if a file of this rank must not be written.
+// allowed returns an error if this rank must not write one of the files.
 func (cp *copier) allowed(d *cachedSet, jobs []transfer.Job) error {
 	if d.Bypass {
-		return nil // install has checked
+		return nil // install has already checked the files
 	}
 	files, err := cp.standing(jobs)
 	if err != nil || len(files) == 0 {
@@ -146,10 +148,11 @@ func (cp *copier) allowed(d *cachedSet, jobs []transfer.Job) error {
 	return c.Check(slices.Sorted(maps.Keys(files))...)
 }
 
-// hide gives files hidden names if they would overwrite files of a complete dataset. publish renames them when all are whole.
+// hide gives a file a hidden name if it would overwrite a file of a complete dataset. publish renames the hidden files when all
+// are whole.
 func (cp *copier) hide(d *cachedSet, jobs []transfer.Job) ([]transfer.Job, map[int]bool, error) {
 	if d.Bypass {
-		return jobs, nil, nil // install has done this
+		return jobs, nil, nil // install has already hidden the files
 	}
 	files, err := cp.standing(jobs)
 	if err != nil || len(files) == 0 {
@@ -171,20 +174,20 @@ func (cp *copier) hide(d *cachedSet, jobs []transfer.Job) ([]transfer.Job, map[i
 		at := prefixdir.Hidden(jobs[i].Dst)
 		if owned {
 			jobs[i].Dst, hidden[i] = at, true
-		} else if err := cp.cfg.FS.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) { // from a failed flush
+		} else if err := cp.cfg.FS.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) { // the file is left from a failed flush
 			return nil, nil, err
 		}
 	}
 	return jobs, hidden, nil
 }
 
-// standing lists the files to flush that already exist in the prefix directory under either name, by path, with the index of
-// their job.
+// standing returns the files to flush that already exist in the prefix directory under their final or hidden names. Its keys
+// are paths, and its values are indexes of jobs.
 func (cp *copier) standing(jobs []transfer.Job) (map[string]int, error) {
 	files := map[string]int{}
 	for i, j := range jobs {
 		if j.Dst == "" {
-			continue // in a container of the dataset itself
+			continue // the file is in a container of this dataset
 		}
 		if _, err := vfs.Lstat(cp.cfg.FS, j.Dst); err != nil {
 			if _, err := vfs.Lstat(cp.cfg.FS, prefixdir.Hidden(j.Dst)); err != nil {
@@ -200,8 +203,8 @@ func (cp *copier) standing(jobs []transfer.Job) (map[string]int, error) {
 	return files, nil
 }
 
-// sweep removes unfinished files of killed flushes in the folders that this rank writes to. If all ranks write to one folder,
-// rank 0 does it.
+// sweep removes unfinished files of killed flushes from the folders that this rank writes to. If all ranks write to one folder,
+// rank 0 removes them.
 func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
 	dirs := map[string]bool{}
 	for _, j := range jobs {
@@ -255,7 +258,7 @@ func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, 
 	return names, cp.agree(ctx, err)
 }
 
-// filesIn lists the files of all ranks from the result of gatherFiles; the value is true for files with hidden names.
+// filesIn lists the files of all ranks from the result of gatherFiles. The value is true for files that have hidden names.
 func filesIn(parts [][]byte) (map[string]bool, error) {
 	names := map[string]bool{}
 	for r, b := range parts {
@@ -274,7 +277,7 @@ func filesIn(parts [][]byte) (map[string]bool, error) {
 	return names, nil
 }
 
-// gatherFiles collects the map entries on rank 0 as packed trees, by rank.
+// gatherFiles collects the map entries of all ranks on rank 0. The result has one packed tree for each rank.
 func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
 	t, err := prefixdir.FilesTree(files)
 	var b []byte

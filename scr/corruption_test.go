@@ -18,7 +18,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// clone returns a copy of the cluster in its current state.
+// clone returns a copy of the cluster in its present state.
 func (cl *cluster) clone() *cluster {
 	c := *cl
 	mem := vfs.NewMem()
@@ -33,8 +33,8 @@ func (cl *cluster) clone() *cluster {
 	return &c
 }
 
-// TestFlippedByte flips one byte anywhere in the caches or the prefix directory. It is found before data reach the application
-// (read compares every byte), and costs at most one checkpoint if there is no redundancy.
+// TestFlippedByte flips one byte anywhere in the caches or the prefix directory. The change must be found before data reach the
+// application; read compares every byte. Without redundancy at most one checkpoint may be lost.
 func TestFlippedByte(t *testing.T) {
 	long := os.Getenv("BLOBIO_LONG") != ""
 	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
@@ -73,8 +73,9 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// TestDefect1SilentCorruption covers a defect of the reference: it passes flipped bytes in the cache and in the prefix directory
-// to the application, and spreads them when it rebuilds a node. Here the byte is repaired, or the previous checkpoint is used.
+// TestDefect1SilentCorruption covers a defect of the original SCR. If bytes in the cache or in the prefix directory are flipped,
+// it passes them to the application, and spreads them when it rebuilds a node. This library must repair the byte or use the
+// previous checkpoint.
 func TestDefect1SilentCorruption(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "2")
 	must(t, cl.checkpoints(1, 4))
@@ -85,13 +86,13 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	if b, err := vfs.ReadFile(hurt.fs, data, 1<<20); err != nil || string(b) != string(content(4, 0, 0)) {
 		t.Errorf("not repaired: %v", err)
 	}
-	// A lost node is one loss too many for XOR: the rebuild is rejected, and damage does not spread. Checkpoint 4 is in the prefix
-	// directory.
+	// The damaged file and the lost node are more losses than XOR can repair. The rebuild must be rejected, and the damage must
+	// not spread. Checkpoint 4 is in the prefix directory.
 	hurt = cl.clone()
 	flip(t, hurt.fs, data, 77)
 	hurt.lose("node2")
 	hurt.mustRestart(4)
-	// The prefix directory has no redundancy: the damaged checkpoint is marked, and the previous one is used.
+	// The prefix directory has no redundancy. The damaged checkpoint must be marked as failed, and the previous one must be used.
 	hurt = cl.clone()
 	hurt.lose("node0", "node1", "node2", "node3")
 	flip(t, hurt.fs, testPrefix+"/ckpt.4/rank_2.1.ckpt", 5)
@@ -103,8 +104,8 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	}
 }
 
-// TestDefect1FlushOfDamage checks that a byte that changes in the cache between Complete and the flush does not reach the prefix
-// directory.
+// TestDefect1FlushOfDamage changes a byte in the cache after Complete and before the flush. The changed byte must not reach the
+// prefix directory.
 func TestDefect1FlushOfDamage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -148,7 +149,7 @@ func TestLeftovers(t *testing.T) {
 	var left atomic.Int64
 	cl.fs = vfs.NewFault(cl.fs, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRename && strings.HasPrefix(op.Name, testPrefix+"/ckpt.1/") && left.Add(1) == 3 {
-			return errKilled // before the file has its name; it cannot be removed either
+			return errKilled // the file does not have its final name yet, and it cannot be removed either
 		}
 		if op.Kind == vfs.OpRemove && left.Load() >= 3 {
 			return errKilled
@@ -180,8 +181,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestDefect2TornIndex covers a defect of the reference: with an incomplete index.scr it starts from scratch, counts from 1 again
-// and hides all older checkpoints. Here the index is rebuilt from the summaries and the numbering continues.
+// TestDefect2TornIndex covers a defect of the original SCR. If index.scr is incomplete, it starts without a checkpoint, counts
+// from 1 again and hides all older checkpoints. This library must rebuild the index from the summaries and continue the numbering.
 func TestDefect2TornIndex(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 3))
@@ -207,8 +208,8 @@ func TestDefect2TornIndex(t *testing.T) {
 	}
 }
 
-// TestDefect4TruncatedParity covers a defect of the reference: it reads only the header of a redundancy file, so a truncated file
-// silently ends the protection. Here the file is rebuilt at the restart.
+// TestDefect4TruncatedParity covers a defect of the original SCR. It reads only the header of a redundancy file. Therefore it does
+// not notice that a file is truncated and that the protection is lost. This library must rebuild the file at the restart.
 func TestDefect4TruncatedParity(t *testing.T) {
 	for _, scheme := range []string{"PARTNER", "XOR", "RS"} {
 		cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
@@ -232,7 +233,7 @@ func TestDefect4TruncatedParity(t *testing.T) {
 	}
 }
 
-// TestDefect7OutsideIsAnError covers a path outside the prefix directory, which aborts the whole job in the reference.
+// TestDefect7OutsideIsAnError uses a path outside of the prefix directory. The original SCR aborts the whole job in this case.
 func TestDefect7OutsideIsAnError(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -244,8 +245,8 @@ func TestDefect7OutsideIsAnError(t *testing.T) {
 	}))
 }
 
-// TestDefect7WrongOrderIsAnError makes a call at the wrong time, which ends the job in the reference. Here the error names the
-// missing call, and the session stays usable. TestStates has all calls in all states.
+// TestDefect7WrongOrderIsAnError makes a call at the wrong time. The original SCR ends the job in this case. In this library the
+// error names the missing call, and the session stays usable. TestStates tests all calls in all states.
 func TestDefect7WrongOrderIsAnError(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -265,14 +266,14 @@ func TestDefect7WrongOrderIsAnError(t *testing.T) {
 	}))
 }
 
-// TestDefect10Containers covers containers, which SCR 1.2.2 cannot create because it computes their folder in two ways. Here they
-// are created in the dataset's folder and filled with one file after the other. The prefix directory has no other copy of the
-// files, and all bytes can be read back when all nodes are lost.
+// TestDefect10Containers tests containers. SCR 1.2.2 cannot create them, because it computes their folder in two different ways.
+// This library must create them in the dataset's folder and fill them with one file after the other. The prefix directory has no
+// other copy of the files. All bytes must be readable when all nodes are lost.
 func TestDefect10Containers(t *testing.T) {
 	const limit = 1500
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", fmt.Sprint(limit))
 	var total int64
-	var want []byte // ordered by node, rank, file
+	var want []byte // in the order of node, rank and file
 	for rank := range 4 {
 		for i := range cl.files {
 			want = append(want, content(1, rank, i)...)

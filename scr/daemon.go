@@ -14,23 +14,24 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// courier lets the node's transfer process do the copying of background flushes (Config.Daemon).
+// courier lets the node's transfer process copy the files of background flushes (Config.Daemon).
 type courier struct {
 	*job
-	run context.Context // for background flushes: done when the session is closed
+	run context.Context // context of background flushes; done when the session is closed
 }
 
-// file returns the path of the transfer file of this node in Config.FS, and whether it has no lock.
+// file returns the path in Config.FS of this node's transfer file. noLock is true if the file has no lock.
 func (co *courier) file() (name string, noLock bool) {
 	return co.fs.Real(path.Join(co.p.job.Control, transfer.FileName)), co.cfg.FS != vfs.OS
 }
 
-// copy makes the node's transfer process copy files, and waits. Several ranks of a node share the transfer file.
+// copy lets the node's transfer process copy files, and waits for it. Several ranks of a node share the transfer file.
 func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfer.Result, err error) {
 	name, noLock := co.file()
 	mine := map[string]int{}
 	defer func() {
-		// Files that no rank waits for must not be copied later. But if the run is ending, the process continues.
+		// If no rank waits for the files any more, they must not be copied later. But if the run is ending, the process must
+		// finish the copies.
 		if co.run.Err() == nil {
 			err = errors.Join(err, co.recall(mine))
 		}
@@ -78,7 +79,8 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			if it.Error != "" {
 				return nil, fmt.Errorf("transfer process: %s: %s", it.Src, it.Error)
 			}
-			// The checksum appears with the finished copy; for an empty file it is the only sign.
+			// The checksum is written together with the finished copy. For an empty file it is the only sign that the copy is
+			// finished.
 			if !it.HasCRC || it.Written < it.Size || it.Size == 0 && !f.Done {
 				continue
 			}
@@ -101,12 +103,12 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 	return res, nil
 }
 
-// pulse returns a function to call with the transfer file repeatedly while a rank waits for the transfer process. The function
-// fails if there was no process for Config.DaemonWait. A process shows that it runs, however slowly, by holding a lock, or
-// without locks by writing the file.
+// pulse returns a function that must be called repeatedly with the transfer file while a rank waits for the transfer process.
+// The function returns an error if there has been no process for Config.DaemonWait. A running process holds a lock. Without
+// locks, it shows that it is running by writing the file.
 func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error {
 	const every = 100 * time.Millisecond
-	alive := time.Now() // real time: Config.Clock may belong to a simulation
+	alive := time.Now() // system time, because Config.Clock may be simulated
 	asked, last := alive, ""
 	return func(f *transfer.File) error {
 		now := time.Now()
@@ -134,7 +136,7 @@ func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error 
 	}
 }
 
-// recall removes files from the transfer file that no rank waits for any more.
+// recall removes files from the transfer file for which no rank waits any more.
 func (co *courier) recall(mine map[string]int) error {
 	name, noLock := co.file()
 	return transfer.UpdateFile(context.Background(), co.cfg.FS, name, noLock, func(f *transfer.File) error {
@@ -149,7 +151,7 @@ func (co *courier) recall(mine map[string]int) error {
 	})
 }
 
-// stop stops the work of the node's transfer process for an earlier run, as SCR does at the start. The first rank of the
+// stop makes the node's transfer process stop its work for an earlier run, as SCR does at the start. The first rank of the
 // node calls it.
 func (co *courier) stop(ctx context.Context) error {
 	if !co.cfg.Daemon || co.node.c.Rank() != 0 {

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// daemons is a cluster of two nodes whose background flushes are done by transfer processes.
+// daemons is a cluster of two nodes on which transfer processes do the background flushes.
 type daemons struct {
 	*cluster
 	t   *testing.T
@@ -32,13 +32,13 @@ func daemonCluster(t *testing.T, wait time.Duration, kv ...string) *daemons {
 	return d
 }
 
-// patience sets the time that a flush waits for a process.
+// patience sets the time for which a flush waits for a process.
 func (d *daemons) patience(wait time.Duration) {
 	under := d.opts
 	d.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, wait }
 }
 
-// serve runs the processes of nodes until ctx ends or there is no work left.
+// serve runs transfer processes on nodes until ctx ends or no work is left.
 func (d *daemons) serve(ctx context.Context, o transfer.ServeOptions, nodes ...string) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for _, node := range nodes {
@@ -65,8 +65,8 @@ func (d *daemons) whole(name string) {
 	}
 }
 
-// TestDaemon checks that a transfer process on each node does the background flushes and outlives the run. Copies that a dead run
-// requested are still made, and the next run does not repeat them.
+// TestDaemon checks that a transfer process on each node does the background flushes and survives the run. Copies that a dead run
+// requested must still be made. The next run must not repeat them.
 func TestDaemon(t *testing.T) { synctest.Test(t, daemonOutlives) }
 
 func daemonOutlives(t *testing.T) {
@@ -89,7 +89,7 @@ func daemonOutlives(t *testing.T) {
 	}
 	cl.mustRestart(3)
 
-	// The processes end; a run requests a flush and dies.
+	// The processes end. Then a run requests a flush and dies.
 	stop()
 	wg.Wait()
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -98,7 +98,7 @@ func daemonOutlives(t *testing.T) {
 		for {
 			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, noLock)
 			must(t, err)
-			if len(f.Items) == 2*cl.files { // from both ranks of the node
+			if len(f.Items) == 2*cl.files { // the items of both ranks of the node
 				return s.c.Barrier(ctx)
 			}
 			time.Sleep(time.Millisecond)
@@ -123,8 +123,8 @@ func daemonOutlives(t *testing.T) {
 	cl.whole("ckpt.4")
 }
 
-// TestDaemonContainers checks that transfer processes of several nodes fill the same containers, and that the data can be fetched
-// back.
+// TestDaemonContainers checks that transfer processes on several nodes can write to the same containers, and that the data can be
+// fetched back.
 func TestDaemonContainers(t *testing.T) { synctest.Test(t, daemonContainers) }
 
 func daemonContainers(t *testing.T) {
@@ -148,7 +148,8 @@ func daemonContainers(t *testing.T) {
 	if _, ok := all[fileName(2, 0, 0)]; ok {
 		t.Error("a file is beside its container")
 	}
-	// The nodes are lost with their processes. A process still running would write its state there during the loss.
+	// The nodes are lost together with their processes. Stop the processes first, because a running process would write its state
+	// to the node during the loss.
 	stop()
 	wg.Wait()
 	must(t, os.RemoveAll(filepath.Join(cl.dir, "nodes")))
@@ -158,7 +159,7 @@ func daemonContainers(t *testing.T) {
 }
 
 // TestDaemonMissing checks that a flush fails if there are no transfer processes, or if they die during the flush. A later flush
-// with new processes succeeds. A running process causes no timeout. The test uses simulated time.
+// with new processes must succeed. A running process must not cause a timeout. The test uses simulated time.
 func TestDaemonMissing(t *testing.T) { synctest.Test(t, daemonMissing) }
 
 func daemonMissing(t *testing.T) {
@@ -169,7 +170,7 @@ func daemonMissing(t *testing.T) {
 		}
 		return s.WaitFlush(ctx, "")
 	}
-	begun := make(chan struct{}) // rank 0: the flush of checkpoint 3 is in progress, at a rate that takes minutes
+	begun := make(chan struct{}) // closed when rank 0 is flushing checkpoint 3, at a rate that takes minutes
 	dead := make(chan struct{})
 	each(t, cl.cluster, func(ctx context.Context, s *Session, rank int) error {
 		// No process runs.
@@ -181,7 +182,7 @@ func daemonMissing(t *testing.T) {
 		if e := s.c.Barrier(ctx); e != nil {
 			return e
 		}
-		// Only one of two nodes has a process: all ranks learn that the other is missing.
+		// Only one of two nodes has a process. All ranks must get an error that names the other node.
 		if rank == 0 {
 			stop, cancel := context.WithCancel(ctx)
 			wg := cl.serve(stop, transfer.ServeOptions{}, "node0")

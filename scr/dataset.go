@@ -11,10 +11,11 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// Start begins a dataset (SCR_Start_output). Collective. From then on Route returns the names under which to write its files. The
-// oldest datasets of the store make room. name must be unique in the prefix directory; "" means a default. A dataset of the same
-// name there is replaced when this one is flushed. Other datasets with files of the same names become incomplete once the files
-// of this one get their names. If such a dataset is output, the error is ErrExist.
+// Start begins a dataset (SCR_Start_output). Collective. From then on Route returns the paths to which the application must write
+// the files of the dataset. If the store is full, Start deletes its oldest datasets. name should be unique in the prefix
+// directory; "" means a default name. If the prefix directory already has a dataset with this name, the flush replaces it. Other
+// datasets that have files with the same names become incomplete when the new files get their names. If such a dataset is output,
+// the error is ErrExist.
 func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.need("Start", between); err != nil {
 		return err
@@ -26,7 +27,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err = s.agree(ctx, err); err != nil {
 		return err
 	}
-	s.offer, s.below = nil, 0 // making room may delete the offered dataset
+	s.offer, s.below = nil, 0 // makeRoom may delete the offered dataset
 	s.event(runlog.Entry{Event: runlog.ComputeEnd, Took: s.took(s.computed)})
 	if err := s.step("start"); err != nil {
 		return err
@@ -35,7 +36,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	if l.Bypass { // the new files may overwrite files of background flushes, which must end first
+	if l.Bypass { // the new files may overwrite files of background flushes; wait for these flushes first
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
@@ -59,10 +60,10 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 }
 
 // Complete ends a dataset (SCR_Complete_output). Collective. valid reports whether the files of this rank are good. A rank may
-// have no files. If all files are good, Complete protects them by redundancy, and flushes them when it is time. If not, it
-// deletes the dataset and returns ErrInvalid on all ranks. After an error the dataset is deleted, except after an error of a
-// flush: then it stays in the caches. With bypass, Complete gives the files their names. If this fails in part, the dataset is in
-// the prefix directory and the next Start or Open finishes the renames.
+// have no files. If all files are good, Complete protects them by redundancy, and flushes them if a flush is due. Otherwise it
+// deletes the dataset and returns ErrInvalid on all ranks. After any other error Complete deletes the dataset too, but if only
+// the flush failed, the dataset stays in the caches. With bypass, Complete gives the files their final names. If some renames
+// fail, the dataset is in the prefix directory, and the next Start or Open finishes the renames.
 func (s *Session) Complete(ctx context.Context, valid bool) error {
 	if err := s.need("Complete", inDataset); err != nil {
 		return err
@@ -106,13 +107,14 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 		return w.cachedSet, err
 	}
 	if w.Bypass {
-		s.job.unfinished = false // due has written the dataset
+		s.job.unfinished = false // due has written the dataset to the prefix directory
 	}
 	return w.cachedSet, nil
 }
 
-// Current sets the checkpoint from which the run continues, if the application found and read it itself or wants one other than
-// the newest. Collective; call it before HaveRestart. It deletes newer checkpoints from the caches.
+// Current sets the checkpoint from which the run continues. The application calls it if it found and read a checkpoint itself, or
+// if it wants a checkpoint other than the newest. Current deletes newer checkpoints from the caches. Collective. Call it before
+// HaveRestart.
 func (s *Session) Current(ctx context.Context, name string) error {
 	if err := s.need("Current", between); err != nil {
 		return err
@@ -138,7 +140,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 			}
 			if gone, err := s.index.dir.Presence().Of(e); err != nil {
 				return err
-			} else if gone != nil && id == 0 { // otherwise use the caches
+			} else if gone != nil && id == 0 { // if id is not 0, the caches have the dataset
 				return fmt.Errorf("dataset %q: %w: %w", name, ErrMissing, gone)
 			}
 			id = e.ID
@@ -163,13 +165,13 @@ func (s *Session) Current(ctx context.Context, name string) error {
 	return s.cache.outdated(ctx, id)
 }
 
-// Drop removes a dataset from the index. Collective. Its files stay in the prefix directory and in the caches.
+// Drop removes a dataset from the index. Collective. Its files are kept in the prefix directory and in the caches.
 func (s *Session) Drop(ctx context.Context, name string) error {
 	if err := s.need("Drop", between); err != nil {
 		return err
 	}
 	s.offer = nil
-	if d := s.cache.find(name); d != nil { // a flush that ends later would list it again
+	if d := s.cache.find(name); d != nil { // wait for its flush, because the end of the flush would list the dataset again
 		if err := s.flush.settle(ctx, d); err != nil {
 			return err
 		}
@@ -183,7 +185,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	s.offer = nil
-	// A dataset that is being flushed may share file names, and is not in the index yet.
+	// Wait for all flushes, because a dataset that is being flushed may share file names and is not in the index yet.
 	if err := s.flush.settleAll(ctx); err != nil {
 		return err
 	}

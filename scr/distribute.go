@@ -13,12 +13,13 @@ import (
 // ErrBroken means that the communication between ranks failed.
 var ErrBroken = fault.ErrBroken
 
-// mover moves the files of a dataset from the nodes that have them to the current nodes of its ranks.
+// mover moves the files of a dataset from the nodes that have them to the nodes on which their ranks now run.
 type mover struct{ *job }
 
-// distribute moves the files of each rank to the rank's current device. The device that has them may now be used by other ranks.
-// All ranks make the same plan of moves, in rounds in which each rank takes part at most once. A move transfers all files of one
-// rank, and a file gets its name when it is whole. Copies left behind are deleted (sweep) when the dataset is whole again.
+// distribute moves the files of each rank to the rank's current device, because the device that has them may now be used by other
+// ranks. All ranks make the same plan of moves. The plan has rounds, and in a round each rank takes part in at most one move. A
+// move transfers all files of one rank. A file gets its name when it is whole. sweep deletes the old copies when the dataset is
+// whole again.
 func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 	l := d.level
 	if err := mv.step("distribute"); err != nil {
@@ -36,7 +37,7 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 		ranks = max(ranks, h.world)
 	}
 	if ranks == 0 {
-		return fmt.Errorf("dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
+		return fmt.Errorf("dataset %s: %w: no node has any of its files", d.Dataset.Name, ErrMissing)
 	}
 	if ranks != mv.c.Size() {
 		return &ranksError{ranks, mv.c.Size()}
@@ -58,10 +59,10 @@ func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
 	return mv.step("distributed")
 }
 
-// collide finds moves that would give files of two ranks the same name. Our file names are unique (apart), but the reference uses
-// base names, which may be equal for ranks from different nodes.
+// collide returns an error if moves would give files of two ranks the same name. This library uses unique file names (apart). The
+// original SCR uses base names, which may be equal for ranks on different nodes.
 func collide(held []holding, moves [][]move, devices []int) error {
-	names := map[int][]uint64{} // of each rank, on the lowest device that has some, which will send them
+	names := map[int][]uint64{} // file names of each rank on the lowest device that has files of the rank, because this device will send them
 	for _, h := range held {
 		for j, r := range h.ranks {
 			if _, ok := names[r]; !ok {
@@ -98,8 +99,8 @@ func collide(held []holding, moves [][]move, devices []int) error {
 // move transfers the files of a rank from a process to that rank.
 type move struct{ rank, from int }
 
-// plan finds the moves. A rank whose device has none of its files gets them from the lowest device that has some. The processes
-// of a device take turns as senders. devices is by rank; a device is identified by its first rank.
+// plan returns the moves. If a rank's device has none of its files, the lowest device that has some sends them to the rank. The
+// processes of a device take turns as senders. devices has an entry for each rank. A device is identified by its first rank.
 func plan(held []holding, devices []int) [][]move {
 	has := map[int][]int{} // devices by rank
 	for _, h := range held {
@@ -140,8 +141,8 @@ func plan(held []holding, devices []int) [][]move {
 	return rounds
 }
 
-// sweep deletes a device's files of ranks that are now elsewhere; each device keeps the files of its own ranks. The first rank of
-// the device calls it.
+// sweep deletes the files of ranks that do not use the device. Files of ranks that use the device are kept. The first rank of the
+// device calls it.
 func (mv *mover) sweep(d *cachedSet) error {
 	l := d.level
 	for _, h := range d.held {
@@ -166,11 +167,11 @@ func (mv *mover) sweep(d *cachedSet) error {
 	return nil
 }
 
-// ranksError means that another number of ranks wrote the dataset.
+// ranksError means that the number of ranks that wrote the dataset differs from the present number.
 type ranksError struct{ ranks, now int }
 
 func (e *ranksError) Error() string {
-	return fmt.Sprintf("dataset has %d ranks, but the session has %d", e.ranks, e.now)
+	return fmt.Sprintf("the dataset has %d ranks, but the session has %d", e.ranks, e.now)
 }
 
 func (e *ranksError) Unwrap() error { return ErrMissing }

@@ -1,6 +1,6 @@
-// Package scr takes multilevel checkpoints, like the Scalable Checkpoint/Restart library (SCR). Files are written
-// into a cache on the nodes, protected against the loss of nodes, and some copied to the parallel file
-// system. After a failure the next run finds the remaining files, rebuilds the lost ones, and restarts from the
+// Package scr takes multilevel checkpoints, as the Scalable Checkpoint/Restart library does. The application writes files to a
+// cache on the nodes. There the package protects them against the loss of nodes. From time to time it copies them to the
+// parallel file system. After a failure the next run finds the remaining files, rebuilds the lost ones, and restarts from the
 // newest whole checkpoint.
 //
 //	Open, Close                                  a Session on each rank
@@ -9,9 +9,9 @@
 //	Flush, WaitFlush, Drop, Delete               operations on a dataset by name
 //	ShouldExit                                   whether the run should end
 //
-// All calls except Route, Files, Owner, Notes and Params are collective: all ranks make the same calls in the
-// same order, and an error on one rank is an error on all. A call at the wrong time fails with ErrState and
-// changes nothing. The package never ends the process. It uses the parameters of SCR (LoadParams).
+// All calls except Route, Files, Owner, Notes and Params are collective: all ranks make the same calls in the same order, and
+// if one rank gets an error, all ranks get an error. A call at the wrong time fails with ErrState and changes nothing. The
+// package never ends the process. It uses the parameters of SCR (LoadParams).
 //
 // A dataset is complete when every rank has completed it and its redundancy is on disk. In the prefix directory
 // the index entry is written last. A restart verifies the CRC-32 of each file, of all redundancy, and of the
@@ -23,7 +23,7 @@
 // Read first: session.go, dataset.go, flush.go.
 package scr
 
-// The state after a crash. In the prefix directory the index entry is written last.
+// The steps of a checkpoint, and the state after a crash. The index entry in the prefix directory is written last.
 //
 //	steps of a checkpoint                    state after a crash before the step
 //	Start: oldest dataset deleted            unchanged (output is flushed before)
@@ -44,7 +44,6 @@ package scr
 //	       map, summary
 //	       index: COMPLETE, CURRENT          the dataset is in the prefix directory (bypass: index before summary)
 //
-// Restart: Open merges the catalogues of all nodes. For each dataset, newest first, it moves the files to the
-// current nodes of their ranks. It checks and rebuilds file maps and files (package redset), and deletes copies
-// left on other nodes. A dataset that cannot be rebuilt is not offered. It is deleted when the run continues from
-// an older dataset, or to make room.
+// Restart: Open merges the catalogues of all nodes. For each dataset, newest first, it moves the files to the current nodes of
+// their ranks. It checks and rebuilds file maps and files (package redset), and deletes copies left on other nodes. A dataset
+// that cannot be rebuilt is not offered. It is deleted when the run continues from an older dataset, or to make room.

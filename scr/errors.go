@@ -13,24 +13,25 @@ var (
 	ErrMissing  = fault.ErrMissing  // a required file or dataset does not exist
 	ErrChecksum = fault.ErrChecksum // bytes have changed since they were written
 	ErrExist    = fault.ErrExist    // a file belongs to a dataset that must not be overwritten
-	ErrCorrupt  = fault.ErrCorrupt  // a file or record is contradictory
+	ErrCorrupt  = fault.ErrCorrupt  // a file or record contradicts another one
 )
 
 // Errors of misuse and failures of this package.
 var (
-	// ErrState means that a call is not allowed now. It changed nothing; the error text names the call that must come first.
+	// ErrState means that a call is not allowed now. The call changed nothing. The error text names the call that must come
+	// first.
 	ErrState = errors.New("call not allowed in this state")
-	// ErrDisabled is returned by Open if SCR_ENABLE is 0: the program runs without checkpoints.
+	// Open returns ErrDisabled if SCR_ENABLE is 0. Then the program runs without checkpoints.
 	ErrDisabled = errors.New("SCR_ENABLE is 0")
 	// ErrOutside means that a file is not below the prefix directory.
 	ErrOutside = errors.New("not below the prefix directory")
-	// ErrInvalid means that some rank reported bad files.
+	// ErrInvalid means that at least one rank reported bad files.
 	ErrInvalid = errors.New("a rank declared the dataset invalid")
 	// ErrNoRestart means that there is no checkpoint to restart from.
 	ErrNoRestart = errors.New("no checkpoint to restart from")
 )
 
-// state is the state of a session between calls; Session lists the calls that each state allows.
+// state is the state of a session between calls. Session lists the calls that each state allows.
 type state uint8
 
 // The states.

@@ -15,8 +15,8 @@ import (
 	"blobio/scr"
 )
 
-// Three ranks on three nodes take a checkpoint and die; a node is lost with its cache. The next run rebuilds the node's files,
-// restarts, and succeeds. Then the checkpoint is in the prefix directory.
+// Three ranks on three nodes take a checkpoint and die. One node is lost with its cache. The next run rebuilds the node's
+// files, restarts and succeeds. Afterwards the checkpoint is in the prefix directory.
 func Example() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -49,12 +49,12 @@ func Example() {
 		if err := s.Start(ctx, "step10", scr.Checkpoint); err != nil {
 			return err
 		}
-		name, err := s.Route(file) // path to write to: in the cache of the node
+		name, err := s.Route(file) // path to write to, in the cache of the node
 		if err == nil {
 			err = os.WriteFile(name, fmt.Appendf(nil, "state of rank %d", rank), 0o600)
 		}
 		return errors.Join(err, s.Complete(ctx, err == nil))
-	}) // without Close, as in a killed run
+	}) // the sessions are not closed, as in a killed run
 	if err != nil {
 		log.Fatal(err)
 	}

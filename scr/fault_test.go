@@ -22,8 +22,8 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// TestMoveFile moves a file to another node. The file appears, durably, only if every byte arrived as sent. A file that is
-// unreadable, shorter than announced, or damaged in transit is skipped as if it was lost.
+// TestMoveFile moves a file to another node. The file must appear, durably, only if every byte arrived unchanged. A file that is
+// unreadable, shorter than announced, or damaged in transit must be skipped as if it was lost.
 func TestMoveFile(t *testing.T) {
 	const name, size = "/local/user1/scr.77/scr.dataset.1/f", 1000
 	data := content(1, 0, 0)[:size]
@@ -82,8 +82,8 @@ func TestMoveFile(t *testing.T) {
 	}
 }
 
-// TestNameOutlivesPower checks that after a rename in the cache, when the map no longer has the old name, a power loss does not
-// restore the old name.
+// TestNameOutlivesPower renames a file in the cache and writes a map without the old name. A power loss must not restore the old
+// name.
 func TestNameOutlivesPower(t *testing.T) {
 	mem := vfs.NewMem()
 	wr := &writer{job: &job{c: comm.Self(), fs: vfs.NewBind(mem, nil)}}
@@ -110,9 +110,9 @@ func TestNameOutlivesPower(t *testing.T) {
 	}
 }
 
-// TestRemainsOfOlder cuts the power of all nodes during the deletion of the oldest cached dataset, while the newest is damaged
-// beyond repair. The remains of the oldest look like a dataset of fewer ranks, which is saved to the prefix directory. The
-// restart still uses the newest, which was flushed.
+// TestRemainsOfOlder cuts the power of all nodes while the oldest cached dataset is deleted. The newest is damaged and cannot be
+// rebuilt. The remains of the oldest look like a dataset of fewer ranks, which is saved to the prefix directory. The restart must
+// still use the newest, which was flushed.
 func TestRemainsOfOlder(t *testing.T) {
 	cl := fourNodes(t).set("SCR_COPY_TYPE", "XOR", "SCR_FLUSH", "1", "SCR_CACHE_SIZE", "2")
 	must(t, cl.checkpoints(1, 2))
@@ -139,14 +139,14 @@ func TestRemainsOfOlder(t *testing.T) {
 		t.Fatal("no file maps")
 	}
 	cl.mustRestart(2)
-	if !strings.Contains(cl.log.String(), "another number of ranks") {
+	if !strings.Contains(cl.log.String(), "a different number of ranks") {
 		t.Errorf("the remains were not taken for another dataset: %s", cl.log)
 	}
 	cl.mustRestart(2) // and again
 }
 
-// TestFaults fails each operation of the file system, once or from then on. All ranks get an error or none does, and nothing
-// hangs. A new run on the repaired disks finds the completed datasets.
+// TestFaults lets each operation of the file system fail, once or from then on. Either all ranks or none must get an error, and
+// no call may hang. A new run on repaired disks must find the completed datasets.
 func TestFaults(t *testing.T) {
 	var p progress
 	at := func(fsys vfs.FS) *cluster {
@@ -188,8 +188,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that a checkpoint whose files cannot be read in one run is not deleted. The next run finds it, unless the
-// run before continued from an older one.
+// TestUnreadable checks that a checkpoint is not deleted if its files cannot be read in one run. The next run must find it,
+// unless the run in between continued from an older checkpoint.
 func TestUnreadable(t *testing.T) {
 	for _, goesOn := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_COPY_TYPE", "SINGLE", "SCR_FLUSH", "2")

@@ -18,7 +18,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// fetcher finds checkpoints in the prefix directory and fetches them into the caches, or lets the application read them in place.
+// fetcher finds checkpoints in the prefix directory. It fetches them into the caches, or lets the application read them in place.
 type fetcher struct {
 	*job
 	index      *index
@@ -29,8 +29,9 @@ type fetcher struct {
 	scratch    *scratch
 }
 
-// fetch fetches a checkpoint from the prefix directory into the caches, or verifies it if it is to be read in place. It compares
-// every byte with its checksum. If the checkpoint cannot be fetched, it is marked as failed.
+// fetch fetches a checkpoint from the prefix directory into the caches. If the checkpoint is to be read in place, fetch only
+// verifies it. In both cases it compares every byte with its checksum. If the checkpoint cannot be used, fetch marks it as
+// failed.
 func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error) {
 	if err := fe.step("fetch"); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error)
 		if fatal(ctx, err) {
 			return nil, err
 		}
-		// Mark it only if the dataset is at fault, not the disk of a node.
+		// Mark the dataset as failed only if the error is in the dataset, not on the disk of a node.
 		return nil, errors.Join(err, fe.onRoot(ctx, func() error {
 			if beyondRepair(err) || isFormat(err) {
 				return fe.index.markRestart(ctx, e.Name, false)
@@ -71,7 +72,8 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 		return o, fe.verifyInPlace(ctx, o.inPlace)
 	}
 	if fe.costs(e, ds) {
-		// The fetch would delete a usable checkpoint from the caches. Verify first, so that a failed fetch does not lose it.
+		// Fetching would delete a usable checkpoint from the caches. Verify the files first, so that a failed fetch does not lose
+		// that checkpoint.
 		if err := fe.verifyInPlace(ctx, &inPlace{m, dir}); err != nil {
 			return nil, err
 		}
@@ -85,7 +87,8 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 	return o, err
 }
 
-// locate sends summary and map of a dataset to all ranks. Each rank needs only its own files, but a restart in place needs all.
+// locate sends the summary and the map of a dataset to all ranks. Each rank needs only the entries of its own files, but for a
+// restart in place it needs all entries.
 func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, at prefixdir.Place, ds record.Dataset, err error) {
 	var t *kvtree.Tree
 	if fe.c.Rank() == 0 {
@@ -99,7 +102,7 @@ func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.
 	return m, at, ds, fe.agree(ctx, err)
 }
 
-// readMap reads summary and map of a dataset. Rank 0.
+// readMap reads the summary and the map of a dataset. Rank 0 only.
 func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, dir prefixdir.Place, ds record.Dataset, err error) {
 	if dir, err = fe.index.dir.Datasets.Locate(e); err != nil {
 		return nil, dir, ds, err
@@ -121,13 +124,13 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 		return nil, dir, ds, err
 	}
 	if err := fe.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
-		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // a read-only prefix directory
+		fe.log.Warn("scr: the fetch cannot be recorded in the index", "err", err) // the prefix directory may be read-only
 	}
 	return m, dir, ds, nil
 }
 
-// costs reports whether fetching a checkpoint requires deleting a usable cached one, with the same name or to make room. Same on
-// all ranks.
+// costs reports whether fetching a checkpoint would delete a usable cached checkpoint, because it has the same name or to make
+// room. All ranks get the same answer.
 func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	if d := fe.cache.find(e.Name); d != nil && d.usable {
 		return true
@@ -145,7 +148,7 @@ func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	return serve && n >= max(l.count, 1)
 }
 
-// mapTree returns a map in its message form, for parseMapTree.
+// mapTree returns a map as a tree that can be sent to other ranks and read by parseMapTree.
 func mapTree(m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	t.Value("RANKS").SetInt(m.Ranks)
@@ -185,7 +188,7 @@ func parseMapTree(t *kvtree.Tree) (m *prefixdir.Map, at prefixdir.Place, ds reco
 	return m, at, ds, nil
 }
 
-// toCache copies the files of this rank into the cache and protects them like newly written files.
+// toCache copies the files of this rank into the cache and protects them as if the application had written them.
 func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.Place, files []prefixdir.File) (*cachedSet, error) {
 	l, err := fe.cache.levels.choose(max(ds.Ckpt, 1), Checkpoint)
 	if err := fe.agree(ctx, err); err != nil {
@@ -213,7 +216,7 @@ func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.
 		return nil, errors.Join(err, fe.cache.drop(ctx, w.cachedSet))
 	}
 	w.usable = true
-	// The fetched dataset may be older than others in the cache: keep the order of numbers.
+	// Keep the order of numbers, because the fetched dataset may be older than others in the cache.
 	slices.SortFunc(fe.cache.sets, func(a, b *cachedSet) int { return a.ID - b.ID })
 	return w.cachedSet, nil
 }

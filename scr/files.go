@@ -31,7 +31,8 @@ func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, err
 	return crc, size, vfs.SyncParent(fsys, name)
 }
 
-// checkFiles compares the files of this rank with its file map. With sums it also compares their bytes, if the map has checksums.
+// checkFiles checks that the files of this rank match its file map. If sums is set, it also compares their bytes with the
+// checksums in the map, if there are any.
 func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 	fsys := j.fileFS(d)
 	for _, f := range d.maps.Files() {
@@ -44,7 +45,7 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 		case st.Size() != f.Meta.Size:
 			return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		case !f.Meta.Complete:
-			return fmt.Errorf("%s: %w: not complete", f.Name, ErrMissing)
+			return fmt.Errorf("%s: %w: the file is not complete", f.Name, ErrMissing)
 		}
 		if !sums || !f.Meta.HasCRC {
 			continue
@@ -60,16 +61,17 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 	return nil
 }
 
-// groupPrefix returns the name prefix of the redundancy files of a group.
+// groupPrefix returns the path with which the names of a group's redundancy files begin.
 func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }
 
-// containers assigns the files to containers, ordered by node, rank and file, and cut at the container size.
+// containers assigns the files to containers. It orders them by node, rank and file, and cuts this sequence at the container
+// size.
 func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.Job) error {
 	var mine int64
 	for i := range jobs {
 		mine += jobs[i].Size
 	}
-	// Order: nodes by their first rank, then ranks.
+	// The order of nodes is that of their first ranks.
 	sizes, err := comm.Allreduce(ctx, cp.c, oneHot(cp.c.Size(), cp.c.Rank(), mine), comm.Sum)
 	if err != nil {
 		return err
@@ -97,14 +99,14 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	dir := cp.index.dir.Datasets.Dir(d.ID)
 	var cerr error
 	if cp.p.containerMax > 0 && total/cp.p.containerMax >= maxContainers {
-		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, cp.p.containerMax)
+		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes of data in containers of %d bytes", fault.ErrTooLarge, total, cp.p.containerMax)
 	}
 	for i := range jobs {
 		if cerr != nil {
 			break
 		}
 		if jobs[i].Size == 0 {
-			continue // an empty file has no range in a container and is created as a file
+			continue // an empty file has no range in a container; it is created as a file
 		}
 		if jobs[i].Out, cerr = transfer.Pack(cp.p.containerMax, at, jobs[i].Size, dir); cerr != nil {
 			cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w", cerr)
@@ -127,7 +129,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	return cp.agree(ctx, cerr)
 }
 
-// maxContainers is the maximum number of containers of a dataset: a larger number means a wrong container size.
+// maxContainers is the maximum number of containers of a dataset. A larger number shows that the container size is wrong.
 const maxContainers = 1 << 20
 
 func oneHot(n, i int, v int64) []int64 {
@@ -141,8 +143,8 @@ const (
 	tagDone
 )
 
-// window calls f on each rank, on at most width ranks at once. Rank 0 takes part and admits the other ranks while its own f runs.
-// f must not communicate. After a failure, ranks not yet admitted skip f. The outcome is the same on all ranks.
+// window calls f on each rank, at the same time on at most width ranks. Rank 0 admits the other ranks while its own f runs. f
+// must not communicate. After a failure, ranks that are not yet admitted do not call f. All ranks get the same result.
 func (j *job) window(ctx context.Context, width int, f func() error) error {
 	n := j.c.Size()
 	if width >= n {
@@ -167,9 +169,9 @@ func (j *job) window(ctx context.Context, width int, f func() error) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- f() }()
-	own := true // not awaited yet
+	own := true // the f of this rank has not been awaited
 	defer func() {
-		if own { // the communication failed
+		if own { // the communication failed before f was awaited
 			<-done
 		}
 	}()

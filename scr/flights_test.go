@@ -15,7 +15,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// writeFile takes a dataset of one file per rank.
+// writeFile writes a dataset with one file for each rank.
 func (cl *cluster) writeFile(ctx context.Context, s *Session, dataset string, f Flags, file string, b []byte) error {
 	if err := s.Start(ctx, dataset, f); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (cl *cluster) writeFile(ctx context.Context, s *Session, dataset string, f 
 	return s.Complete(ctx, true)
 }
 
-// refuse fails renames in a folder of the prefix directory while bad is set.
+// refuse lets renames in a folder of the prefix directory fail while the returned flag is set.
 func (cl *cluster) refuse(dir string) *atomic.Bool {
 	bad := &atomic.Bool{}
 	bad.Store(true)
@@ -61,8 +61,8 @@ func (cl *cluster) landed(ctx context.Context, s *Session, id int) error {
 	return s.c.Barrier(ctx)
 }
 
-// TestOutputKept checks that output stays in the caches until it is in the prefix directory, even if its background flush failed
-// or the run died before it.
+// TestOutputKept checks that output stays in the caches until it is in the prefix directory, even if its background flush failed or if the run died
+// before the flush.
 func TestOutputKept(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, how := range []string{"failed", "failed, no room", "killed", "closed"} {
@@ -124,7 +124,8 @@ func TestOutputKept(t *testing.T) {
 	}
 }
 
-// TestFlightsInTurn checks that background flushes run one after the other. An application that always writes the same files ends with the files of the last dataset, and all flushes share the bandwidth limit.
+// TestFlightsInTurn checks that background flushes run one after the other. If an application always writes the same files, the files of the last
+// dataset must remain. All flushes must share the bandwidth limit.
 func TestFlightsInTurn(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", "3", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -158,7 +159,7 @@ func TestFlightsInTurn(t *testing.T) {
 			mu.Unlock()
 			file := fmt.Sprintf("state.%d", rank)
 			for n := 1; n <= 2; n++ {
-				// No file of the first flight may leave the cache before the second one copies: SCR_CACHE_SIZE is 3.
+				// SCR_CACHE_SIZE is 3, so that no file of the first flight is deleted from the cache before the second flight copies.
 				must(t, s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint))
 				name, err := s.Route(file)
 				must(t, err)
@@ -181,11 +182,11 @@ func TestFlightsInTurn(t *testing.T) {
 	}
 }
 
-// TestFlightAbandoned checks that a dataset given up during its flush is not listed as whole, and that the copying stops.
+// TestFlightAbandoned gives up a dataset during its flush. The dataset must not be listed as whole, and the copying must stop.
 func TestFlightAbandoned(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, how := range []string{"invalid", "older"} {
-			cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "1") // a byte per second
+			cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "1") // one byte per second
 			cl.apart = apart
 			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 				for n := 1; n <= 2; n++ {
@@ -221,7 +222,7 @@ func TestFlightAbandoned(t *testing.T) {
 	}
 }
 
-// TestFlightErrorKept checks that a call that waits for a flush gets its error, even if another call saw the error first.
+// TestFlightErrorKept checks that a call that waits for a flush gets the error of the flush, even if another call has already logged the error.
 func TestFlightErrorKept(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -244,7 +245,7 @@ func TestFlightErrorKept(t *testing.T) {
 	}
 }
 
-// TestDropWaits checks that a dataset dropped during its flush does not return to the index.
+// TestDropWaits checks that a dataset that is dropped during its flush is not listed again when the flush ends.
 func TestDropWaits(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	gate := make(chan struct{})
@@ -269,7 +270,7 @@ func TestDropWaits(t *testing.T) {
 	}
 }
 
-// TestRoomWaits checks that a dataset deleted to make room is first in the prefix directory, if its flush had begun.
+// TestRoomWaits checks that a dataset whose flush has begun is in the prefix directory before it is deleted to make room.
 func TestRoomWaits(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_SIZE", "1", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	gate := make(chan struct{})
@@ -280,7 +281,7 @@ func TestRoomWaits(t *testing.T) {
 		case "copy":
 			<-gate
 		case "start":
-			if starts.Add(1) == 8 { // all ranks have begun the second one
+			if starts.Add(1) == 8 { // all ranks have begun the second flush
 				close(gate)
 			}
 		case "delete":

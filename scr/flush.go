@@ -24,7 +24,7 @@ import (
 //	copyOut  files, on each rank
 //	publish  map, summary, index: complete; on rank 0
 //
-// In the background ranks exchange no messages after begin. Package outcome brings their results to rank 0.
+// In a background flush, ranks exchange no messages after begin. Package outcome brings their results to rank 0.
 type flusher struct {
 	*job
 	*background
@@ -52,8 +52,8 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	return s.flush.now(ctx, d)
 }
 
-// WaitFlush waits for the background flush of a dataset, or of all (name ""). Collective. It also returns errors of flushes that
-// have already ended.
+// WaitFlush waits for the background flush of a dataset, or of all datasets if name is "". Collective. It also returns errors of
+// flushes that have already ended.
 func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	if err := s.need("WaitFlush", between); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	return s.flush.waitFor(ctx, name)
 }
 
-// due flushes a new dataset if it is time. Output is always flushed. So is a dataset written directly to the prefix directory, of
-// which only the metadata are missing. Checkpoints are flushed according to their number.
+// due flushes a new dataset if a flush is due. Output is always flushed. Datasets written directly to the prefix directory are
+// also always flushed, but only their metadata are missing. Checkpoints are flushed according to their number.
 func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 	if err := fl.reap(ctx); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 // now writes a dataset to the prefix directory while the application waits. It first rebuilds files that have changed since they
 // were written.
 func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
-	// All flushes, not only this dataset's: others may write the same files.
+	// Wait for all flushes, not only for this dataset's flush, because other datasets may write the same files.
 	if err := fl.settleAll(ctx); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	return fl.step("flushed")
 }
 
-// run does a foreground flush. If a file is damaged, it copies once more after a rebuild.
+// run does a foreground flush. If a file is damaged, run rebuilds the dataset and copies it once more.
 func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	there, err := fl.copier.bypassed(ctx, d)
 	if err != nil {
@@ -147,11 +147,11 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	return fl.agree(ctx, err)
 }
 
-// begin announces a flush and lists the files that this rank has to copy. Collective. If the flush fails to begin, begin removes
-// the announcement from the flush file.
+// begin announces a flush and lists the files that this rank has to copy. Collective. If it fails, it removes the announcement
+// from the flush file.
 func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) (jobs []transfer.Job, err error) {
 	defer func() {
-		if err != nil && !fatal(ctx, err) { // only rank 0, after the last message
+		if err != nil && !fatal(ctx, err) { // the error is only on rank 0, after the last message
 			err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
 		}
 	}()
@@ -167,20 +167,20 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 	return jobs, fl.copier.sweep(ctx, jobs)
 }
 
-// announce adds the dataset to index and flush file before the first byte is written. there lists files of the dataset that
-// already exist in the prefix directory. Rank 0.
+// announce adds the dataset to the index and the flush file, before the first byte is written. there lists the files of the
+// dataset that already exist in the prefix directory. Rank 0 only.
 func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) error {
 	if err := fl.index.dir.Datasets.Create(d.ID); err != nil {
 		return err
 	}
 	if !d.Bypass {
 		if old, err := fl.index.older(d.Dataset); err != nil || old {
-			return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // it keeps its entry until the new one is whole
+			return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // the older dataset keeps its entry until the new one is whole
 		}
 	}
 	add := func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }
 	err := fl.index.dir.Index.Update(ctx, add)
-	if d.Bypass && errors.Is(err, fault.ErrExist) { // an older dataset has the name
+	if d.Bypass && errors.Is(err, fault.ErrExist) { // an older dataset has the same name
 		if err = fl.index.replace(ctx, d.Dataset, there); err == nil {
 			err = fl.index.dir.Index.Update(ctx, add)
 		}
@@ -191,8 +191,8 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	return fl.flushFile.setFlushing(d.ID, how)
 }
 
-// publish writes map, summary and index, which put the dataset in the prefix directory. A replaced dataset stays until the new
-// files are whole. Rank 0.
+// publish writes the map, the summary and the index entry. From then on the dataset is in the prefix directory. If it replaces an
+// older dataset, the older one is kept until the new files are whole. Rank 0 only.
 func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byte) error {
 	if err := fl.step("map"); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byt
 	}
 	order := []func() error{summary, list}
 	if s, err := fl.index.dir.Datasets.ReadSummary(fl.index.dir.Datasets.Place(ds.ID)); err == nil && s.Renames {
-		// The map exists, and the content of the summary is needed until the dataset is listed.
+		// List the dataset first. The map exists, and the content of the summary is needed until the dataset is listed.
 		order[0], order[1] = list, summary
 	} else if err := fl.index.writeMap(ds.ID, parts); err != nil {
 		return err
@@ -269,7 +269,7 @@ func damaged(err error) bool {
 	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrCorrupt) || errors.Is(err, fault.ErrTruncated) || errors.Is(err, fs.ErrNotExist)
 }
 
-// rebuilt flushes the newest rebuilt checkpoint and all rebuilt output.
+// rebuilt flushes the newest rebuilt checkpoint and all rebuilt output datasets.
 func (fl *flusher) rebuilt(ctx context.Context) error {
 	newest := fl.cache.newest()
 	for _, d := range fl.cache.sets {

@@ -16,7 +16,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestStored checks that containers change the location of files but not the data read, with the same and other ranks.
+// TestStored checks that containers change where files are stored, but not the data that are read. The number of ranks may
+// change.
 func TestStored(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -52,7 +53,7 @@ func TestStored(t *testing.T) {
 			cl.lose("node0", "node1", "node2", "node3")
 			cl.mustRestart(3)
 			cl.on("a", "b", "c").mustRestart(3)
-			// A flipped byte in the newest checkpoint is never returned.
+			// If a byte of the newest checkpoint is flipped, it must never be returned.
 			for name, size := range tree(t, cl.fs, testPrefix) {
 				if size > 0 && (strings.HasPrefix(name, "ckpt.3/") || strings.HasPrefix(name, ".scr/scr.dataset.3/ctr")) {
 					flip(t, cl.fs, path.Join(testPrefix, name), size/2)
@@ -66,7 +67,8 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWindow checks that at most SCR_FLUSH_WIDTH ranks write at once, and that the others skip after a failure.
+// TestWindow checks that at most SCR_FLUSH_WIDTH ranks write at the same time, and that ranks not yet admitted do not write
+// after a failure.
 func TestWindow(t *testing.T) {
 	for _, width := range []int{1, 2, 3, 6} {
 		for _, bad := range []int{-1, 0, 3} {
@@ -99,8 +101,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestAsync checks that Complete returns while the copying is delayed, and that the dataset is incomplete meanwhile. The flush
-// ends without any call, and a crash in the middle leaves nothing that counts as complete.
+// TestAsync delays the copying and checks that Complete returns in the meantime, and that the dataset is incomplete until the
+// flush ends. The flush must end without any call. After a crash in the middle, nothing may be listed as complete.
 func TestAsync(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
 	gate := make(chan struct{})
@@ -126,7 +128,7 @@ func TestAsync(t *testing.T) {
 				t.Errorf("flush file: %+v", f.Entries())
 			}
 			close(gate)
-			for { // without any session call
+			for { // wait without any call of the session
 				if x, err := dir.Index.Read(); err == nil {
 					if e, ok := x.Entry("ckpt.1"); ok && e.Complete {
 						break
@@ -141,7 +143,7 @@ func TestAsync(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// TestAsyncCrash kills a run during a background flush; the next run flushes the dataset at its end.
+// TestAsyncCrash kills a run during a background flush. The next run must flush the dataset when it ends.
 func TestAsyncCrash(t *testing.T) {
 	for _, step := range crashtest.Some(t, 2, []string{"copy", "map", "summary", "index"}) {
 		cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -180,8 +182,8 @@ func TestAsyncCrash(t *testing.T) {
 	}
 }
 
-// TestFlushOutside checks that cached datasets of a run with another prefix directory are not flushed there, even if its path
-// begins with this run's.
+// TestFlushOutside checks that cached datasets of a run with another prefix directory are not flushed, even if the path of
+// that directory begins with the path of this run's prefix directory.
 func TestFlushOutside(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_PREFIX", testPrefix+"2")
 	mkdirs(t, cl.fs, testPrefix+"2")

@@ -15,15 +15,16 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestFlushKeepsCrash flushes a dataset that has files or the name of one in the prefix directory, and cuts the power before each
-// operation. The caches are lost too. The next run finds one of the two datasets with its own bytes.
+// TestFlushKeepsCrash flushes a dataset that has the name of a dataset in the prefix directory or shares files with it. It cuts
+// the power before each operation, and the caches are lost too. The next run must find one of the two datasets with its own
+// bytes.
 func TestFlushKeepsCrash(t *testing.T) {
 	for _, c := range []struct{ what, async, name string }{
 		{"files", "0", "ckpt.%d"}, {"files, in the background", "1", "ckpt.%d"}, {"files and name", "0", "ckpt"}, {"files and name, in the background", "1", "ckpt"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			base := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", c.async, "SCR_FLUSH_ASYNC_BW", "0", "SCR_COPY_TYPE", "SINGLE")
-			// In each checkpoint, each rank has a new file and one that is always the same.
+			// In each checkpoint each rank has one new file and one file that is always the same.
 			take := func(cl *cluster, n int) error {
 				return cl.run(func(ctx context.Context, s *Session, rank int) error {
 					if err := s.Start(ctx, strings.Replace(c.name, "%d", fmt.Sprint(n), 1), Checkpoint); err != nil {
@@ -46,7 +47,7 @@ func TestFlushKeepsCrash(t *testing.T) {
 			again := func(fsys vfs.FS, hook func(int, string) error) error {
 				cl := *base
 				cl.fs, cl.conf, cl.ready, cl.hook = fsys, start, true, hook
-				cl.lose("node0", "node1") // a cached dataset is not replaced by one with its name
+				cl.lose("node0", "node1") // a cached dataset does not replace another dataset with its name
 				cl.ready = false
 				return take(&cl, 2)
 			}
@@ -125,8 +126,8 @@ func TestFlushKeepsCrash(t *testing.T) {
 	}
 }
 
-// TestFlushRenameFails fails the renames of a flush. Neither dataset is lost. The next flush, or a checkpoint with bypass, first
-// completes the renames before it writes the hidden files again.
+// TestFlushRenameFails lets the renames of a flush fail. Neither dataset may be lost. The next flush, or the next checkpoint with
+// bypass, must complete the renames before it writes the hidden files again.
 func TestFlushRenameFails(t *testing.T) {
 	for _, async := range []string{"0", "1"} {
 		cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", async, "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")

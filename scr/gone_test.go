@@ -9,15 +9,15 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestGone checks a checkpoint listed as complete whose files or metadata are missing. It is not offered, does not count for
-// SCR_PREFIX_SIZE, and is flushed again from the caches.
+// TestGone removes files or metadata of a checkpoint that is listed as complete. The checkpoint must not be offered, must
+// not count for SCR_PREFIX_SIZE, and must be flushed again from the caches.
 func TestGone(t *testing.T) {
 	for _, what := range []string{"ckpt.3", ".scr/scr.dataset.3"} {
 		t.Run(what, func(t *testing.T) {
 			cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_CACHE_SIZE", "1")
 			must(t, cl.checkpoints(1, 3))
 			removeAll(t, cl.fs, testPrefix+"/"+what)
-			each(t, cl, func(ctx context.Context, s *Session, rank int) error { // the caches have it
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error { // the caches have the checkpoint
 				if err := s.Flush(ctx, "ckpt.3"); err != nil {
 					return err
 				}
@@ -42,7 +42,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGoneSlides checks that checkpoints with missing files do not displace whole ones.
+// TestGoneSlides checks that no whole checkpoint is deleted in favour of a checkpoint with missing files.
 func TestGoneSlides(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2")
 	must(t, cl.checkpoints(1, 2))

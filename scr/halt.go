@@ -14,9 +14,9 @@ type halts struct {
 	dir *prefixdir.Dir
 }
 
-// ShouldExit reports whether the run should end now and why: one of the reasons of package cadence, or a text that a user wrote
-// into the halt file. Collective. It ends nothing itself. It writes a newly found reason into the halt file, so that the run loop
-// starts no other run.
+// ShouldExit reports whether the run should end now, and the reason. The reason is one of the reasons of package cadence, or a
+// text that a user wrote into the halt file. Collective. ShouldExit does not end the run. If the reason is new, ShouldExit writes
+// it into the halt file, so that the run loop does not start another run.
 func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	if err := s.need("ShouldExit", between); err != nil {
 		return false, "", err
@@ -41,9 +41,9 @@ func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	return err == nil, string(b), err
 }
 
-// NeedCheckpoint reports whether the application should take a checkpoint now (SCR_Need_checkpoint). Collective. It depends on
-// the number of calls, the time since the last checkpoint, or the cost of checkpoints. It is always true if the run is about to
-// end.
+// NeedCheckpoint reports whether the application should take a checkpoint now (SCR_Need_checkpoint). Collective. The answer
+// depends on the number of calls, the time since the last checkpoint, and the cost of checkpoints. If the run should end, the
+// answer is always true.
 func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 	if err := s.need("NeedCheckpoint", between); err != nil {
 		return false, err
@@ -68,7 +68,7 @@ func (ha *halts) verdict(ctx context.Context) (cadence.Verdict, error) {
 	return cadence.Limits{Halt: h, HaltSeconds: ha.p.haltSeconds, EndTime: ha.p.endTime}.Check(ha.cfg.Clock()), nil
 }
 
-// read reads the halt file. A file that a dead writer left damaged ends no run: it is set aside with a warning.
+// read reads the halt file. If a writer died and left a damaged file, the run does not end: the file is set aside with a warning.
 func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
 	h, err := ha.dir.Halt.Read(ctx)
 	if !isFormat(err) {
@@ -80,7 +80,7 @@ func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
 	return ha.dir.Halt.Read(ctx)
 }
 
-// countdown decrements the remaining checkpoints in the halt file.
+// countdown decrements the number of remaining checkpoints in the halt file.
 func (ha *halts) countdown(ctx context.Context) error {
 	h, err := ha.read(ctx)
 	if err != nil || !h.Countdown(1) {
@@ -89,7 +89,7 @@ func (ha *halts) countdown(ctx context.Context) error {
 	return ha.dir.Halt.Update(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil })
 }
 
-// setReason writes the reason for the end of the run. It keeps an existing reason unless force is set.
+// setReason writes the reason for the end of the run to the halt file. It keeps an existing reason unless force is set.
 func (ha *halts) setReason(ctx context.Context, reason string, force bool) error {
 	return ha.dir.Halt.Update(ctx, func(h *cadence.Halt) error {
 		if force || h.ExitReason == "" {

@@ -19,15 +19,15 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// holding describes a device's files of a dataset.
+// holding describes the files of a dataset that are on one device.
 type holding struct {
 	device int
-	ranks  []int      // ranks that have files there, ascending
-	names  [][]uint64 // hashes of the names of their files, by index in ranks
-	world  int        // number of ranks that wrote the dataset, according to a redundancy file; 0: unknown
+	ranks  []int      // ranks whose files are on the device, ascending
+	names  [][]uint64 // hashes of the names of each rank's files, with the same indexes as ranks
+	world  int        // number of ranks that wrote the dataset, from a redundancy file; 0 if unknown
 }
 
-// held lists the holding of each device, the same on all ranks.
+// held returns the holdings of all devices. The result is the same on all ranks.
 func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
 	var mine []byte
 	var err error
@@ -73,7 +73,7 @@ func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, e
 	return out, nil
 }
 
-// ranksIn lists the files in the metadata folder of a dataset by rank.
+// ranksIn returns the files in the metadata folder of a dataset, by rank.
 func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
 	list, err := fsys.ReadDir(cachedir.MetaDir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
 	return out, nil
 }
 
-// worldOf returns the number of ranks that wrote the dataset, from the file maps; 0 if unknown.
+// worldOf returns the number of ranks that wrote the dataset, from the file maps, or 0 if it is unknown.
 func (mv *mover) worldOf(dir string, names map[int][]string) int {
 	for r := range names {
 		m, err := cachedir.ReadFilemap(mv.fs, cachedir.FilemapName(dir, r))
@@ -107,9 +107,9 @@ func (mv *mover) worldOf(dir string, names map[int][]string) int {
 	return 0
 }
 
-// userFiles lists the application files of a rank on a device: those in the rank's file map and in the device's list, if they are
-// in the dataset's folder. If the list assigns a file to another rank, the file map does not count, because names may be equal
-// (see collide).
+// userFiles returns the application files of a rank that are on a device. They are listed in the rank's file map or in the
+// device's list, and are in the dataset's folder. If the device's list assigns a file to another rank, the file map is ignored
+// for this file, because files of different ranks may have equal names (see collide).
 func (mv *mover) userFiles(dir string, rank int) []string {
 	list, err := cachedir.ReadShuffile(mv.fs, dir, cachedir.DataGroup)
 	if err != nil {
@@ -146,14 +146,14 @@ func (mv *mover) userFiles(dir string, rank int) []string {
 	return out
 }
 
-// inFolder reports whether a path is below the folder of a dataset but not among its metadata.
+// inFolder reports whether a path is below the folder of a dataset but not in its metadata folder.
 func inFolder(dir, name string) bool {
 	return len(name) > len(dir)+1 && name[:len(dir)+1] == dir+"/" && path.Dir(name) != cachedir.MetaDir(dir)
 }
 
 // adopt looks for caches that SCR 1 or 2 (generations A and B) left on the nodes. It saves the newest checkpoint that can be
-// completed to the prefix directory, as after a crash. The run can then restart from it, unless a newer one is there or in the
-// caches. The old caches stay unchanged.
+// completed to the prefix directory, as after a crash. The run can then restart from this checkpoint, unless a newer one is in
+// the prefix directory or in the caches. The old caches stay unchanged.
 func (sv *salvager) adopt(ctx context.Context) error {
 	node := salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}
 	var mine []byte
@@ -196,7 +196,7 @@ func (sv *salvager) adopt(ctx context.Context) error {
 	}
 	slices.Sort(ids)
 	newest := sv.cache.ids.set
-	for _, ds := range found { // their folders stay, so their numbers are not used again
+	for _, ds := range found { // the folders of these datasets stay, and their numbers must not be used again
 		sv.cache.ids.atLeast(ds.ID, ds.Ckpt)
 	}
 	for _, id := range slices.Backward(ids) {
@@ -227,7 +227,7 @@ func (sv *salvager) adopt(ctx context.Context) error {
 // oldSets lists the datasets of generations A and B on a node.
 func (sv *salvager) oldSets(node salvage.Node) ([]byte, error) {
 	if all, err := cachedir.Survey(sv.fs, path.Join(sv.p.job.Control, cachedir.MasterName)); err == nil && len(all) == 0 {
-		return nil, nil // the usual case
+		return nil, nil // normally there are none
 	}
 	all, err := salvage.Survey(node)
 	t := kvtree.New()

@@ -12,12 +12,12 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// index holds the datasets of the prefix directory, as listed by rank 0. All methods except holds are for rank 0.
+// index holds the datasets of the prefix directory. All methods except holds are for rank 0 only.
 type index struct {
 	*job
 	dir *prefixdir.Dir
 
-	mu     sync.Mutex // held during an install: background flushes install too
+	mu     sync.Mutex // held while datasets are installed, because background flushes install datasets too
 	failed bool       // the last install of a flush failed
 }
 
@@ -31,7 +31,7 @@ func (ix *index) older(ds record.Dataset) (bool, error) {
 	return ok && e.ID < ds.ID, nil
 }
 
-// install lists a whole dataset and gives hidden files their final names; see prefixdir.Hidden.
+// install lists a whole dataset and gives its hidden files their final names; see prefixdir.Hidden.
 func (ix *index) install(ctx context.Context, ds record.Dataset, parts [][]byte, names, hidden []string) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -48,7 +48,7 @@ func (ix *index) install(ctx context.Context, ds record.Dataset, parts [][]byte,
 	return err
 }
 
-// pending reports whether an install failed.
+// pending reports whether an install has failed and must be completed.
 func (ix *index) pending() bool {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -64,8 +64,8 @@ func (ix *index) finishInstalls(ctx context.Context) error {
 	return err
 }
 
-// begin writes an empty index if there are no datasets. Otherwise a missing index beside the first summary would count as lost.
-// Rank 0.
+// begin writes an empty index if there are no datasets. Without it, after the first summary is written, the missing index would
+// be considered lost. Rank 0 only.
 func (ix *index) begin(ctx context.Context) error {
 	_, rebuilt, found, err := ix.dir.Index.Load()
 	if err != nil || !rebuilt || len(found) > 0 {
@@ -74,7 +74,7 @@ func (ix *index) begin(ctx context.Context) error {
 	return ix.dir.Index.Update(ctx, func(*prefixdir.Index) error { return nil })
 }
 
-// purge deletes all datasets of the prefix directory. Rank 0.
+// purge deletes all datasets from the prefix directory. Rank 0 only.
 func (ix *index) purge(ctx context.Context) error {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -88,7 +88,7 @@ func (ix *index) purge(ctx context.Context) error {
 	return nil
 }
 
-// writeAppConf writes the program's settings for commands outside the run. Rank 0.
+// writeAppConf writes the program's settings for commands outside of the run. Rank 0 only.
 func (ix *index) writeAppConf() error {
 	t := kvtree.New()
 	for p := range config.Paths(ix.set, config.Program) {
@@ -127,8 +127,8 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	return ix.rootSays(ctx, in)
 }
 
-// replace deletes an older dataset of the same name from the prefix directory, except files that the new dataset already has
-// there. Rank 0.
+// replace deletes an older dataset with the same name from the prefix directory. It keeps files that the new dataset already has
+// there. Rank 0 only.
 func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[string]bool) error {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -141,8 +141,8 @@ func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[strin
 	return nil
 }
 
-// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Failed checkpoints, and those with missing
-// or overwritten files, do not count. Output stays. Rank 0.
+// slide deletes the oldest checkpoints in the prefix directory, so that SCR_PREFIX_SIZE checkpoints are left. It does not count
+// failed checkpoints, and checkpoints with missing or overwritten files. Output is kept. Rank 0 only.
 func (ix *index) slide(ctx context.Context) error {
 	if ix.p.prefixSize <= 0 {
 		return nil
@@ -175,7 +175,8 @@ func (ix *index) slide(ctx context.Context) error {
 	return nil
 }
 
-// sound returns a function that reports whether a dataset listed as complete in x really is: all its files exist and are its own.
+// sound returns a function that checks a dataset that x lists as complete. The function reports whether all files of the dataset
+// exist and belong to it.
 func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error) {
 	over, there := ix.dir.Overwritten(x), ix.dir.Presence()
 	return func(e prefixdir.Entry) (bool, error) {
@@ -187,12 +188,12 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 	}
 }
 
-// hasNewer reports whether the prefix directory has a newer checkpoint to restart from. A cached dataset whose deletion was
-// interrupted by a power loss must not replace it.
+// hasNewer reports whether the prefix directory has a newer checkpoint to restart from. Without this check, a cached dataset
+// whose deletion was interrupted by a power loss would replace it.
 func (ix *index) hasNewer(id int) bool {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
-		return false // the next reader gets the error
+		return false // later readers get the error
 	}
 	sound := ix.sound(x)
 	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool {
@@ -222,7 +223,7 @@ func (ix *index) hasFrom(id int) (bool, error) {
 	return false, nil
 }
 
-// markRestart records the result of a restart in the index. Rank 0.
+// markRestart records in the index whether a restart succeeded. Rank 0 only.
 func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -271,14 +272,14 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 	over := ix.dir.Overwritten(x)
 	for _, e := range x.Candidates() {
 		if tried[e.Name] || below > 0 && e.ID >= below {
-			continue // the current one failed; newer ones were given up
+			continue // the current checkpoint failed, and newer checkpoints were given up
 		}
 		taken, err := over.Of(e)
 		if err != nil {
 			return prefixdir.Entry{}, false, err
 		}
 		if taken != nil {
-			ix.log.Warn("scr: a checkpoint that the index calls complete is "+taken.String(), "name", e.Name, "id", e.ID)
+			ix.log.Warn("scr: a checkpoint that the index lists as complete is "+taken.String(), "name", e.Name, "id", e.ID)
 			continue
 		}
 		if d != nil && e.ID < d.ID {
@@ -292,7 +293,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 	return prefixdir.Entry{}, false, nil
 }
 
-// writeMap writes the map of a dataset from the result of gatherFiles. Rank 0.
+// writeMap writes the map of a dataset. parts is the result of gatherFiles. Rank 0 only.
 func (ix *index) writeMap(id int, parts [][]byte) error {
 	return ix.dir.Datasets.WriteMap(id, len(parts), func(rank int) ([]prefixdir.File, error) {
 		t, err := kvtree.Unpack(parts[rank], nil)
@@ -307,7 +308,7 @@ func (ix *index) writeMap(id int, parts [][]byte) error {
 	})
 }
 
-// takeOver marks datasets as incomplete whose files are about to be replaced, and returns their numbers.
+// takeOver marks the datasets whose files are about to be replaced as incomplete, and returns their numbers.
 func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Dataset, files ...string) (map[int]bool, error) {
 	lost, err := c.Claim(ctx, files...)
 	ids := map[int]bool{}
@@ -320,7 +321,7 @@ func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Da
 
 func (ix *index) tellLost(ds record.Dataset, lost []prefixdir.Entry, files []string) {
 	for _, e := range lost {
-		ix.log.Warn("scr: a dataset of the prefix directory is no longer complete, because another dataset has files of the same names",
+		ix.log.Warn("scr: a dataset of the prefix directory is now incomplete, because another dataset has files with the same names",
 			"dataset", e.Name, "id", e.ID, "new", ds.Name, "rank", ix.c.Rank(), "files", len(files), "first", files[0])
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// inPlace is a checkpoint that is read in the prefix directory.
+// inPlace is a checkpoint that the application reads directly in the prefix directory.
 type inPlace struct {
 	m   *prefixdir.Map
 	dir prefixdir.Place
 }
 
-// routeInPlace returns the path of a file, or of a copy if it lies in containers. Its bytes were verified when the checkpoint was
-// offered.
+// routeInPlace returns the path of a file. If the file is stored in containers, it makes a copy and returns the path of the copy.
+// The bytes were verified when the checkpoint was offered.
 func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
 	p := r.inPlace
 	rel, err := fe.relative(abs)
@@ -64,7 +64,7 @@ func fetchJob(at prefixdir.Place, f prefixdir.File, to string) transfer.Job {
 	return j
 }
 
-// verifyInPlace compares the files of a dataset in the prefix directory with their checksums; the ranks share the work.
+// verifyInPlace compares the files of a dataset in the prefix directory with their checksums. The ranks share the work.
 func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
 	e, err := transfer.New(transfer.Options{FS: fe.cfg.FS, DstFS: fe.fs, Files: 1})
 	if err := fe.agree(ctx, err); err != nil {
@@ -115,18 +115,16 @@ func sortedRanks(m *prefixdir.Map) []int {
 	return out
 }
 
-// scratch is each rank's folder in the control directory, into which a restart in place unpacks files.
+// scratch is the folder of each rank in the control directory into which a restart in place copies files from containers.
 type scratch struct{ *job }
 
-// scratchPrefix begins the names of the folders.
+// The names of these folders begin with scratchPrefix.
 const scratchPrefix = "restart."
 
-// dir returns the folder of this rank.
 func (sc *scratch) dir() string {
 	return path.Join(sc.p.job.Control, scratchPrefix+strconv.Itoa(sc.c.Rank()))
 }
 
-// clear removes the folder of this rank.
 func (sc *scratch) clear() { sc.remove(sc.dir()) }
 
 func (sc *scratch) remove(dir string) {
@@ -135,11 +133,11 @@ func (sc *scratch) remove(dir string) {
 	}
 }
 
-// clearLeft removes folders that killed runs left on this node, on the first rank of the node.
+// clearLeft removes folders that killed runs left on this node. The first rank of the node does it.
 func (sc *scratch) clearLeft() {
 	list, err := sc.fs.ReadDir(sc.p.job.Control)
 	if err != nil {
-		return // other code will report the error
+		return // other code will report this error
 	}
 	for _, e := range list {
 		if rank, ok := strings.CutPrefix(e.Name(), scratchPrefix); ok && e.IsDir() {

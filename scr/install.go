@@ -10,15 +10,15 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// install gives the files of a dataset written with bypass their names when all are whole, and records their checksums.
-// Collective. prefixdir.Hidden describes the states after a crash.
+// install handles a dataset written with bypass. When all its files are whole, install gives them their final names and
+// records their checksums. Collective. prefixdir.Hidden describes the states after a crash.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
 		return err
 	}
 	var files []prefixdir.File
 	var err error
-	over := false // a file is there, so that it may be another dataset's
+	over := false // a file with one of the final names exists and may belong to another dataset
 	for _, f := range w.maps.Files() {
 		at := path.Join(f.Meta.Path, f.Meta.Name)
 		there, bad := wr.checkPlace(w, at)
@@ -53,7 +53,7 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	}
 	w.whole, wr.unfinished = true, true
 	var lost map[int]bool
-	if over { // Claims reads the maps of all datasets
+	if over { // do this only if necessary, because Claims reads the maps of all datasets
 		err = wr.onRoot(ctx, func() (err error) {
 			lost, err = wr.takeAll(ctx, w, parts)
 			return err
@@ -68,7 +68,7 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	return wr.agree(ctx, wr.renameAll(w))
 }
 
-// takeAll marks datasets with files of the same names as incomplete, and returns them. Rank 0.
+// takeAll marks datasets that have files with the same names as incomplete, and returns them. Rank 0 only.
 func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[int]bool, error) {
 	names, err := filesIn(parts)
 	if err != nil {
@@ -81,7 +81,7 @@ func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[
 	return wr.index.takeOver(ctx, c, w.ds, slices.Sorted(maps.Keys(names))...)
 }
 
-// overwrite deletes the cache entries of older datasets with files of the same names. Collective.
+// overwrite deletes the cache entries of older datasets that have files with the same names. Collective.
 func (wr *writer) overwrite(ctx context.Context, w *writing, lost map[int]bool) error {
 	for _, d := range slices.Clone(wr.cache.sets) {
 		if d == w.cachedSet || !d.Bypass || !d.usable {
@@ -125,7 +125,7 @@ func (wr *writer) renameAll(w *writing) error {
 		if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
 			return err
 		} else if st.Size() != f.Meta.Size {
-			return fmt.Errorf("%s: %w: size %d, want %d as before", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return fmt.Errorf("%s: %w: size %d, want %d as in the hidden file", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		}
 		w.maps.Put(f)
 		w.maps.Remove(old)
@@ -133,7 +133,7 @@ func (wr *writer) renameAll(w *writing) error {
 	return nil
 }
 
-// finish completes a failed install before its hidden names are used again. Collective.
+// finish completes a failed install, before its hidden names are used again. Collective.
 func (wr *writer) finish(ctx context.Context) error {
 	if !wr.unfinished {
 		return nil

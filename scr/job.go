@@ -14,8 +14,8 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// job is shared by all parts of a session: the ranks, their nodes and disks, the parameters, the log. Open fills it in, and then
-// it does not change. The parts communicate with other ranks through it.
+// job holds what all parts of a session share: the ranks, their nodes and disks, the parameters, and the log. Open fills it in,
+// and then it does not change. The parts use it to communicate with other ranks.
 type job struct {
 	c      comm.Comm
 	cfg    Config
@@ -26,17 +26,17 @@ type job struct {
 	fs     *vfs.BindFS // the disks of this rank
 	log    *slog.Logger
 	runs   *runlog.Logger // rank 0 only; nil: disabled
-	opened time.Time      // in system time, like file times
+	opened time.Time      // in system time, because file times are compared with it
 	notes  []string       // for Session.Notes
 
-	unfinished bool // a dataset may be whole but unlisted, or have hidden files; same on all ranks
+	unfinished bool // a dataset may be whole but not listed, or may have hidden files; same on all ranks
 }
 
 // nodes describes the nodes and this rank's position.
 type nodes struct {
 	c     comm.Comm // ranks of this node
 	name  string
-	names []string // node of each rank
+	names []string // name of the node of each rank
 	count int
 }
 
@@ -46,7 +46,7 @@ func newJob(c comm.Comm, cfg *Config, k knobs) *job {
 	return j
 }
 
-// agree returns the error of any rank on all ranks.
+// agree returns an error on all ranks if any rank passes an error.
 func (j *job) agree(ctx context.Context, err error) error { return comm.Agree(ctx, j.c, err) }
 
 // onRoot calls f on rank 0 and returns its error on all ranks. Collective.
@@ -58,8 +58,9 @@ func (j *job) onRoot(ctx context.Context, f func() error) error {
 	return j.agree(ctx, err)
 }
 
-// unanimous returns nil if all ranks pass valid, and otherwise an ErrInvalid that names the lowest rank that passes false. All
-// ranks get the same result. Collective. agree could not transmit the error class between processes.
+// unanimous returns nil if all ranks pass valid. Otherwise it returns an ErrInvalid that names the lowest rank that passes
+// false. All ranks get the same result. Collective. agree is not used because it could not transmit the error class between
+// processes.
 func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, err error) {
 	no := int64(j.c.Size())
 	if !valid {
@@ -72,8 +73,8 @@ func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, 
 	return fmt.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
 }
 
-// anyRank reports whether v is true on some rank. Collective. After an error the ranks use it to decide how to continue. The
-// error itself cannot serve for this, because the failed rank sees another error than the rest.
+// anyRank reports whether v is true on at least one rank. Collective. After an error the ranks use it to decide how to continue.
+// They cannot use the error for this decision, because the failed rank and the other ranks get different errors.
 func (j *job) anyRank(ctx context.Context, v bool) (bool, error) {
 	n := int64(0)
 	if v {
@@ -93,7 +94,7 @@ func (j *job) anyOrError(ctx context.Context, v bool, err error) (bool, error) {
 	return err == nil && out[0] != 0, err
 }
 
-// rootSays returns the answer of rank 0 on all ranks.
+// rootSays returns rank 0's value of v on all ranks.
 func (j *job) rootSays(ctx context.Context, v bool) (bool, error) {
 	var b []byte
 	if j.c.Rank() == 0 {
@@ -109,7 +110,7 @@ func (j *job) rootSays(ctx context.Context, v bool) (bool, error) {
 	return len(b) == 1 && b[0] == 1, nil
 }
 
-// step calls the hook of tests.
+// step calls the hook that tests set.
 func (j *job) step(name string) error {
 	if j.knobs.hook == nil {
 		return nil
@@ -133,8 +134,8 @@ func (j *job) remark(format string, args ...any) {
 	j.warn(text)
 }
 
-// ownDir creates a missing folder of this node, private to the user, and checks that no other user can change its content. The
-// parents of a folder that all nodes share belong to the site and are not checked.
+// ownDir creates a folder of this node if it is missing, with access only for the user. It checks that no other user can change
+// the content of the folder. If all nodes share the folder, its parents belong to the site and are not checked.
 func (j *job) ownDir(dir string, shared bool) error {
 	real := j.fs.Real(dir)
 	err := vfs.MkdirOwn(j.cfg.FS, real)
@@ -144,7 +145,7 @@ func (j *job) ownDir(dir string, shared bool) error {
 	return err
 }
 
-// fileFS returns the file system that holds the files of a dataset.
+// fileFS returns the file system in which the files of a dataset are.
 func (j *job) fileFS(d *cachedSet) vfs.FS {
 	if d.Bypass {
 		return j.cfg.FS
@@ -152,7 +153,7 @@ func (j *job) fileFS(d *cachedSet) vfs.FS {
 	return j.fs
 }
 
-// real returns the path in Config.FS of a file of a dataset.
+// real returns the path in Config.FS of a dataset's file.
 func (j *job) real(d *cachedSet, name string) string {
 	if d.Bypass {
 		return name
@@ -160,7 +161,7 @@ func (j *job) real(d *cachedSet, name string) string {
 	return j.fs.Real(name)
 }
 
-// join finds the ranks of the same node.
+// join finds the ranks that are on the same node.
 func (j *job) join(ctx context.Context) error {
 	b, err := j.c.Allgather(ctx, []byte(j.cfg.Node))
 	if err != nil {
@@ -213,7 +214,7 @@ func storeNames(stores []config.Store) []string {
 	return out
 }
 
-// openLog opens the log if it is enabled; name is the text file. Rank 0.
+// openLog opens the log if it is enabled. name is the path of the text file. Rank 0 only.
 func (j *job) openLog(name string) error {
 	var err error
 	j.runs, err = runlog.Open(j.set, j.cfg.FS, name, runlog.Options{Host: j.node.name, JobID: j.p.job.ID, Clock: j.cfg.Clock,
@@ -221,7 +222,7 @@ func (j *job) openLog(name string) error {
 	return err
 }
 
-// event writes to the log. The run continues if the log cannot be written.
+// event writes an event to the log. If the log cannot be written, the run continues.
 func (j *job) event(e runlog.Entry) {
 	if err := j.runs.Put(e); err != nil {
 		j.log.Warn("scr: log", "err", err)
@@ -232,7 +233,6 @@ func (j *job) took(since time.Time) *time.Duration {
 	return runlog.Num(j.cfg.Clock().Sub(since))
 }
 
-// xfer logs a transfer of a dataset.
 func (j *job) xfer(kind, from, to string, ds record.Dataset, name string, began time.Time) {
 	j.event(runlog.Entry{Xfer: kind, From: from, To: to, Dset: runlog.Num(int64(ds.ID)), Name: name,
 		Took: j.took(began), Bytes: runlog.Num(ds.Size), Files: runlog.Num(ds.Files)})

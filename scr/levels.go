@@ -12,16 +12,16 @@ import (
 	"blobio/scr/redset"
 )
 
-// level is a redundancy descriptor and the objects that a rank needs for it.
+// level is a redundancy descriptor, with the objects that a rank needs to use it.
 type level struct {
 	config.Descriptor
-	count   int64       // maximum number of datasets in its store
-	dir     string      // cache directory of its store
+	count   int64       // maximum number of datasets in the level's store
+	dir     string      // cache directory of the level's store
 	shared  bool        // all ranks share the store
-	device  int         // number of this rank's device of the store: ranks with equal numbers share it
-	devices []int       // device by rank
-	dc      comm.Comm   // ranks of the device
-	set     *redset.Set // redundancy set of the scheme
+	device  int         // number of the device of this rank; ranks with equal numbers share the device
+	devices []int       // device of each rank
+	dc      comm.Comm   // the ranks that share the device
+	set     *redset.Set // the redundancy set of this rank
 }
 
 // levels has a level for each descriptor, in the same order.
@@ -78,7 +78,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	l.dir = j.p.job.CacheDir(st.Name)
 	l.shared = st.Group == "WORLD"
 
-	// The device: ranks with the same value of the store's group, identified by their first rank.
+	// A device is shared by ranks with the same value of the store's group. Its number is its first rank.
 	device := map[string]int{}
 	for r, host := range j.node.names {
 		v, ok := groups.Value(host, st.Group)
@@ -117,7 +117,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	return nil
 }
 
-// choose returns the level of a dataset. For a checkpoint it depends on its number.
+// choose returns the level of a new dataset. For a checkpoint the level depends on the checkpoint's number.
 func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	desc := make([]config.Descriptor, len(ls))
 	for i, l := range ls {
@@ -130,8 +130,8 @@ func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	return ls[i], nil
 }
 
-// forCached returns the level of a cached dataset: the one that choose would return now, or another one of the same store; nil if
-// there is none.
+// forCached returns the level of a cached dataset. It prefers the level that choose would return now, then another level with the
+// same store. It returns nil if there is none.
 func (ls levels) forCached(e cachedir.Cached) *level {
 	f := Output
 	if e.Dataset.Checkpoint {

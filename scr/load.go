@@ -13,7 +13,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// loader fills the cache with the datasets found when a session opens.
+// loader fills the cache with the datasets that are found when a session opens.
 type loader struct {
 	*job
 	index      *index
@@ -25,8 +25,8 @@ type loader struct {
 	salvager   *salvager
 }
 
-// load fills the cache with the nodes' datasets, saves those that SCR 1 and 2 left, and continues the numbering of datasets after
-// all of them. Collective.
+// load fills the cache with the datasets on the nodes. It also saves datasets that SCR 1 or 2 left. New datasets get numbers
+// after all of these. Collective.
 func (lo *loader) load(ctx context.Context) error {
 	if err := lo.loadCaches(ctx); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (lo *loader) load(ctx context.Context) error {
 	return lo.loadIDs(ctx)
 }
 
-// loadCaches finds the datasets in the caches of the nodes and restores them, newest first. It moves files to the current nodes
-// of their ranks and rebuilds lost ones. It deletes a dataset that cannot be rebuilt.
+// loadCaches finds the datasets in the caches of the nodes and restores them, newest first. It moves files to the nodes on which
+// their ranks now run, and rebuilds lost files. It deletes a dataset that cannot be rebuilt.
 func (lo *loader) loadCaches(ctx context.Context) error {
 	found, err := lo.merged(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (lo *loader) loadCaches(ctx context.Context) error {
 	return nil
 }
 
-// merged merges the catalogues of all nodes: the datasets by number, the same on all ranks.
+// merged merges the catalogues of all nodes. It returns the datasets sorted by number, the same on all ranks.
 func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	var mine []byte
 	var own *cachedir.Catalog
@@ -76,7 +76,7 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 		return nil, err
 	}
 	byID := map[int]*cachedSet{}
-	listed := make([]*cachedir.Catalog, len(all)) // by the first rank of a node
+	listed := make([]*cachedir.Catalog, len(all)) // indexed by the first rank of a node
 	for r, b := range all {
 		if len(b) == 0 {
 			continue
@@ -104,14 +104,14 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// sameDataset reports whether two records describe the same dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
 }
 
-// dropStale deletes this node's folders of datasets that differ from the dataset that other nodes have under the same number.
-// Such folders come from a node that was away, or are missing in the node's catalogue. If nodes share a device, it is enough that
-// one of them lists the dataset. c is the catalogue of this node; listed holds the catalogues of all nodes, by first rank.
+// dropStale deletes folders on this node whose dataset differs from the dataset that other nodes have under the same number. Such
+// a folder comes from a node that was absent for a while, or is missing in the node's catalogue. If nodes share a device, a
+// folder is kept if one of these nodes lists the dataset. c is the catalogue of this node. listed holds the catalogues of all
+// nodes, indexed by the first rank of the node.
 func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
 	if lo.node.c.Rank() != 0 {
 		return nil
@@ -141,7 +141,7 @@ func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed
 	return c.Write(lo.fs, lo.catalog.file())
 }
 
-// onDevice reports whether a node that shares the device of this rank lists a dataset.
+// onDevice reports whether a node that shares this rank's device lists a dataset.
 func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 	l := d.level
 	for r, c := range listed {
@@ -155,7 +155,7 @@ func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 	return false
 }
 
-// loadIDs continues the numbering after all datasets in caches and prefix directory.
+// loadIDs makes new datasets get numbers after all datasets in the caches and in the prefix directory.
 func (lo *loader) loadIDs(ctx context.Context) error {
 	var err error
 	if lo.c.Rank() == 0 {

@@ -12,13 +12,13 @@ import (
 	"blobio/scr/redset"
 )
 
-// lossCase is a run with several ranks per node, in sets of unequal sizes, with a loss of nodes.
+// lossCase is a run with several ranks on each node, in sets of unequal sizes, that loses some nodes.
 type lossCase struct {
 	scheme     redset.Scheme
-	nodes, now []string // node of each rank
+	nodes, now []string // name of the node of each rank, in the first run and afterwards
 	lost       []string
 	set, k     int
-	files      [][]int // file sizes, by rank
+	files      [][]int // sizes of the files of each rank
 	apart      bool
 }
 
@@ -42,7 +42,7 @@ func drawLosses(r *rand.Rand) lossCase {
 	for _, i := range r.Perm(n)[:r.Intn(min(n, 3)+1)] {
 		c.lost = append(c.lost, fmt.Sprint("n", i))
 	}
-	// Afterwards the ranks run on new nodes, on remaining ones, or on lost ones, which are empty.
+	// Afterwards the ranks run on new nodes, on remaining nodes, or on lost nodes, which are empty.
 	hosts := []string{"s0", "s1"}
 	for i := range n {
 		hosts = append(hosts, fmt.Sprint("n", i))
@@ -57,8 +57,7 @@ func drawLosses(r *rand.Rand) lossCase {
 	return c
 }
 
-// survives reports whether all sets survive the loss. The files on away nodes, on which no rank runs any more, are not
-// accessible.
+// survives reports whether all sets survive the loss. Files on nodes in away are not accessible, because no rank runs there.
 func (c *lossCase) survives() bool {
 	gone := map[string]bool{}
 	for _, n := range c.nodes {
@@ -72,7 +71,7 @@ func (c *lossCase) survives() bool {
 	}
 	places := redset.Form(c.scheme, c.nodes, c.set)
 	single := c.scheme == redset.Single
-	for _, p := range places { // if a set is too small for the scheme, all become SINGLE, and Notes report it
+	for _, p := range places { // if a set is too small for the scheme, all sets become SINGLE, and Notes report it
 		single = single || len(p.Ranks) == 1 || c.scheme == redset.RS && len(p.Ranks) <= c.k
 	}
 	for rank, p := range places {
@@ -95,9 +94,9 @@ func (c *lossCase) survives() bool {
 	return true
 }
 
-// TestRandomLosses checks random losses and new positions of ranks. If every set survives, a checkpoint is offered, and any
-// offered checkpoint has its own bytes. Sets with little data survive more than their scheme guarantees, because zeros after the
-// end of files cannot be lost.
+// TestRandomLosses tries random losses and new positions of ranks. If every set survives, a checkpoint must be offered. Any
+// checkpoint that is offered must have its own bytes. Sets with little data survive more losses than their scheme guarantees,
+// because the zeros after the end of files cannot be lost.
 func TestRandomLosses(t *testing.T) {
 	runs := int64(20)
 	if os.Getenv("BLOBIO_LONG") != "" {
@@ -126,7 +125,7 @@ func TestRandomLosses(t *testing.T) {
 			})
 			cl.lose(c.lost...)
 			next := cl.on(c.now...)
-			for again := range 2 { // afterwards it has the same protection in its new place
+			for again := range 2 { // afterwards the dataset must have the same protection in its new place
 				each(t, next, func(ctx context.Context, s *Session, rank int) error {
 					_, ok, err := s.HaveRestart(ctx)
 					if c.survives() && !ok || err != nil {

@@ -38,15 +38,15 @@ func (k *killer) hook(_ int, step string) error {
 	return nil
 }
 
-// progress records how far a run got, as seen by the ranks.
+// progress records how far a run got, according to its ranks.
 type progress struct {
 	mu      sync.Mutex
-	began   int // newest begun checkpoint
-	done    int // newest checkpoint whose Complete returned nil on some rank
-	flushed int // newest of the done checkpoints due for a flush
+	began   int // newest checkpoint that was begun
+	done    int // newest checkpoint for which Complete returned nil on a rank
+	flushed int // newest checkpoint for which Complete returned nil and a flush was due
 }
 
-// scene holds the nodes lost with a run, and the nodes of the next run's ranks.
+// scene holds the nodes that are lost with a run, and the nodes on which the ranks of the next run are.
 type scene struct {
 	name  string
 	lost  []string
@@ -81,13 +81,13 @@ func survives(scheme string, lost []string) bool {
 	}
 	for n := range gone {
 		if gone[(n+1)%4] {
-			return false // its copy was there
+			return false // the lost partner had the copy
 		}
 	}
 	return true
 }
 
-// schedule of the matrix's program: five checkpoints, with flushes at 2 and 4.
+// The program takes five checkpoints, and flushes the checkpoints 2 and 4.
 const (
 	matrixLast  = 5
 	matrixFlush = 2
@@ -117,7 +117,7 @@ func (cl *cluster) matrixRun(p *progress) error {
 	})
 }
 
-// least returns the minimum checkpoint that must be found again.
+// least returns the lowest number of a checkpoint that the restart may find.
 func (p *progress) least(scheme string, lost []string) int {
 	if survives(scheme, lost) {
 		return p.done
@@ -125,7 +125,7 @@ func (p *progress) least(scheme string, lost []string) int {
 	return p.flushed
 }
 
-// power is the fate of unsynced data.
+// power determines what happens to data that are not synced.
 type power struct {
 	name string
 	cut  func(*vfs.Mem) *vfs.Mem
@@ -140,7 +140,7 @@ var powers = []power{
 }
 
 // TestFailureMatrix kills the run at each step of the protocol with each scheme, loses nodes, moves the ranks, and restarts. The
-// newest available checkpoint is found with its own bytes (read checks them), and the run continues to the end.
+// restart must find the newest available checkpoint with its own bytes (read checks them), and the run must continue to the end.
 func TestFailureMatrix(t *testing.T) {
 	long := os.Getenv("BLOBIO_LONG") != ""
 	steps := []struct {
@@ -193,7 +193,7 @@ func TestFailureMatrix(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestKilledRestart kills the restart after a crash that lost a node, at each of its steps, and again.
+// TestKilledRestart loses a node in a crash, and kills the restart at each of its steps. Then it restarts again.
 func TestKilledRestart(t *testing.T) {
 	long, i := os.Getenv("BLOBIO_LONG") != "", 0
 	for _, scheme := range []string{"PARTNER", "XOR", "RS"} {

@@ -23,11 +23,11 @@ const (
 	tagAck
 )
 
-// movePiece is the number of file bytes in a message. At most two messages are in transit.
+// movePiece is the number of file bytes in a message. At most two messages of a transfer are in transit.
 const movePiece = 1 << 20
 
-// moveRound does the moves of a round; this rank takes part in at most one. Both sides of a move must finish it, so a disk error
-// is sent to the other side.
+// moveRound does the moves of one round. This rank takes part in at most one of them. Both sides of a move must finish it.
+// Therefore a rank with a disk error sends the error to the other side.
 func (mv *mover) moveRound(ctx context.Context, d *cachedSet, round []move) error {
 	for _, m := range round {
 		switch mv.c.Rank() {
@@ -40,7 +40,8 @@ func (mv *mover) moveRound(ctx context.Context, d *cachedSet, round []move) erro
 	return nil
 }
 
-// sendFiles sends all files of a rank on this device. It skips unreadable files, which the receiver rebuilds like lost ones.
+// sendFiles sends all files of a rank that are on this device. It skips unreadable files, and the receiver rebuilds them like
+// lost files.
 func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	names, err := ranksIn(mv.fs, d.Path)
 	if err != nil {
@@ -62,7 +63,7 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	}
 	b, bad := kvtree.Pack(t)
 	if bad != nil {
-		b = nil // no list: the receiver, which waits for one, gets an empty message
+		b = nil // without a list the receiver gets an empty message, because it waits for one
 	}
 	if err := mv.c.Send(ctx, rank, tagList, b); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 		return errors.Join(bad, err)
 	}
 	if len(ok) != 1 || ok[0] != 1 {
-		return nil // the receiver has the error
+		return nil // the receiver returns the error
 	}
 	o := outbox{j: mv.job, to: rank, buf: make([]byte, movePiece)}
 	for i, name := range list {
@@ -89,7 +90,7 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	return nil
 }
 
-// outbox sends files to a rank one by one, because there may be more files than a process may open.
+// outbox sends files to a rank. It opens them one by one, because there may be more files than a process may open.
 type outbox struct {
 	j           *job
 	to          int
@@ -97,8 +98,8 @@ type outbox struct {
 	sent, acked int // in pieces
 }
 
-// file sends one file. It returns only communication errors. If the file cannot be read or has become shorter, it sends filler
-// bytes, and the wrong checksum reveals this.
+// file sends one file. It returns only communication errors. If the file cannot be read or has become shorter, file sends filler
+// bytes, and the receiver notices that the checksum is wrong.
 func (o *outbox) file(ctx context.Context, name string, size int64) error {
 	f, bad := o.j.fs.Open(name)
 	if bad == nil {
@@ -135,7 +136,7 @@ func (o *outbox) file(ctx context.Context, name string, size int64) error {
 	return o.j.c.Send(ctx, o.to, tagData, binary.BigEndian.AppendUint32(nil, sum))
 }
 
-// recvFiles receives the files of this rank. It returns a disk error only after the sender has finished.
+// recvFiles receives the files of this rank. If a disk error occurs, it returns the error only after the sender has finished.
 func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 	b, err := mv.c.Recv(ctx, from, tagList)
 	if err != nil {
@@ -158,7 +159,7 @@ func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 	return failed
 }
 
-// parseList parses the list of files to come, which must all be in the dataset's folder.
+// parseList parses the list of files that will be received. All files must be in the dataset's folder.
 func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("cache: %w: the other rank could not list its files", ErrCorrupt)
@@ -183,8 +184,8 @@ func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	return list, nil
 }
 
-// recvFile receives one file and renames it when it is whole. It returns only communication errors. Disk errors go to failed, and
-// the rest of the file is received without being written.
+// recvFile receives one file and renames it when it is whole. It returns only communication errors. It stores disk errors in
+// failed, and then receives the rest of the file without writing it.
 func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
 	var f *durable.Temp
 	fail := func(err error) {
@@ -196,10 +197,10 @@ func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.M
 		var err error
 		f, err = durable.CreateTemp(mv.fs, name, durable.TempOptions{Owner: "scr rank " + strconv.Itoa(mv.c.Rank()), Mkdir: true, Sync: true})
 		fail(err)
-		defer f.Discard() // works for no file, too
+		defer f.Discard() // does nothing if there is no file
 	}
 	crc := crc32.NewIEEE()
-	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts the same pieces, whatever their content
+	for off := int64(0); off < m.Size; off += movePiece { // the sender sends the same pieces, whatever their content
 		b, err := mv.c.Recv(ctx, from, tagData)
 		if err != nil {
 			return err

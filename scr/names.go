@@ -20,7 +20,7 @@ import (
 	"blobio/internal/scr/spath"
 )
 
-// absolute returns the absolute, clean form of an application's file name, which must be below the prefix directory.
+// absolute returns the absolute, clean form of a file name of the application. The file must be below the prefix directory.
 func (j *job) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
 		return "", fault.Usage("file name has %d bytes, want 1 to 4095", len(name))
@@ -38,7 +38,7 @@ func (j *job) absolute(name string) (string, error) {
 			return "", err
 		}
 		if ok {
-			return "", fmt.Errorf("%s: %w %s, because the name leads through links", name, ErrOutside, j.p.prefix)
+			return "", fmt.Errorf("%s: %w %s, because the path contains symbolic links", name, ErrOutside, j.p.prefix)
 		}
 	}
 	if in && spath.IsChild(filepath.Join(j.p.prefix, prefixdir.MetaDir), abs) {
@@ -50,7 +50,7 @@ func (j *job) absolute(name string) (string, error) {
 	return abs, nil
 }
 
-// relative returns the name of a file as in the map.
+// relative returns the name of a file in the form that the map uses.
 func (j *job) relative(name string) (string, error) {
 	if !spath.IsChild(j.p.prefix, name) {
 		return "", fmt.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
@@ -58,9 +58,9 @@ func (j *job) relative(name string) (string, error) {
 	return spath.Relative(j.p.prefix, name)
 }
 
-// cacheName finds a free name for a file in the dataset's folder. It is the base name, as in the reference, unless another file
-// has it; then it is a name in a folder of this rank. Ranks that share the folder detect conflicts through files created
-// exclusively.
+// cacheName finds a free name for a file in the dataset's folder. As in the original SCR it is the base name, unless another
+// file has this name. Then it is a name in a folder that belongs to this rank. Ranks that share the dataset's folder detect
+// conflicts by creating files exclusively.
 func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	l := w.level
 	base := path.Base(abs)
@@ -97,14 +97,14 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	return at, nil
 }
 
-// maxBase is the maximum length of a base name in the cache, in bytes. File systems allow 255, but files have longer names until
-// they are whole when they are moved, rebuilt or saved.
+// maxBase is the maximum length of a base name in the cache, in bytes. File systems allow 255 bytes, but while a file is moved,
+// rebuilt or saved, it has a longer temporary name.
 const maxBase = 220
 
-// rankFolder matches the folders of ownName.
+// rankFolder matches the names of the folders that ownName uses.
 var rankFolder = regexp.MustCompile(`^rank\.\d+\.\d+$`)
 
-// ownName returns a free name for a file in a folder that no other rank uses.
+// ownName returns a free name for a file. The name is in a folder that no other rank uses.
 func (wr *writer) ownName(w *writing, base string) string {
 	for n := range 1 << 20 {
 		at := path.Join(w.Path, fmt.Sprintf("rank.%d.%d", wr.c.Rank(), n), base)
@@ -115,8 +115,8 @@ func (wr *writer) ownName(w *writing, base string) string {
 	return ""
 }
 
-// separateNames renames files that have the same name as another rank's file, on any node, because ranks may share a folder
-// after a restart. moved reports that the files are already in the cache.
+// separateNames renames files that have the same name as a file of another rank, even on another node, because the ranks may
+// share a folder after a restart. moved is set if the files are already in the cache.
 func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
 	if wr.knobs.together {
 		return nil
@@ -146,14 +146,14 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 		}
 	}
 	for _, n := range count {
-		if n > 1 { // same on all ranks
+		if n > 1 { // n is the same on all ranks
 			return wr.agree(ctx, err)
 		}
 	}
 	return nil
 }
 
-// rename gives a cached file a name unique to this rank.
+// rename gives a cached file a name that only this rank uses.
 func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {

@@ -21,7 +21,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// oldCaches creates caches as SCR 1 or 2 leaves them: checkpoint id, with a rank on each node.
+// oldCaches creates caches with checkpoint id as SCR 1 or 2 leaves them, with one rank on each node.
 func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, id int) {
 	const control = "/local/user1/scr.77"
 	dir := path.Join(control, fmt.Sprintf("scr.dataset.%d", id))
@@ -75,7 +75,7 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 			must(t, err)
 			must(t, s.Encode(ctx, binds[r], files, prefix))
 			list, err := redset.Files(binds[r], prefix, r)
-			for _, name := range list { // those programs write no checksums
+			for _, name := range list { // SCR 1 and 2 write no checksums
 				if strings.HasSuffix(name, ".redsum") {
 					err = errors.Join(err, binds[r].Remove(name))
 				} else {
@@ -121,8 +121,8 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 	}
 }
 
-// TestOldCaches checks that a run continues from caches of SCR 1 or 2, with as many lost nodes as the scheme allows, else from an
-// older checkpoint in them. Salvage also saves them without ranks.
+// TestOldCaches checks that a run continues from caches of SCR 1 or 2, even if as many nodes are lost as the scheme allows. If
+// more are lost, it continues from an older checkpoint in the caches. Package salvage must save these caches too.
 func TestOldCaches(t *testing.T) {
 	for i, c := range []struct {
 		scheme string
@@ -169,7 +169,7 @@ func TestOldCaches(t *testing.T) {
 	}
 }
 
-// TestOldCachesA does the same for generation A, which has neither dataset names nor folders of files.
+// TestOldCachesA does the same with generation A, which has neither dataset names nor dataset folders.
 func TestOldCachesA(t *testing.T) {
 	for _, lose := range []string{"", "node2"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0")

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestMoveErrors checks that a failure on one side of a move is an error, and that the other side does not wait forever.
+// TestMoveErrors checks that a failure on one side of a move causes an error, and that the other side does not wait forever.
 func TestMoveErrors(t *testing.T) {
 	d := &cachedSet{Cached: cachedir.Cached{ID: 1, Path: "/local/user1/scr.77/scr.dataset.1"}}
 	run := func(name string, from, to func(ctx context.Context, s *Session) error) {
@@ -55,15 +55,15 @@ func TestMoveErrors(t *testing.T) {
 	})
 }
 
-// TestParseNames checks that a list unreadable by the first rank of a device is an error on all ranks.
+// TestParseNames checks that all ranks get an error if the first rank of a device cannot read a list.
 func TestParseNames(t *testing.T) {
 	if _, err := parseNames([][]byte{[]byte("garbage")}); err == nil {
 		t.Error("no error")
 	}
 }
 
-// TestCloseRestoring checks that unpacked files of a restart are removed at the end of the session, or by the next session after
-// a kill.
+// TestCloseRestoring checks that files unpacked for a restart are removed at the end of the session. If the run is killed, the
+// next session must remove them.
 func TestCloseRestoring(t *testing.T) {
 	for _, how := range []string{"complete", "close", "killed"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", "1", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500")
@@ -117,7 +117,7 @@ func TestCloseRestoring(t *testing.T) {
 	}
 }
 
-// TestAnnounceFailed checks that a flush that was announced but failed to begin is not reported as running.
+// TestAnnounceFailed announces a flush that then fails to begin. The flush file must not show it as running.
 func TestAnnounceFailed(t *testing.T) {
 	for _, async := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_FLUSH_ASYNC", async, "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1000")
@@ -149,8 +149,8 @@ func TestAnnounceFailed(t *testing.T) {
 	}
 }
 
-// TestCatalogLost checks that a missing, damaged or unreadable catalogue, on one node or on all, loses no cached dataset. It is
-// rebuilt from the caches, and no folder is deleted.
+// TestCatalogLost checks that no cached dataset is lost if the catalogue is missing, damaged or unreadable, on one node or on
+// all. The catalogue must be rebuilt from the caches, and no folder may be deleted.
 func TestCatalogLost(t *testing.T) {
 	for k, scheme := range []string{"SINGLE", "XOR"} {
 		for i, how := range []string{"missing", "damaged", "unreadable", "missing everywhere"} {
@@ -175,7 +175,7 @@ func TestCatalogLost(t *testing.T) {
 							return syscall.EIO
 						}
 						if op.Kind == vfs.OpRename && op.New == name("node1") {
-							dead = false // another file
+							dead = false // another file replaces the unreadable file
 						}
 						return nil
 					})
@@ -196,11 +196,11 @@ func TestCatalogLost(t *testing.T) {
 	}
 }
 
-// TestCatalogLostStale checks that files of an older dataset with the same number are recognized without a catalogue.
+// TestCatalogLostStale checks that files of an older dataset with the same number are recognized even without a catalogue.
 func TestCatalogLostStale(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 2))
-	// node3 is away with its files of 1 and 2, and another run uses the numbers again.
+	// node3 is absent with its files of the datasets 1 and 2, and another run uses these numbers again.
 	const dir, away = "/nodes/node3/local", "/away"
 	must(t, cl.fs.Rename(dir, away))
 	cl.lose("node0", "node1", "node2")
@@ -211,14 +211,14 @@ func TestCatalogLostStale(t *testing.T) {
 	cl.mustRestart(2)
 }
 
-// TestUnlistedKept checks that a folder described neither by the catalogue nor by its own files, as in the reference, is neither
-// used nor deleted if the catalogue is lost.
+// TestUnlistedKept checks a folder that neither the catalogue nor its own files describe, as the original SCR writes it. If the
+// catalogue is lost, such a folder must be neither used nor deleted.
 func TestUnlistedKept(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 2))
 	dir := "/nodes/node1/local/user1/scr.77/"
 	must(t, cl.fs.Remove(dir+"cindex.scrinfo"))
-	must(t, cachedir.WriteState(cl.fs, dir+"scr.dataset.2", cachedir.MapGroup, cachedir.StateEncoded)) // as in the reference
+	must(t, cachedir.WriteState(cl.fs, dir+"scr.dataset.2", cachedir.MapGroup, cachedir.StateEncoded)) // as the original SCR writes it
 	before := tree(t, cl.fs, dir+"scr.dataset.2")
 	cl.log = &bytes.Buffer{}
 	cl.mustRestart(2)

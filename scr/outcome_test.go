@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// All ranks get the error of one, with or without shared memory.
+// All ranks must get the error of one rank, with or without shared memory.
 
 func TestInvalidOnAllRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
@@ -41,7 +41,7 @@ func TestInvalidOnAllRanks(t *testing.T) {
 	}
 }
 
-// The newest checkpoint is offered, even if an older one was offered before it was written.
+// The newest checkpoint must be offered, even if an older one was offered before the newest was written.
 func TestOfferIsNotOutdated(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.checkpoints(1, 2))
@@ -60,7 +60,7 @@ func TestOfferIsNotOutdated(t *testing.T) {
 	}))
 }
 
-// After a restart from an older checkpoint, a newer one is written again under its name.
+// After a restart from an older checkpoint, the run writes a newer one again under the same name.
 func TestBypassWritesNameAgain(t *testing.T) {
 	for _, async := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", async)
@@ -78,7 +78,8 @@ func TestBypassWritesNameAgain(t *testing.T) {
 	}
 }
 
-// An application always writes the same files, and the number of datasets in the prefix directory is limited.
+// An application always writes the same files, and the number of checkpoints in the prefix directory is
+// limited.
 func TestSlideKeepsFilesOfNewer(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "1")
 	cl.files = 1
@@ -108,7 +109,7 @@ func TestSlideKeepsFilesOfNewer(t *testing.T) {
 	}))
 }
 
-// If a checkpoint of the prefix directory proves damaged, the cached one must still exist.
+// If a checkpoint in the prefix directory is damaged, the cached checkpoint must not have been deleted.
 func TestFetchKeepsFallback(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_SIZE", "1", "SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 1))
@@ -124,7 +125,8 @@ func TestFetchKeepsFallback(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// One rank finds a damaged file in its cache, another one cannot write: all ranks must end in the same state.
+// One rank finds a damaged file in its cache, and another rank cannot write. All ranks must end in the same
+// state.
 func TestFlushMixedErrors(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -137,7 +139,7 @@ func TestFlushMixedErrors(t *testing.T) {
 		}
 		if rank == 1 {
 			f := s.cache.sets[0].maps.Files()[0]
-			must(t, cl.fs.MkdirAll(f.Meta.Path+"/"+f.Meta.Name)) // blocks the path
+			must(t, cl.fs.MkdirAll(f.Meta.Path+"/"+f.Meta.Name)) // the folder blocks the path of the file
 		}
 		err := s.Flush(ctx, "ckpt.1")
 		if err == nil {
@@ -150,7 +152,7 @@ func TestFlushMixedErrors(t *testing.T) {
 	}))
 }
 
-// Two nodes share a disk. A new node must not take files of the others for its own.
+// Two nodes share a disk. A new node must not use files of other ranks as its own.
 func TestDeviceOfSeveralNodes(t *testing.T) {
 	cl := newCluster(t, "node0", "node1", "node2", "node3").set("SCR_COPY_TYPE", "FILE", "SCR_FLUSH", "0", "SCR_CONF_FILE", "/p/conf")
 	conf := ""
@@ -174,7 +176,7 @@ func TestDeviceOfSeveralNodes(t *testing.T) {
 		must(t, put(s.cfg.FS, name, content(1, rank, 0)))
 		return s.Complete(ctx, true)
 	}))
-	// node4 is new in the rack of node0, node6 in the rack of node2.
+	// node4 is new in the rack of node0, and node6 is new in the rack of node2.
 	for _, now := range [][]string{{"node0", "node4", "node2", "node6"}} {
 		must(t, cl.on(now...).run(func(ctx context.Context, s *Session, rank int) error {
 			_, ok, err := s.HaveRestart(ctx)
@@ -186,7 +188,7 @@ func TestDeviceOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// With bypass, a failed dataset does not remove files that existed before it.
+// With bypass, a failed dataset must not remove files that existed before.
 func TestBypassInvalidKeepsOldFiles(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	cl.files = 1
@@ -217,7 +219,7 @@ func TestBypassInvalidKeepsOldFiles(t *testing.T) {
 	}))
 }
 
-// A store shared by all nodes, and another number of ranks.
+// All nodes share a store, and the number of ranks changes.
 func TestSharedStoreOtherRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, n := range []int{3, 5} {
@@ -242,7 +244,7 @@ func TestSharedStoreOtherRanks(t *testing.T) {
 	}
 }
 
-// The name of a dataset is any text, also one that as a path leads out of the prefix directory.
+// The name of a dataset may be any text, even a text that would be a path out of the prefix directory.
 func TestAnyName(t *testing.T) {
 	cl := fourNodes(t)
 	for i, name := range []string{"../x", "/abs", "./x/"} {

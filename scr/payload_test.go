@@ -33,8 +33,9 @@ func diskCluster(t *testing.T, nodes ...string) (*cluster, string) {
 	return cl, dir
 }
 
-// TestBlobDataset checks a blob dataset that the ranks of a node write together to the path from Route. It is protected and
-// flushed like any file and survives the loss of a node. In the prefix directory it is an ordinary dataset.
+// TestBlobDataset writes a blob dataset. The ranks of a node write it together to the path that Route returns. The dataset
+// must be protected and flushed like any file and survive the loss of a node. In the prefix directory it must be an
+// ordinary blob dataset.
 func TestBlobDataset(t *testing.T) {
 	const cells = 30 // number of cells of each rank
 	cl, dir := diskCluster(t, "node0", "node1", "node2", "node3")
@@ -96,7 +97,7 @@ func TestBlobDataset(t *testing.T) {
 		check(context.Background(), filepath.Join(dir, "prefix", base(rank)), rank)
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, "nodes", "node2")))
-	// Make the copies in the prefix directory unusable: the dataset must come from the caches.
+	// Make the copies in the prefix directory unusable, so that the dataset must be read from the caches.
 	must(t, prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).Delete(context.Background(), "step7"))
 	each(t, cl.on("node0", "node1", "node4", "node3"), func(ctx context.Context, s *Session, rank int) error {
 		if _, err := s.StartRestart(ctx); err != nil {
@@ -109,7 +110,7 @@ func TestBlobDataset(t *testing.T) {
 	})
 }
 
-// TestFTICheckpoint does the same for an FTI-FF checkpoint file.
+// TestFTICheckpoint does the same with an FTI-FF checkpoint file.
 func TestFTICheckpoint(t *testing.T) {
 	ctx := context.Background()
 	cl := fourNodes(t).set("SCR_FLUSH", "0")

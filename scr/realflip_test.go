@@ -13,8 +13,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDefect1RealCaches flips a byte in caches of the real SCR, which writes no checksums. It is detected because data and
-// redundancy disagree. Then the previous checkpoint is offered, or this one with the right bytes.
+// TestDefect1RealCaches flips a byte in caches that the original SCR wrote without checksums. The change must be detected
+// because data and redundancy disagree. Then either the previous checkpoint must be offered, or this checkpoint with the
+// right bytes.
 func TestDefect1RealCaches(t *testing.T) {
 	nodes := []string{"node0", "node1", "node2", "node3"}
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash"} {

@@ -21,8 +21,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// revive restores one dataset, and reports whether it stays in the caches. If it is usable, a run may restart from it. The error
-// is an error of the communication or of the local disks.
+// revive restores one dataset, and reports whether the dataset stays in the caches. If the dataset is then usable, the run may
+// restart from it. An error means that the communication or a local disk failed.
 func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 	if d.level == nil {
 		lo.warn("scr: a cached dataset is ignored, because no store of this configuration contains it", "dataset", d.Dataset.Name, "path", d.Path)
@@ -64,17 +64,17 @@ func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 		if ok {
 			return false, lo.forget(ctx, d)
 		}
-		// It stays for a run with the same number of ranks as the writer.
-		lo.warn("scr: left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+		// Keep the dataset for a run with the number of ranks that wrote it.
+		lo.warn("scr: a dataset is left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
 		return false, nil
 	}
-	lo.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
-	// It stays but is not offered: a file that cannot be read now may be readable in the next run. It is deleted when the run
-	// continues from an older one, or to make room.
+	lo.warn("scr: a cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+	// Keep the dataset, but do not offer it, because a file that cannot be read now may be readable in the next run. It is
+	// deleted when the run continues from an older dataset, or to make room.
 	return true, nil
 }
 
-// rebuild distributes the files of a dataset and rebuilds lost ones.
+// rebuild distributes the files of a dataset and rebuilds lost files.
 func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	err := lo.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
 	if err == nil {
@@ -115,7 +115,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 		if n := len(rep.Rebuilt); n > 0 {
 			lo.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", lo.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
 		}
-		// Made by the reference: only existence and sizes are known, unless the map has a checksum.
+		// If the original SCR wrote the dataset, only existence and sizes can be checked, unless the map has checksums.
 		if err := lo.agree(ctx, lo.checkFiles(ctx, d, !rep.Verified)); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, lo.mover.sweep(d))
 }
 
-// distinct checks the names of files to be rebuilt: no two ranks of a device may have files with the same name.
+// distinct checks the names of files that will be rebuilt. No two ranks of a device may have files with the same name.
 func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 	var mine []byte
 	for _, f := range d.maps.Files() {
@@ -151,7 +151,7 @@ func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, err)
 }
 
-// forget deletes a dataset that is not in the cache.
+// forget deletes a dataset that loader has not added to the cache.
 func (lo *loader) forget(ctx context.Context, d *cachedSet) error {
 	if d.Bypass && !d.Dataset.Complete && d.level.dc.Rank() == 0 {
 		lo.sweepHidden(d)
@@ -160,11 +160,11 @@ func (lo *loader) forget(ctx context.Context, d *cachedSet) error {
 	return lo.cache.drop(ctx, d)
 }
 
-// sweepHidden removes a dataset's hidden files that a dead run wrote to the prefix directory.
+// sweepHidden removes the hidden files of a dataset that a dead run wrote to the prefix directory.
 func (lo *loader) sweepHidden(d *cachedSet) {
 	names, err := ranksIn(lo.fs, d.Path)
 	if err != nil {
-		return // deleting the folder returns the error
+		return // deleting the folder will return the error
 	}
 	for r := range names {
 		m, err := cachedir.ReadFilemap(lo.fs, cachedir.FilemapName(d.Path, r))
@@ -191,25 +191,26 @@ func (lo *loader) relist(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, err)
 }
 
-// beyondRepair reports whether an error is permanent.
+// beyondRepair reports whether another attempt would return the same error.
 func beyondRepair(err error) bool {
 	var lost *redset.LostError
 	return errors.As(err, &lost) || errors.Is(err, redset.ErrNone) || errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) ||
 		errors.Is(err, ErrChecksum) || errors.Is(err, fault.ErrTruncated)
 }
 
-// salvager saves cached datasets to the prefix directory that cannot be restarted from the caches.
+// salvager saves cached datasets to the prefix directory if the run cannot restart from the caches.
 type salvager struct {
 	*job
 	index   *index
 	catalog *catalog
 	cache   *cache
-	saved   int // number of the newest cached checkpoint saved there
+	saved   int // number of the newest cached checkpoint that was saved to the prefix directory
 }
 
-// salvage saves a cached checkpoint of another number of ranks. Its files cannot be distributed to the ranks of this run. So it
-// is copied to the prefix directory as after the end of an allocation, rebuilt there, and read there. salvage reports whether the
-// dataset is now in the prefix directory. A checkpoint older than a saved one is not needed.
+// salvage saves a cached checkpoint that another number of ranks wrote. Its files cannot be distributed to the ranks of this run.
+// Therefore salvage copies them to the prefix directory, as after the end of an allocation, and rebuilds lost files there. The
+// restart then reads the checkpoint there. salvage reports whether the dataset is now in the prefix directory. It skips
+// checkpoints that are older than a saved checkpoint.
 func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool, error) {
 	if d.Dataset.Checkpoint && !d.Dataset.Output && sv.saved > d.ID {
 		return true, nil
@@ -217,13 +218,13 @@ func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool,
 	if err := sv.step("salvage"); err != nil {
 		return false, err
 	}
-	sv.warn("scr: a cached dataset was written by another number of ranks; bringing it into the prefix directory",
+	sv.warn("scr: a different number of ranks wrote a cached dataset; copying the dataset to the prefix directory",
 		"dataset", d.Dataset.Name, "ranks", ranks, "now", sv.c.Size())
 	return sv.save(ctx, salvage.Node{Name: sv.node.name, FS: sv.fs, Catalog: sv.catalog.file()}, d.Dataset)
 }
 
-// save copies a dataset from the caches of all nodes to the prefix directory. Collective. node is this rank's node. An error
-// means that the ranks cannot continue.
+// save copies a dataset from the caches of all nodes to the prefix directory. Collective. node is this rank's node. If save
+// returns an error, the ranks cannot continue.
 func (sv *salvager) save(ctx context.Context, node salvage.Node, ds record.Dataset) (bool, error) {
 	var err error
 	if sv.node.c.Rank() == 0 {

@@ -19,16 +19,16 @@ import (
 // redundancy protects cached datasets against losses, and rebuilds lost files.
 type redundancy struct{ *job }
 
-// protect makes the redundancy of a dataset: first of the files, which also yields their checksums, then of the file maps, which
-// contain the checksums. With bypass the files are in the prefix directory and install has recorded their checksums, so only the
-// maps are protected.
+// protect makes the redundancy of a dataset. It first protects the files, which also gives their checksums. Then it protects the
+// file maps, which contain the checksums. With bypass the files are in the prefix directory, and install has recorded their
+// checksums. Then protect protects only the maps.
 func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := rd.step("encode"); err != nil {
 		return err
 	}
 	l, entry := d.level, d.Cached
 	entry.Dataset = ds
-	entry.Dataset.Complete = true // true once all of this is on disk
+	entry.Dataset.Complete = true // this entry is written when all of the redundancy is on disk
 	if !d.Bypass {
 		var names []string
 		for _, f := range d.maps.Files() {
@@ -54,7 +54,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 }
 
 // sumBypassed records checksums of files already in the prefix directory in the file maps, and makes the maps durable.
-// Collective. A restart compares the files with the cached maps.
+// Collective. At a restart the files are compared with the cached maps.
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
 		for _, f := range d.maps.Files() {
@@ -63,7 +63,7 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 				return err
 			}
 			if size != f.Meta.Size {
-				return fmt.Errorf("%s: %w: size %d, want %d as before", f.Name, ErrCorrupt, size, f.Meta.Size)
+				return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, size, f.Meta.Size)
 			}
 			f.Meta.CRC, f.Meta.HasCRC = crc, true
 			d.maps.Put(f)
@@ -73,7 +73,7 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	})
 }
 
-// encode protects the files of one group. mine is this rank's error.
+// encode protects the files of one group. mine is the error that this rank already has.
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
 	if l.dc.Rank() == 0 && mine == nil {
 		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
@@ -89,15 +89,15 @@ func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, g
 	return rd.sealGroup(ctx, l, e, group, names)
 }
 
-// sealGroup writes the device's list of files of a group, by rank, and marks the group as whole. e is the future catalogue entry
-// of the dataset.
+// sealGroup writes a list of the group's files on this device, by rank, and marks the group as whole. e is the catalogue entry
+// that the dataset will get.
 func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
 	own, err := rd.ownNames(e.Path, group, names)
 	parts, gerr := l.dc.Gather(ctx, 0, own)
 	if err == nil {
 		err = gerr
 	}
-	// A rank without names has failed; all ranks learn this when they agree.
+	// A rank that has failed sends no names. All ranks get its error when they agree.
 	if l.dc.Rank() == 0 && err == nil && !slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) {
 		var list map[int][]string
 		if list, err = parseNames(parts); err == nil {
@@ -138,7 +138,7 @@ func (rd *redundancy) recoverFiles(ctx context.Context, d *cachedSet) (*redset.R
 	return redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
 }
 
-// reseal rewrites, for a rebuilt dataset, the files that protect writes after the redundancy. Collective.
+// reseal rewrites the files that protect writes after the redundancy. It is called for a rebuilt dataset. Collective.
 func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	if !d.Bypass {
 		var names []string
@@ -152,8 +152,8 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
 }
 
-// ownNames returns one rank's part of the list that the first rank of a device gathers for parseNames: its files of the group and
-// their redundancy files.
+// ownNames returns the names of this rank's files of a group and of their redundancy files. The first rank of a device gathers
+// them for parseNames.
 func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error) {
 	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
 	if err != nil {
@@ -165,7 +165,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	i := 0
 	for _, n := range slices.Concat(names, red) {
 		if strings.HasSuffix(n, ".redsum") {
-			continue // our own file: the list contains only files that the reference writes
+			continue // only this library writes this file, and the list contains only files that SCR writes
 		}
 		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
 		i++
@@ -173,7 +173,8 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	return kvtree.Pack(t)
 }
 
-// parseNames parses the lists of ownNames. Only the first rank of the device gets its error, so the ranks must agree on it.
+// parseNames parses the lists that ownNames made. Only the first rank of the device calls it. Therefore the ranks must agree on
+// its error.
 func parseNames(parts [][]byte) (map[int][]string, error) {
 	out := map[int][]string{}
 	for _, p := range parts {

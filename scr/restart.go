@@ -12,22 +12,22 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Restart is a checkpoint that the application may restart from.
+// Restart is a checkpoint from which the application may restart.
 type Restart struct {
 	ID    int
 	Ckpt  int
 	Name  string
-	Ranks int // number of ranks of the run that wrote it
-	// InPlace means that the files are read in the prefix directory. Any rank may Route any file; Files and Owner return the writing
-	// ranks. Otherwise each rank reads only its own files.
+	Ranks int // number of ranks of the run that wrote the checkpoint
+	// InPlace means that the files are read in the prefix directory, and that any rank may Route any file. Files and Owner return
+	// the ranks that wrote the files. Without InPlace each rank reads only its own files.
 	InPlace bool
 }
 
-// HaveRestart reports whether there is a checkpoint to restart from, and returns it. Collective. It is the newest whole one: in
-// the caches, where Open has rebuilt lost files, or in the prefix directory, from which HaveRestart fetches it. If a checkpoint
-// proves damaged, HaveRestart marks it as failed and tries the next older one.
+// HaveRestart reports whether there is a checkpoint to restart from, and returns it. Collective. It is the newest whole checkpoint.
+// It may be in the caches, where Open has rebuilt lost files, or in the prefix directory, from which HaveRestart fetches it. If a
+// checkpoint is damaged, HaveRestart marks it as failed and tries the next older checkpoint.
 //
-// A checkpoint of another number of ranks is offered too, with InPlace.
+// A checkpoint that a different number of ranks wrote is also offered, with InPlace.
 func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 	if err := s.need("HaveRestart", between); err != nil {
 		return Restart{}, false, err
@@ -43,8 +43,8 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 	return o.Restart, true, nil
 }
 
-// StartRestart begins to read the checkpoint that HaveRestart offered. Collective. If the caller has not called HaveRestart,
-// StartRestart does. Without a checkpoint the error is ErrNoRestart.
+// StartRestart begins to read the checkpoint that HaveRestart offered. Collective. If the application has not called HaveRestart,
+// StartRestart calls it. If there is no checkpoint, the error is ErrNoRestart.
 func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	if err := s.need("StartRestart", between); err != nil {
 		return Restart{}, err
@@ -63,9 +63,9 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	return r, nil
 }
 
-// CompleteRestart ends the reading. Collective. valid reports whether this rank could use its files. If all ranks could, the run
-// continues from there. If not, the checkpoint is marked as failed and deleted from the caches, and the error is ErrInvalid on
-// all ranks. HaveRestart then offers an older one.
+// CompleteRestart ends the reading. Collective. valid reports whether this rank could use its files. If all ranks could use their
+// files, the run continues from this checkpoint. Otherwise the checkpoint is marked as failed and deleted from the caches, and all
+// ranks get ErrInvalid. HaveRestart then offers an older checkpoint.
 func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	if err := s.need("CompleteRestart", inRestart); err != nil {
 		return err
@@ -81,9 +81,9 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	if verdict != nil {
 		s.below = r.ID
 		if d := s.cache.find(r.Name); refused == nil && d != nil && d.ID == r.ID {
-			refused = d // read in the prefix directory; the caches have the same bytes
+			refused = d // the checkpoint was read in the prefix directory, and the caches have the same bytes
 		}
-		if refused != nil { // its flush would make it current
+		if refused != nil { // a flush of the refused checkpoint would make it current
 			if err := s.flush.abandon(ctx, refused); err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 		if verdict == nil || fatal(ctx, err) {
 			return err
 		}
-		verdict = errors.Join(verdict, err) // the next offer is older even if this checkpoint was not marked
+		verdict = errors.Join(verdict, err) // the next offer is older even if this checkpoint could not be marked as failed
 	}
 	if verdict == nil {
 		s.computed = s.cfg.Clock()
@@ -116,12 +116,12 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 // offer is the checkpoint that HaveRestart found.
 type offer struct {
 	Restart
-	set     *cachedSet // nil unless in the caches
-	inPlace *inPlace   // nil unless read in the prefix directory
+	set     *cachedSet // nil unless the checkpoint is in the caches
+	inPlace *inPlace   // nil unless the checkpoint is read in the prefix directory
 }
 
-// newest finds the newest whole checkpoint to restart from, and fetches it if it is not in the caches. If below is set, the
-// number must be lower. Collective; nil: there is none.
+// newest finds the newest whole checkpoint to restart from. If it is not in the caches, newest fetches it. If below is set, the
+// number of the checkpoint must be lower than below. If there is no checkpoint, newest returns nil. Collective.
 func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 	tried := map[string]bool{}
 	for {
@@ -135,7 +135,7 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 				return nil, nil
 			}
 			if fe.p.global || fe.p.fetchBypass {
-				// Open has flushed it. If it is not in the prefix directory, use the caches.
+				// Open has flushed the checkpoint. If it is still not in the prefix directory, use the caches.
 				fe.warn("scr: the checkpoint is not in the prefix directory; restarting from the cache", "name", d.Dataset.Name)
 			}
 			return &offer{Restart: Restart{ID: d.ID, Ckpt: d.Dataset.Ckpt, Name: d.Dataset.Name, Ranks: fe.c.Size()}, set: d}, nil
@@ -148,12 +148,13 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 		if fatal(ctx, err) {
 			return nil, err
 		}
-		fe.warn("scr: checkpoint cannot be fetched", "name", e.Name, "err", err)
+		fe.warn("scr: a checkpoint cannot be fetched", "name", e.Name, "err", err)
 	}
 }
 
-// candidate returns the next checkpoint of the prefix directory to try. It is newer than all cached ones, unless the restart must
-// use the prefix directory. If below is set, the number is lower. Same on all ranks; ok is false if the caches are to be used.
+// candidate returns the next checkpoint in the prefix directory to try. It is newer than all cached checkpoints, unless the restart
+// must use the prefix directory. If below is set, its number is lower than below. If the caches should be used, ok is false. All
+// ranks get the same result.
 func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
 	var t *kvtree.Tree
 	var err error
@@ -177,7 +178,7 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 	return e, err == nil, err
 }
 
-// bcast returns the tree of rank 0 on every rank. A rank passes its error in err; then all ranks get an error.
+// bcast returns the tree of rank 0 on all ranks. A rank that has failed passes its error in err. Then all ranks get an error.
 func (fe *fetcher) bcast(ctx context.Context, t *kvtree.Tree, err error) (*kvtree.Tree, error) {
 	var b []byte
 	if err == nil && fe.c.Rank() == 0 {
@@ -195,7 +196,7 @@ func (fe *fetcher) bcast(ctx context.Context, t *kvtree.Tree, err error) (*kvtre
 	return t, comm.Agree(ctx, fe.c, err)
 }
 
-// parseEntry parses an entry that candidate sent.
+// parseEntry parses an index entry that candidate has sent.
 func parseEntry(t *kvtree.Tree) (e prefixdir.Entry, err error) {
 	if e.Name, err = t.Value("NAME").Str(); err != nil {
 		return e, err

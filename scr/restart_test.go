@@ -15,8 +15,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// TestFallback checks that a checkpoint that the application cannot use is marked, and that older ones are offered until one
-// works or none is left.
+// TestFallback lets the application reject checkpoints. A rejected checkpoint must be marked as failed, and the next older
+// checkpoint must be offered, until the application accepts a checkpoint or none is left.
 func TestFallback(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 4))
@@ -50,10 +50,10 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestRefusedOnce checks that after a rejected checkpoint an older one is offered, even if the index cannot be written.
+// TestRefusedOnce checks that an older checkpoint is offered after a rejected one, even if the index cannot be written.
 func TestRefusedOnce(t *testing.T) {
 	for _, global := range []string{"0", "1"} {
-		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have it too
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have the checkpoint too
 		must(t, cl.checkpoints(1, 3))
 		mem := cl.fs
 		cl.ready, cl.conf = true, mem
@@ -84,7 +84,7 @@ func TestRefusedOnce(t *testing.T) {
 	}
 }
 
-// TestGoesOnFromOlder checks that newer checkpoints are removed from the caches when the run continues from an older one.
+// TestGoesOnFromOlder checks that newer checkpoints are deleted from the caches when the run continues from an older checkpoint.
 func TestGoesOnFromOlder(t *testing.T) {
 	for _, how := range []string{"refused", "Current"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_CACHE_SIZE", "5")
@@ -93,7 +93,7 @@ func TestGoesOnFromOlder(t *testing.T) {
 			if how == "Current" {
 				return s.Current(ctx, "ckpt.2")
 			}
-			// Another run could not read the checkpoints after 2, which are still in the caches.
+			// Simulate that another run could not read the checkpoints after 2, which are still in the caches.
 			s.cache.sets[2].usable, s.cache.sets[3].usable = false, false
 			n, err := cl.read(ctx, s, rank)
 			if n != 2 {
@@ -110,8 +110,8 @@ func TestGoesOnFromOlder(t *testing.T) {
 	}
 }
 
-// TestPrefixDoubtful checks that a checkpoint of the prefix directory is offered only if its summary is complete and all files in
-// its map exist with the right lengths, regardless of the index.
+// TestPrefixDoubtful checks when a checkpoint in the prefix directory is offered. Its summary must be complete, and all files in
+// its map must exist with the right lengths. The index alone is not enough.
 func TestPrefixDoubtful(t *testing.T) {
 	edit := func(cl *cluster, change func(files []prefixdir.File) []prefixdir.File) {
 		d := prefixdir.Open(cl.fs, testPrefix)
@@ -134,7 +134,7 @@ func TestPrefixDoubtful(t *testing.T) {
 		"a file less": func(cl *cluster) {
 			edit(cl, func(files []prefixdir.File) []prefixdir.File { return files[:1] })
 		},
-		"cut, without a checksum": func(cl *cluster) { // as the reference flushes
+		"cut, without a checksum": func(cl *cluster) { // as the original SCR flushes
 			edit(cl, func(files []prefixdir.File) []prefixdir.File {
 				files[0].HasCRC = false
 				return files
@@ -161,7 +161,7 @@ func TestPrefixDoubtful(t *testing.T) {
 	}
 }
 
-// TestOtherRanks checks that a restart with fewer or more ranks reads files of any rank by name.
+// TestOtherRanks restarts with fewer or more ranks. The ranks must be able to read files of any rank by name.
 func TestOtherRanks(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 2))
@@ -186,8 +186,8 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
-// TestOtherRanksCached checks that a checkpoint only in the caches is saved for a run with another number of ranks, even if a
-// node is lost.
+// TestOtherRanksCached restarts with a different number of ranks. A checkpoint that is only in the caches must be saved to the
+// prefix directory, even if a node is lost.
 func TestOtherRanksCached(t *testing.T) {
 	for k, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
 		for i, nodes := range [][]string{
@@ -208,7 +208,7 @@ func TestOtherRanksCached(t *testing.T) {
 			want := 3
 			switch {
 			case len(nodes) == 3 && scheme == "SINGLE":
-				want = 0 // a node is missing
+				want = 0 // one node is missing
 			case len(nodes) == 5 && scheme != "SINGLE":
 				cl.lose("node2")
 			}
@@ -221,7 +221,7 @@ func TestOtherRanksCached(t *testing.T) {
 	}
 }
 
-// TestManage checks Current, Drop, Delete, and the reuse of a name.
+// TestManage checks Current, Drop and Delete, and that a name can be used again.
 func TestManage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 4))
@@ -237,7 +237,7 @@ func TestManage(t *testing.T) {
 		if _, err := cl.read(ctx, s, rank); err != nil {
 			return err
 		}
-		// The run continues from 2 and takes 3 again: another dataset with the same name.
+		// The run continues from 2 and takes 3 again, as another dataset with the same name.
 		must(t, cl.write(ctx, s, rank, 3))
 		if s.cache.ids.set != 5 {
 			t.Errorf("number %d", s.cache.ids.set)
@@ -264,8 +264,8 @@ func TestManage(t *testing.T) {
 	cl.mustRestart(3)
 }
 
-// TestNamesOfReference covers base names in the cache, as the reference uses them. If ranks of different nodes have files with
-// equal names and move to one node, no file may replace another: the dataset is neither used nor damaged.
+// TestNamesOfReference uses base names in the cache, as the original SCR does. Ranks of different nodes have files with equal
+// names and move to one node. No file may replace another, and the dataset must be neither used nor damaged.
 func TestNamesOfReference(t *testing.T) {
 	write := func(cl *cluster) {
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
@@ -283,7 +283,7 @@ func TestNamesOfReference(t *testing.T) {
 	}{
 		{[]string{"node0", "node1", "node2", "node3"}, nil, true},
 		{[]string{"node0", "node1", "spare", "node3"}, []string{"node2"}, true},
-		{[]string{"node3", "node0", "node1", "node2"}, nil, false}, // each file would have to replace one that is still there
+		{[]string{"node3", "node0", "node1", "node2"}, nil, false}, // each file would have to replace a file that is still there
 		{[]string{"node0", "node1", "node3", "node3"}, []string{"node2"}, false},
 		{[]string{"node0", "node0", "node2", "node3"}, nil, false},
 	} {

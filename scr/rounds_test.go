@@ -15,7 +15,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// counting is a Comm of ranks without a common heap. It counts the collectives of all Comms made from it. Share needs no
+// counting is a Comm of ranks that share no memory. It counts the collectives of all Comms that are made from it. Share needs no
 // collective.
 type counting struct {
 	comm.Comm
@@ -65,8 +65,8 @@ func (c counting) Split(ctx context.Context, color, key int) (comm.Comm, error) 
 	return counting{s, c.n}, err
 }
 
-// TestRounds counts the collectives of ranks in separate processes for Start, Complete, and again Start and Complete of an
-// unflushed dataset.
+// TestRounds counts the collectives of ranks in separate processes. It counts those of Start and Complete for a first dataset,
+// and for a dataset that is not flushed.
 func TestRounds(t *testing.T) {
 	for _, tc := range []struct {
 		set  []string
@@ -106,8 +106,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsFail fails each operation of one rank in Complete. All ranks, with separate heaps, get an error of its class, or none
-// does if the operation was unimportant. The next dataset succeeds.
+// TestRoundsFail lets each operation of one rank in Complete fail. The ranks share no memory. Either all ranks get an error of
+// the right class, or, if the operation was unimportant, none does. The next dataset must succeed.
 func TestRoundsFail(t *testing.T) {
 	for _, rank := range []int{0, 2} {
 		for at, more := int64(1), true; more; at += crashtest.Times[int64](19, 1) {

@@ -19,18 +19,19 @@ import (
 //
 // Between Start and Complete it adds the file to the dataset and returns the path to which this rank must write: in the cache, or
 // with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside). A relative name starts in
-// Config.Dir. Equal base names in different folders are kept apart.
+// Config.Dir. Files in different folders may have equal base names.
 //
-// With bypass (SCR_CACHE_BYPASS, on by default as in SCR 3) the program writes directly to the prefix directory, under a hidden
-// name in the same folder. Complete gives all files their names; existing files stay until then. An older complete checkpoint
-// with files of the same names then becomes incomplete, with a warning. If such a file belongs to output, Route fails with
-// ErrExist. It also fails with ErrExist for files of output written without bypass, because output is always flushed.
+// With bypass (SCR_CACHE_BYPASS, on by default as in SCR 3) the program writes directly to the prefix directory, under a hidden name
+// in the same folder. Complete gives all files their final names. Until then, existing files with these names are kept. Complete
+// marks older checkpoints that have files with the same names as incomplete, and logs a warning. If such a file belongs to output,
+// Route returns ErrExist. If the new dataset is output, Route makes this check without bypass too, because output is always flushed.
 //
-// Between StartRestart and CompleteRestart Route returns the path for reading a file of this rank, or with Restart.InPlace of any
-// rank. A file of another rank is found in the caches of the same node and in the prefix directory.
+// Between StartRestart and CompleteRestart Route returns the path from which to read a file of this rank, or, with Restart.InPlace,
+// a file of any rank. Without InPlace, Route also finds files of other ranks if they are in the caches of the same node or in the
+// prefix directory.
 //
-// Before the first Start or StartRestart, Route returns the path of a file of the newest cached checkpoint, or of the one that
-// HaveRestart offered. Programs that follow the rules of SCR 1 need this. In all other cases Route returns the name unchanged.
+// Before the first Start or StartRestart, Route returns the path of a file of the newest cached checkpoint, or of the checkpoint
+// that HaveRestart offered. Programs that follow the rules of SCR 1 need this. In all other cases Route returns the name unchanged.
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.state == inDataset:
@@ -45,8 +46,8 @@ func (s *Session) Route(name string) (string, error) {
 	return name, nil
 }
 
-// unasked returns the checkpoint for a program that reads without having called HaveRestart or StartRestart; nil if there is
-// none.
+// unasked returns the checkpoint for a program that reads without calling HaveRestart or StartRestart. It returns nil if there is no
+// checkpoint.
 func (s *Session) unasked() *offer {
 	if s.offer != nil {
 		return s.offer
@@ -88,8 +89,8 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		return "", err
 	}
 	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
-	// A run that dies leaves files. The next run removes cached files with their folder, and hidden ones by the map. A power cut may
-	// lose the map, and hidden files then stay; Complete syncs the map.
+	// If the run dies, its files are left. The next run removes cached files with their folder. It removes hidden files according to
+	// the map. A power loss before Complete syncs the map may lose the map, and then hidden files are left.
 	if w.Bypass {
 		if err := w.maps.Write(vfs.NoSync(wr.fs), cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 			w.maps.Remove(at)
@@ -100,8 +101,8 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	return wr.real(w.cachedSet, at), nil
 }
 
-// route finds a file of the checkpoint being read. With moved it also matches a unique base name, as SCR does, because
-// the prefix directory may have moved.
+// route finds a file of the checkpoint that is being read. If moved is set, it also accepts a unique base name, because the prefix
+// directory may have been moved. SCR does the same.
 func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if err := fe.step("route"); err != nil {
 		return "", err
@@ -140,7 +141,7 @@ func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	return fe.real(r.set, found), nil
 }
 
-// routeToOthers finds a file of another rank, on this node or in a place that all nodes see.
+// routeToOthers finds a file of another rank. The file must be on this node or in a place that all nodes see.
 func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 	if !r.set.Bypass {
 		at, err := fe.onNode(r.set, abs)
@@ -162,7 +163,7 @@ func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
 	return abs, nil
 }
 
-// onNode looks for a file of another rank of this node. Its name in the cache has the same base.
+// onNode looks for a file of another rank on this node. The file's name in the cache has the same base name.
 func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 	list, err := cachedir.ReadShuffile(fe.fs, d.Path, cachedir.DataGroup)
 	if err != nil {
@@ -185,8 +186,8 @@ func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 	return "", nil
 }
 
-// Files lists the absolute paths of the files of the checkpoint being read, by the rank that wrote them. With InPlace it lists the
-// files of all ranks, otherwise only files of this rank. It is not collective.
+// Files returns the absolute paths of the files of the checkpoint that is being read, by the rank that wrote them. With InPlace it
+// returns the files of all ranks, otherwise only those of this rank. It is not collective.
 func (s *Session) Files() (map[int][]string, error) {
 	if err := s.need("Files", inRestart); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (s *Session) Files() (map[int][]string, error) {
 	return s.restart.files(s.c.Rank()), nil
 }
 
-// files lists the files of an offer that rank may read, by the rank that wrote them.
+// files returns the files of an offer that this rank may read, by the rank that wrote them.
 func (o *offer) files(rank int) map[int][]string {
 	out := map[int][]string{}
 	if p := o.inPlace; p != nil {
@@ -213,7 +214,8 @@ func (o *offer) files(rank int) map[int][]string {
 	return out
 }
 
-// Owner returns the rank that wrote a file of the checkpoint being read, for restarts with another number of ranks.
+// Owner returns the rank that wrote a file of the checkpoint that is being read. It is for restarts with a different number of
+// ranks.
 func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	if err := s.need("Owner", inRestart); err != nil {
 		return 0, false, err
@@ -238,14 +240,15 @@ func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// checkPlace reports whether a file exists in the prefix directory. The error says why it must not be written; see prefixdir.Claims.
+// checkPlace reports whether a file exists in the prefix directory. It returns an error if the file must not be overwritten; see
+// prefixdir.Claims.
 func (wr *writer) checkPlace(w *writing, abs string) (there bool, err error) {
 	st, err := vfs.Lstat(wr.cfg.FS, abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return true, nil // the write will return the error
+		return true, nil // writing the file will return the error
 	case st.IsDir():
 		return true, fmt.Errorf("%s: %w: is a folder, want a file", abs, ErrExist)
 	}
@@ -261,7 +264,8 @@ func (wr *writer) checkPlace(w *writing, abs string) (there bool, err error) {
 	return true, w.claims.Check(rel)
 }
 
-// foresee returns an error if a cached file of output could not be flushed, because an error in Complete would be too late.
+// foresee returns an error if a cached file of output could not be flushed. It is called early, because an error in Complete would
+// be too late for the application.
 func (wr *writer) foresee(w *writing, abs string) error {
 	if !w.ds.Output || wr.p.containers {
 		return nil

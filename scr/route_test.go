@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRouteOfOthers checks that a file of rank 0 can be read by all ranks of its node, and by all ranks once it is in the prefix
-// directory.
+// TestRouteOfOthers checks that all ranks of a node can read a file of rank 0, and that all ranks can read it when it is in the
+// prefix directory.
 func TestRouteOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		flush, bypass string
@@ -58,7 +58,7 @@ func TestRouteOfOthers(t *testing.T) {
 	}
 }
 
-// mapReads counts the file maps that are opened.
+// mapReads is a file system that counts how often file maps are opened.
 type mapReads struct {
 	vfs.FS
 	n *atomic.Int64
@@ -71,7 +71,7 @@ func (m mapReads) Open(name string) (vfs.File, error) {
 	return m.FS.Open(name)
 }
 
-// TestRouteOfOthersReads checks that a rank finds a file of another rank without reading the maps of all ranks of the node.
+// TestRouteOfOthersReads checks that a rank finds a file of another rank without reading the file maps of all ranks of the node.
 func TestRouteOfOthersReads(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node0", "node0").set("SCR_FLUSH", "0", "SCR_COPY_TYPE", "SINGLE")
 	must(t, cl.checkpoints(1, 1))
@@ -95,7 +95,7 @@ func TestRouteOfOthersReads(t *testing.T) {
 	})
 }
 
-// TestRouteInCache checks that Route writes nothing into a cache, and that the next run removes the files of a run that died.
+// TestRouteInCache checks that Route writes nothing into a cache, and that the next run removes the files of a dead run.
 func TestRouteInCache(t *testing.T) {
 	cl := fourNodes(t)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -121,7 +121,7 @@ func TestRouteInCache(t *testing.T) {
 	}
 }
 
-// TestRouteUnasked checks that a program for SCR 1 can route the files of the last checkpoint directly after Init.
+// TestRouteUnasked checks that a program written for SCR 1 can route the files of the last checkpoint directly after Init.
 func TestRouteUnasked(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 3))

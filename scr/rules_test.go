@@ -17,8 +17,8 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// TestFallbackOlder sets a checkpoint to restart from that proves damaged, or unusable for the application. Older ones are
-// offered then, but no newer ones.
+// TestFallbackOlder makes a checkpoint current that is damaged, or that the application rejects. Only older checkpoints may
+// then be offered.
 func TestFallbackOlder(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for i, how := range []string{"damaged", "useless", "SCR_CURRENT damaged", "SCR_CURRENT useless"} {
@@ -56,8 +56,8 @@ func TestFallbackOlder(t *testing.T) {
 	}
 }
 
-// TestOneFileOfManyRanks checks that ranks may write one file together if their bytes are equal. If they differ, Complete fails
-// on all ranks, because only one version could be flushed.
+// TestOneFileOfManyRanks lets several ranks write one file. If their bytes are equal, this is allowed. If they differ, Complete
+// must fail on all ranks, because only one version could be flushed.
 func TestOneFileOfManyRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, nodes := range [][]string{{"node0", "node1", "node2", "node3"}, {"node0", "node0", "node1", "node1"}} {
@@ -87,7 +87,8 @@ func TestOneFileOfManyRanks(t *testing.T) {
 	}
 }
 
-// TestContainerSize checks that a container size that would need millions of containers is rejected before one is created.
+// TestContainerSize checks that a container size that would require millions of containers is rejected before a container is
+// created.
 func TestContainerSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -104,7 +105,7 @@ func TestContainerSize(t *testing.T) {
 	}
 }
 
-// TestDamagedHalt checks that a half-written halt file ends no run. It is set aside with a warning.
+// TestDamagedHalt checks that a halt file that was only half written does not end the run. It must be set aside with a warning.
 func TestDamagedHalt(t *testing.T) {
 	cl := fourNodes(t)
 	cl.log = &bytes.Buffer{}
@@ -155,8 +156,8 @@ func TestChecksumsOnDelete(t *testing.T) {
 	}
 }
 
-// TestLongNames checks that Route rejects a name too long for the prefix and suffix of an unfinished file, so that a later
-// rebuild cannot fail. The longest allowed name survives a rebuild.
+// TestLongNames uses names that are too long for the prefix and the suffix of an unfinished file. Route must reject them,
+// because otherwise a rebuild would fail later. The longest allowed name must survive a rebuild.
 func TestLongNames(t *testing.T) {
 	cl, _ := diskCluster(t, "node0", "node0", "node1", "node1")
 	cl.set("SCR_FLUSH", "0", "SCR_SET_SIZE", "2")
@@ -187,8 +188,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestSessionsAtOnce runs two sessions in one process at the same time, with different prefix directories and jobs, on the same
-// nodes.
+// TestSessionsAtOnce runs two sessions in one process at the same time. They have different prefix directories and jobs, but
+// use the same nodes.
 func TestSessionsAtOnce(t *testing.T) {
 	base := fourNodes(t)
 	var wg sync.WaitGroup
@@ -234,7 +235,7 @@ func TestNegativePercent(t *testing.T) {
 	})
 }
 
-// TestLogOfEnds checks that in the log a closed run has not failed, and a dead run has.
+// TestLogOfEnds checks that the log shows a closed run as successful and a dead run as failed.
 func TestLogOfEnds(t *testing.T) {
 	cl := fourNodes(t)
 	run := func(from int, end bool) {
@@ -255,7 +256,7 @@ func TestLogOfEnds(t *testing.T) {
 	}
 }
 
-// TestPrefixSizeFailed checks that a failed checkpoint does not count among those to keep.
+// TestPrefixSizeFailed checks that failed checkpoints are not counted for SCR_PREFIX_SIZE.
 func TestPrefixSizeFailed(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2", "SCR_CACHE_SIZE", "1")
 	dir := prefixdir.Open(cl.fs, testPrefix)

@@ -19,9 +19,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Session is one rank's part of a run that takes checkpoints. A process may have any number of sessions, one after
-// another or at once. A session is not safe for concurrent use. A call at the wrong time fails with ErrState
-// and changes nothing:
+// Session is one rank's part of a run that takes checkpoints. A process may have any number of sessions, one after another or
+// at the same time. A session is not safe for concurrent use. A call at the wrong time fails with ErrState and changes nothing:
 //
 //	call                                            idle   writing  restoring  closed
 //	NeedCheckpoint, ShouldExit, HaveRestart,        yes    error    error      error
@@ -44,18 +43,18 @@ type Session struct {
 	fetch     *fetcher
 
 	state    state
-	begun    bool     // Start or StartRestart was called
+	begun    bool     // Start or StartRestart has been called
 	cur      *writing // set between Start and Complete
 	offer    *offer   // result of HaveRestart
 	restart  *offer   // set between StartRestart and CompleteRestart
-	below    int      // number of a checkpoint that the application could not use: later offers must be older; 0: none
+	below    int      // number of a checkpoint that the application could not use; later offers must be older; 0: no such checkpoint
 	pacer    *cadence.Pacer
-	computed time.Time // when the computation after the last dataset began
+	computed time.Time // time at which the computation after the last dataset began
 }
 
 // Open opens a session (SCR_Init). Collective. It examines the caches and the prefix directory and rebuilds lost files. The
-// session can then restart or write. The ranks of c must give the same Config except FS, Node and NodeRoot. ctx applies to the
-// call, and to background work until Close.
+// session can then restart or write. All ranks of c must pass the same Config, except FS, Node and NodeRoot. ctx applies to
+// Open, and to background work until Close.
 func Open(ctx context.Context, c comm.Comm, cfg *Config) (*Session, error) {
 	return openWith(ctx, c, cfg, knobs{})
 }
@@ -107,7 +106,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 	return s.c.Barrier(ctx)
 }
 
-// assemble creates the parts of the session, and the loader, which only Open needs.
+// assemble creates the parts of the session. It returns the loader, which only Open needs.
 func (s *Session) assemble(ctx context.Context, levels levels) *loader {
 	dir := prefixdir.Open(s.cfg.FS, s.p.prefix)
 	dir.Logger, dir.Shared = s.log, s.cfg.Shared
@@ -188,16 +187,16 @@ func (s *Session) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if unlocked { // determined by rank 0
+	if unlocked { // rank 0 has determined this
 		s.index.dir.NoLock = true
 	}
 	s.event(runlog.Entry{Event: runlog.Start, Procs: runlog.Num(int64(s.c.Size())), Nodes: runlog.Num(int64(s.node.count))})
 	return nil
 }
 
-// Close ends the session (SCR_Finalize). Collective. It finishes the flushes. It also flushes output that is not in the prefix
-// directory, and the newest checkpoint if flushing is enabled. It records in the halt file that the run succeeded. Close may be
-// called in any state; it drops an incomplete dataset. Afterwards the session is unusable.
+// Close ends the session (SCR_Finalize). Collective. It waits for the flushes that have begun. It also flushes output that is
+// not in the prefix directory, and, if flushing is enabled, the newest checkpoint. It records in the halt file that the run
+// succeeded. Close may be called in any state. It drops an incomplete dataset. After Close the session is unusable.
 func (s *Session) Close(ctx context.Context) error {
 	if s.state == closed {
 		return nil
@@ -214,7 +213,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.scratch.clear()
 	}
 	s.state = closed
-	clear(s.flush.failed) // already logged, and the newest checkpoint follows
+	clear(s.flush.failed) // the errors are already logged, and the newest checkpoint is flushed next
 	errs = append(errs, s.flush.settleAll(ctx))
 	newest := s.cache.newest()
 	for _, d := range s.cache.sets {
@@ -224,7 +223,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	errs = append(errs, s.flush.failures(""))
 	err := s.onRoot(ctx, func() error { return s.halts.setReason(ctx, cadence.FinalizeCalled, false) })
-	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // as in the reference: the next run does not follow a failure
+	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // for analysis of the log: the next run does not follow a failure; SCR does the same
 	errs = append(errs, err)
 	s.stop()
 	if s.runs != nil {
@@ -234,15 +233,14 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stop ends the background work.
 func (s *Session) stop() {
 	if s.flush != nil {
 		s.flush.stop()
 	}
 }
 
-// Params returns the effective parameters, for reading.
+// Params returns the effective parameters. The caller must not change them.
 func (s *Session) Params() *config.Set { return s.set }
 
-// Notes returns important warnings of Open, such as a scheme that is not possible.
+// Notes returns important warnings of Open, for example that a scheme is not possible.
 func (s *Session) Notes() []string { return s.notes }

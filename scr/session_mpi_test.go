@@ -20,10 +20,10 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// Arguments of the jobs of TestSessionsUnderMPI: fields separated by |.
+// envSessionJob holds the arguments of a job of TestSessionsUnderMPI, as fields separated by |.
 const envSessionJob = "BLOBIO_TEST_SCR_JOB"
 
-// sessionJob is one run of a program by four processes, each on its own node with a private directory.
+// sessionJob is one run of a program by four processes. Each process is on a node of its own, with a private directory.
 type sessionJob struct {
 	dir, nodes, action string
 	env                []string // settings, NAME=VALUE
@@ -33,7 +33,7 @@ func (j sessionJob) String() string {
 	return strings.Join([]string{j.dir, j.nodes, j.action, strings.Join(j.env, ";")}, "|")
 }
 
-// cluster returns the job's cluster: nodes below nodes/, the parallel file system in prefix/.
+// cluster returns the job's cluster. The nodes are below nodes/, and the parallel file system is prefix/.
 func (j sessionJob) cluster(t testing.TB) *cluster {
 	cl := newCluster(t, strings.Split(j.nodes, ",")...)
 	cl.fs = vfs.OS
@@ -51,7 +51,8 @@ func (j sessionJob) cluster(t testing.TB) *cluster {
 }
 
 // TestSessionsUnderMPI runs real processes that take checkpoints. One process is killed during a checkpoint, and lost nodes are
-// replaced. The next run rebuilds and flushes. Then all nodes are lost, and the following run fetches.
+// replaced. The next run must rebuild the files and flush them. Then all nodes are lost, and the following run must fetch the
+// checkpoint.
 func TestSessionsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	exe, err := os.Executable()

@@ -23,7 +23,8 @@ func each(t *testing.T, cl *cluster, f func(ctx context.Context, s *Session, ran
 	must(t, cl.run(f))
 }
 
-// TestStates makes each call in each state. A wrong call fails with ErrState on all ranks and changes nothing.
+// TestStates makes each call in each state. A call at the wrong time must fail with ErrState on all ranks and change
+// nothing.
 func TestStates(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.checkpoints(1, 1))
@@ -73,7 +74,7 @@ func TestStates(t *testing.T) {
 		if got, err := s.Route("a"); err != nil || got != "a" {
 			t.Errorf("Route after Close: %q, %v", got, err)
 		}
-		return s.Close(ctx) // again: no effect
+		return s.Close(ctx) // a second Close has no effect
 	})
 }
 
@@ -85,7 +86,8 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
-// TestMissingFile checks that a routed but unwritten file fails the dataset on all ranks, with the file's name.
+// TestMissingFile checks that a dataset fails on all ranks if a file was routed but not written. The error must name
+// the file.
 func TestMissingFile(t *testing.T) {
 	cl := fourNodes(t)
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -103,7 +105,7 @@ func TestMissingFile(t *testing.T) {
 	cl.mustRestart(0)
 }
 
-// TestNames checks which names may be routed, and the cache names of two files with the same base name.
+// TestNames checks which names may be routed, and which names two files with the same base name get in the cache.
 func TestNames(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node1", "node1").set("SCR_FLUSH", "1")
 	var mu sync.Mutex
@@ -165,7 +167,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCacheSize checks that the cache holds at most the configured number of datasets, and that numbering continues.
+// TestCacheSize checks that the cache holds at most the configured number of datasets, and that the numbering
+// continues.
 func TestCacheSize(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", fmt.Sprint(size), "SCR_FLUSH", "0")
@@ -203,7 +206,7 @@ func TestLevels(t *testing.T) {
 	cl.lose("node0")
 	cl.mustRestart(4)
 	cl.lose("node0", "node1")
-	// Two nodes are lost: RS can still restore its checkpoint.
+	// Two nodes are lost. RS can still restore the checkpoint.
 	cl.mustRestart(4)
 	cl.lose("node0", "node1", "node2")
 	cl.mustRestart(0)
@@ -261,7 +264,7 @@ func TestHalt(t *testing.T) {
 	})
 }
 
-// TestDefect5Lone checks that an impossible scheme is an error with Strict, and otherwise reported.
+// TestDefect5Lone checks that an impossible scheme causes an error with Strict, and a note otherwise.
 func TestDefect5Lone(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node0")
 	cl.log = &bytes.Buffer{}
@@ -281,7 +284,7 @@ func TestDefect5Lone(t *testing.T) {
 	}
 }
 
-// TestPrefixSize checks that the number of checkpoints in the prefix directory is limited and that output stays.
+// TestPrefixSize checks that the number of checkpoints in the prefix directory is limited and that output is kept.
 func TestPrefixSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

@@ -18,7 +18,7 @@ import (
 
 const vectorPrefix = "/p/lscratchb/user1/simulation123"
 
-// realCluster returns the files of a real SCR run as a cluster on which a run can continue.
+// realCluster returns the files of a run of the original SCR as a cluster on which a run can continue.
 func realCluster(t *testing.T, name string, nodes ...string) *cluster {
 	dir := testfiles.Dir(t, "scr", name)
 	cl := newCluster(t, nodes...)
@@ -58,7 +58,7 @@ func copyTree(t *testing.T, fsys vfs.FS, from, to string) {
 	}))
 }
 
-// realContent returns the bytes that the program of the vectors writes into a file.
+// realContent returns the bytes that the program that made the test vectors writes into a file.
 func realContent(ckpt, rank, file int) []byte {
 	b := content(ckpt, rank, 0)
 	x := uint64(rank)<<40 ^ uint64(ckpt)<<20 ^ uint64(file) ^ 0x9e3779b97f4a7c15
@@ -73,7 +73,7 @@ func realContent(ckpt, rank, file int) []byte {
 	return b
 }
 
-// readReal restarts and checks the bytes of a checkpoint of the real SCR.
+// readReal restarts from a checkpoint of the original SCR and checks its bytes.
 func readReal(ctx context.Context, cl *cluster, s *Session, rank, want int) error {
 	r, err := s.StartRestart(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func readReal(ctx context.Context, cl *cluster, s *Session, rank, want int) erro
 	return s.CompleteRestart(ctx, true)
 }
 
-// TestRealRestart continues runs of the real SCR: on the same nodes, with a lost node, and from the prefix directory alone.
+// TestRealRestart continues runs of the original SCR on the same nodes, with a lost node, and with only the prefix directory.
 func TestRealRestart(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -135,8 +135,8 @@ func TestRealRestart(t *testing.T) {
 	}
 }
 
-// TestTreesAsReal checks that written files have the same key trees as files of the real SCR. Additional keys are allowed only
-// where the reference looks up keys by name.
+// TestTreesAsReal checks that the files that this library writes have the same trees of keys as the files of the original SCR.
+// Additional keys are allowed only where SCR looks up keys by name.
 func TestTreesAsReal(t *testing.T) {
 	for _, c := range []struct{ vector, scheme string }{{"xor_1_after_crash", "XOR"}, {"partner_1_after_crash", "PARTNER"}} {
 		t.Run(c.vector, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestTreesAsReal(t *testing.T) {
 				for name := range ours {
 					if _, ok := theirs[name]; !ok {
 						if strings.HasSuffix(name, ".redsum") || name == ".scr/index.lock" {
-							continue // our own file
+							continue // only this library writes this file
 						}
 						t.Errorf("%s/%s is written, but not by the reference", dir, name)
 					}
@@ -182,8 +182,8 @@ func TestTreesAsReal(t *testing.T) {
 	}
 }
 
-// compareFiles compares two versions of a file: trees by their keys and by values that do not depend on time, all other bytes
-// directly.
+// compareFiles compares two versions of a file. It compares the keys of trees, and the values that do not depend on time. It
+// compares all other bytes directly.
 func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
 	a, err := vfs.ReadFile(ours, name, 1<<20)
 	must(t, err)
@@ -207,7 +207,7 @@ func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
 	}
 }
 
-// varies reports whether a value depends on time and place of the run.
+// varies reports whether the value of a key depends on the time and the place of the run.
 func varies(key string) bool {
 	for _, p := range []string{"ATIME_", "CTIME_", "MTIME_", "CREATED", "FLUSHED", "FETCHED", "UID", "GID", "MODE"} {
 		if strings.HasPrefix(key, p) {
@@ -234,7 +234,7 @@ func compareTrees(t *testing.T, at string, ours, theirs *kvtree.Tree) {
 	}
 }
 
-// extraKey reports whether a key is our own, which the reference ignores, or one of our files in a list.
+// extraKey reports whether a key, or a file in a list, exists only in this library. SCR ignores such keys.
 func extraKey(at, key string) bool {
 	return key == "DSET" && strings.HasSuffix(at, "/reddescmap.er.er") || key == "CRC" && strings.Contains(at, "filemap_") || (key == "CRC" || key == "SIZE") && strings.Contains(at, "rank2file")
 }

@@ -21,7 +21,7 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// writer puts the files of a dataset into the cache, from Route to the entry in the catalogues.
+// writer puts the files of a dataset into the cache. Its work begins with Route and ends with the entry in the catalogues.
 type writer struct {
 	*job
 	index      *index
@@ -29,19 +29,19 @@ type writer struct {
 	redundancy *redundancy
 }
 
-// writing is the dataset between Start and Complete.
+// writing is a dataset between Start and Complete.
 type writing struct {
 	*cachedSet
 	ds      record.Dataset
 	began   time.Time
-	byOrig  map[string]string // name in the cache by absolute name of the application
+	byOrig  map[string]string // for each absolute path of the application, the name in the cache
 	reserve []string          // files that reserve names in the cache for this rank
-	claims  *prefixdir.Claims // read when a file already exists
-	whole   bool              // bypass: the prefix directory lists the dataset as whole, and the files will get their names
+	claims  *prefixdir.Claims // read only if a file already exists
+	whole   bool              // with bypass: the prefix directory lists the dataset as whole, and its files will get their final names
 }
 
-// plan makes the record of a new dataset, the same on all ranks, and chooses its level. Collective. It deletes an unusable cached
-// dataset of the same name.
+// plan makes the record of a new dataset, which is the same on all ranks, and chooses its level. If the caches have an unusable
+// dataset with the same name, plan deletes it. Collective.
 func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record.Dataset, l *level, err error) {
 	next := wr.cache.ids
 	next.set++
@@ -77,7 +77,7 @@ func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record
 	return ds, l, err
 }
 
-// sameName checks that all ranks gave the same valid name.
+// sameName checks that all ranks passed the same valid name and the same flags.
 func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error {
 	b, err := wr.c.Bcast(ctx, 0, append([]byte{byte(flags)}, name...))
 	if err != nil {
@@ -131,7 +131,7 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}}, nil
 }
 
-// seal measures the files, protects them and commits the dataset in the caches.
+// seal measures the files, protects them, and commits the dataset to the caches.
 func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 	verdict, err := wr.unanimous(ctx, valid, "dataset "+w.ds.Name)
 	if err == nil {
@@ -192,8 +192,8 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 	return wr.cache.commit(ctx, w.cachedSet, w.ds)
 }
 
-// sameContent returns an error if ranks have written different bytes to the same file of the prefix directory. Collective. In the
-// cache each rank has its own copy, but a flush could keep only one.
+// sameContent returns an error if ranks have written different bytes to the same file of the prefix directory. In the cache each
+// rank has a copy of its own, but a flush could keep only one of them. Collective.
 func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	if w.Bypass {
 		return nil
@@ -230,13 +230,12 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 			err = fmt.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to this file", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
 		}
 	}
-	if len(other) == 0 { // same on all ranks
+	if len(other) == 0 { // the same on all ranks
 		return nil
 	}
 	return wr.agree(ctx, err)
 }
 
-// logEnd logs the end of a dataset.
 func (wr *writer) logEnd(w *writing) {
 	ev, kind := runlog.OutputEnd, runlog.Output
 	if w.ds.Checkpoint {
@@ -247,8 +246,8 @@ func (wr *writer) logEnd(w *writing) {
 	wr.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
 }
 
-// discard deletes the files of a failed dataset. With bypass these have only hidden names, unless all files were whole: then they
-// stay, to be renamed later.
+// discard deletes the files of a failed dataset. With bypass these files have hidden names. If all files of the dataset were
+// whole, they are kept and will be renamed later.
 func (wr *writer) discard(ctx context.Context, w *writing) error {
 	if w.Bypass && !w.whole {
 		if err := wr.onRoot(ctx, func() error { return wr.index.dir.Withdraw(w.ds.ID) }); err != nil {

@@ -8,7 +8,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// rank2file returns a tree like the index of a checkpoint: two files for each rank.
+// rank2file returns a tree that resembles the map of a checkpoint, with two files
+// for each rank.
 func rank2file(ranks int) *kvtree.Tree {
 	t := kvtree.New()
 	for r := range ranks {

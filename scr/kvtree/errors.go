@@ -7,12 +7,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// FormatError is a fault in a tree file, with its position.
+// FormatError is a fault in a tree file. It contains the position of the fault.
 type FormatError = fault.FormatError
 
 // Classes of damage, re-exported. docs/format-kvtree.md lists the class of each fault.
 var (
-	ErrTruncated = fault.ErrTruncated // the file is shorter than its header says
+	ErrTruncated = fault.ErrTruncated // the file is shorter than its header requires
 	ErrChecksum  = fault.ErrChecksum  // the CRC-32 does not match
 	ErrCorrupt   = fault.ErrCorrupt   // an invalid size, count or key
 	ErrNotFormat = fault.ErrNotFormat // wrong magic number
@@ -25,8 +25,8 @@ var (
 	ErrRange   = fault.ErrRange   // a number does not fit the requested type
 )
 
-// ErrNoLocks is returned by Update and ReadLocked if the file system does not support locks: it rejects them, or grants the same
-// exclusive lock to two descriptors.
+// Update and ReadLocked return ErrNoLocks if the file system does not support locks. Such a file system rejects locks, or grants
+// the same exclusive lock to two descriptors.
 var ErrNoLocks = vfs.ErrNoLocks
 
 // valueError is the error of a typed getter. Its class is ErrMissing, ErrRange or ErrCorrupt.

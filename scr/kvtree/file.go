@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ReadFile reads the record at the beginning of a file. An empty file is an empty tree, as in the reference, unless Strict. A nil
-// fsys means the operating system's file system.
+// ReadFile reads the record at the beginning of a file. As in SCR, an empty file is an empty tree, unless Options.Strict is set.
+// A nil fsys means the operating system's file system.
 func ReadFile(fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	r, err := ReadFileRecord(fsys, name, o)
 	if err != nil {
@@ -44,11 +44,11 @@ func readFile(f vfs.File, name string, o *Options) (*Record, error) {
 	return ReadRecord(f, 0, size, &named)
 }
 
-// WriteFile replaces the content of a file by the record of t. Afterwards, also after a crash, the file has the whole old or the
-// whole new content. WriteFile writes and syncs a hidden temporary file in the same folder, renames it, and syncs the folder. A
-// crash may leave the temporary file. Do not use it for a file that Update locks, because the rename would replace the locked
-// file. If the rename or the folder's sync fails, either content may be in place; the error then says so. A nil fsys means the
-// operating system's file system.
+// WriteFile replaces the content of a file by the record of t. Afterwards, also after a crash, the file has either the old
+// content or the new content. WriteFile writes and syncs a hidden temporary file in the same folder, renames it, and syncs the
+// folder. A crash may leave the temporary file. Do not use it for a file that Update locks, because the rename would replace the
+// locked file. If the rename or the sync of the folder fails, the file may have the old or the new content, and the error
+// contains this warning. A nil fsys means the operating system's file system.
 func WriteFile(fsys vfs.FS, name string, t *Tree) error {
 	b, err := Encode(t)
 	if err != nil {

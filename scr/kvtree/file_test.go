@@ -60,7 +60,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// TestWriteFileCrashAndFault checks that the file is the old one or the new one after any fault or power loss.
+// TestWriteFileCrashAndFault checks that the file has the old or the new content after any fault or power loss.
 func TestWriteFileCrashAndFault(t *testing.T) {
 	setup := func() *vfs.Mem {
 		mem := vfs.NewMem()
@@ -143,7 +143,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%d, %v, want %d: updates were lost", n, err, workers*rounds)
 	}
 
-	// A failed change, and one without effect, write nothing.
+	// A change that fails, and a change without effect, must write nothing.
 	before, _ := os.Stat(name)
 	failed := errors.New("no")
 	if err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error { t.UnsetAll(); return failed }); !errors.Is(err, failed) {
@@ -164,7 +164,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%d bytes, want 28", st.Size())
 	}
 
-	// Others wait for the lock until ctx ends.
+	// Other callers wait for the lock until ctx ends.
 	synctest.Test(t, func(t *testing.T) {
 		err := kvtree.Update(ctx, nil, name, o, func(*kvtree.Tree) error {
 			short, cancel := context.WithTimeout(ctx, time.Minute)
@@ -185,7 +185,7 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 
-	// Damage is an error and the file stays, unless it may be replaced.
+	// Damage is an error, and the file is kept unless Options.Replace is set.
 	torn := []byte("\x95\x1f\xc3\xf5torn")
 	if err := os.WriteFile(name, torn, 0o666); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateCrashAndFault checks that an interrupted write in place is detected by readers.
+// TestUpdateCrashAndFault checks that readers detect an interrupted write in place.
 func TestUpdateCrashAndFault(t *testing.T) {
 	o := &kvtree.Options{NoLock: true}
 	setup := func() *vfs.Mem {
@@ -244,7 +244,7 @@ func TestUpdateCrashAndFault(t *testing.T) {
 	}
 }
 
-// TestFlockProgramHonoured checks that the lock is flock(2), which the program flock also uses.
+// TestFlockProgramHonoured checks that the lock is a flock(2) lock, which the program flock uses too.
 func TestFlockProgramHonoured(t *testing.T) {
 	flock, err := exec.LookPath("flock")
 	if err != nil || runtime.GOOS != "linux" {
@@ -265,8 +265,8 @@ func TestFlockProgramHonoured(t *testing.T) {
 	}
 }
 
-// unlocked is the operating system's file system without working locks, as if flock did nothing: each descriptor locks a
-// different file.
+// unlocked is the operating system's file system without working locks. Each descriptor locks a different file, as if flock had
+// no effect.
 type unlocked struct {
 	vfs.FS
 	dir string
@@ -286,7 +286,7 @@ func (u *unlocked) OpenRW(name string) (vfs.File, error) {
 	return brokenLock{f, other}, nil
 }
 
-// brokenLock is a file that locks another file.
+// brokenLock is a file whose lock is taken on another file.
 type brokenLock struct {
 	vfs.File
 	other vfs.File
@@ -329,7 +329,8 @@ func TestLocksThatDoNotWork(t *testing.T) {
 	}
 }
 
-// TestGatherVectors reads the gathers of the reference, an index and its parts, and rewrites each file byte for byte.
+// TestGatherVectors reads the files of a map that SCR gathered, an index and its parts. It writes each file again and compares it
+// byte for byte.
 func TestGatherVectors(t *testing.T) {
 	dir := testfiles.Dir(t, "kvtree")
 	for name, parts := range map[string]int{"gather_one": 1, "gather_two": 2} {
@@ -363,7 +364,7 @@ func TestGatherVectors(t *testing.T) {
 			if name != "gather_two" {
 				return
 			}
-			want := map[string]bool{} // the order of ranks depends on the order of the folder
+			want := map[string]bool{} // a set, because the order of ranks depends on the order of the folder
 			for line := range strings.Lines(string(read(t, filepath.Join(dir, name, "merged.tree.txt")))) {
 				want[line] = true
 			}
@@ -376,8 +377,8 @@ func TestGatherVectors(t *testing.T) {
 	}
 }
 
-// TestLocked checks that Locked detects a running Update for any number of concurrent callers, and does not block those that want
-// the lock.
+// TestLocked checks that any number of concurrent callers of Locked detect a running Update, and that they do not block callers
+// that want the lock.
 func TestLocked(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "tree")
 	if held, err := kvtree.Locked(vfs.OS, name); held || err != nil {

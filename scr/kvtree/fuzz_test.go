@@ -33,13 +33,13 @@ func seeds(f *testing.F) [][]byte {
 			f.Fatal(err)
 		}
 		noCRC := bytes.Clone(b)
-		noCRC[19] = 0 // without a CRC, changes go undetected
+		noCRC[19] = 0 // without a CRC, fuzzing reaches the body
 		out = append(out, b, append(bytes.Clone(b), "payload"...), b[:len(b)/2], noCRC)
 	}
 	return out
 }
 
-// FuzzDecode checks that a decoded tree can be written and read back, and that all readers agree.
+// FuzzDecode checks that a decoded tree can be written and read back, and that all readers return the same tree.
 func FuzzDecode(f *testing.F) {
 	for _, b := range seeds(f) {
 		f.Add(b)
@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzUnpack reads bodies, which no CRC protects, and compares with a simple recursive reader, like the reference's.
+// FuzzUnpack reads bodies, which have no CRC, and compares the result with that of a simple recursive reader like SCR's.
 func FuzzUnpack(f *testing.F) {
 	for _, b := range seeds(f) {
 		if len(b) > 24 {
@@ -110,8 +110,8 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// simple reads a tree as the reference does, head first, except that it merges duplicate keys at once. The result equals the
-// reference's, whose merge takes the later element first.
+// simple reads a tree as SCR does, beginning at the head of the list. Unlike SCR, it merges duplicate keys at once. The result is
+// the same, because SCR's merge takes the later element first.
 func simple(b []byte) (t *kvtree.Tree, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false
@@ -135,8 +135,8 @@ func simple(b []byte) (t *kvtree.Tree, rest []byte, ok bool) {
 		elements = append(elements, element{string(b[:i]), sub})
 		b = after
 	}
-	// The reference's list now begins with the last element. Its merge puts each new key at the head. So an equivalent list has each
-	// key at its first position, merged with later elements of the same key.
+	// In SCR the list would now begin with the last element, and merging would put each new key at the head. The result is a list
+	// with each key at its first position, merged with later elements of the same key. Build this list.
 	t = kvtree.New()
 	var keys []string
 	subs := map[string]*kvtree.Tree{}

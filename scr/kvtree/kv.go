@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// At returns the tree below a path of keys, nil if there is none. Without keys it returns t.
+// At returns the tree below a path of keys, or nil if a key does not exist. Without keys it returns t.
 func (t *Tree) At(keys ...string) *Tree {
 	for _, k := range keys {
 		if t = t.Get(k); t == nil {
@@ -17,7 +17,7 @@ func (t *Tree) At(keys ...string) *Tree {
 	return t
 }
 
-// Touch returns the tree below a path of keys, and creates missing elements.
+// Touch returns the tree below a path of keys. It creates missing elements.
 func (t *Tree) Touch(keys ...string) *Tree {
 	for _, k := range keys {
 		next := t.live(k)
@@ -29,7 +29,7 @@ func (t *Tree) Touch(keys ...string) *Tree {
 	return t
 }
 
-// SetAt makes sub the tree below a path of keys, as Set does for the last key, and returns it. Without keys it does nothing.
+// SetAt sets sub as the tree below a path of keys, and returns sub. It calls Set for the last key. Without keys it does nothing.
 func (t *Tree) SetAt(sub *Tree, keys ...string) *Tree {
 	if len(keys) == 0 {
 		return nil
@@ -38,13 +38,13 @@ func (t *Tree) SetAt(sub *Tree, keys ...string) *Tree {
 	return t.Touch(keys[:last]...).Set(keys[last], sub)
 }
 
-// SetKV adds val to the values of key, and returns the tree below val. Other values stay.
+// SetKV adds val to the values of key, and returns the tree below val. Other values are kept.
 func (t *Tree) SetKV(key, val string) *Tree { return t.Touch(key, val) }
 
-// GetKV returns the tree below a value of a key, nil if there is none.
+// GetKV returns the tree below a value of a key, or nil if the value does not exist.
 func (t *Tree) GetKV(key, val string) *Tree { return t.At(key, val) }
 
-// UnsetKV removes a value of a key, and the key if no value is left.
+// UnsetKV removes a value of a key. If no value is left, it removes the key too.
 func (t *Tree) UnsetKV(key, val string) {
 	sub := t.Get(key)
 	sub.Unset(val)
@@ -62,9 +62,9 @@ func (t *Tree) GetKVInt(key string, val int) *Tree { return t.GetKV(key, strconv
 // UnsetKVInt is UnsetKV for a decimal number.
 func (t *Tree) UnsetKVInt(key string, val int) { t.UnsetKV(key, strconv.Itoa(val)) }
 
-// Setf is SetAt with keys made from arguments. format holds one format of the reference per key, separated by spaces: %s, %d,
-// %lld, %lu, %llu, %#x, %#lx, %f. The reference's %p is not supported, because addresses are meaningless in files. An argument is
-// a string, or a number of any type that suits the format. The error wraps fault.ErrUsage; then nothing was set.
+// Setf is SetAt with keys made from arguments. format has one format for each key, separated by spaces: %s, %d, %lld, %lu, %llu,
+// %#x, %#lx or %f, as in SCR. %p is not supported, because addresses are meaningless in files. An argument is a string, or a
+// number of any type that suits the format. If Setf fails, it sets nothing, and the error wraps fault.ErrUsage.
 func (t *Tree) Setf(sub *Tree, format string, args ...any) (*Tree, error) {
 	keys, err := keysf(format, args)
 	if err != nil {
@@ -73,7 +73,7 @@ func (t *Tree) Setf(sub *Tree, format string, args ...any) (*Tree, error) {
 	return t.SetAt(sub, keys...), nil
 }
 
-// Getf is At with keys made as in Setf. The tree is nil if there is none.
+// Getf is At with keys made from arguments, as Setf makes them. It returns nil if a key does not exist.
 func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 	keys, err := keysf(format, args)
 	if err != nil {
@@ -82,17 +82,16 @@ func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 	return t.At(keys...), nil
 }
 
-// keysf makes keys from arguments.
 func keysf(format string, args []any) ([]string, error) {
 	verbs := strings.FieldsFunc(format, func(r rune) bool { return r == ' ' })
 	if len(verbs) != len(args) || len(verbs) == 0 {
-		return nil, fault.Usage("format %q is for %d keys, not for %d", format, len(verbs), len(args))
+		return nil, fault.Usage("format %q is for %d keys, but there are %d arguments", format, len(verbs), len(args))
 	}
 	keys := make([]string, len(args))
 	for i, verb := range verbs {
 		key, ok := keyf(verb, args[i])
 		if !ok {
-			return nil, fault.Usage("format %q: no key from %s and %T", format, verb, args[i])
+			return nil, fault.Usage("format %q: %s cannot format an argument of type %T", format, verb, args[i])
 		}
 		keys[i] = key
 	}

@@ -1,25 +1,23 @@
 package kvtree
 
-// list holds the elements of a node.
 type list struct {
-	elems []elem         // the last one is the head of the list
-	index map[string]int // position by key, kept while there are more than narrow elements
-	dead  int            // number of removed elements that still occupy a slot in elems
+	elems []elem         // the last element of the slice is the head of the list
+	index map[string]int // position by key; kept only while there are more than narrow elements
+	dead  int            // number of removed elements that still have a slot in elems
 }
 
-// elem is an element; sub is nil if it was removed.
+// elem is an element of a list. sub is nil if the element was removed.
 type elem struct {
 	key string
 	sub *Tree
 }
 
-// narrow is the number of elements up to which comparing keys is faster than a map.
+// narrow is the maximum number of elements for which comparing keys is faster than a map.
 const narrow = 16
 
-// len is the number of elements.
 func (l *list) len() int { return len(l.elems) - l.dead }
 
-// find returns the position of a key, or -1.
+// find returns the position of a key, or -1 if the key does not exist.
 func (l *list) find(key string) int {
 	if l.index != nil {
 		if i, ok := l.index[key]; ok {
@@ -45,8 +43,8 @@ func (l *list) insert(key string, sub *Tree) {
 	}
 }
 
-// remove removes the element at a position. Walks in progress stay valid: lower positions keep their elements, unless compact
-// moves all to a new array.
+// remove removes the element at a position. Iterations in progress stay valid, because lower positions keep their elements or
+// compact moves all elements to a new array.
 func (l *list) remove(i int) {
 	delete(l.index, l.elems[i].key)
 	l.elems[i] = elem{}
@@ -72,7 +70,7 @@ func (l *list) compact() {
 	l.reindex()
 }
 
-// reindex rebuilds the index, or drops it for few elements.
+// reindex rebuilds the index, or drops it if there are few elements.
 func (l *list) reindex() {
 	l.index = nil
 	if l.len() <= narrow {

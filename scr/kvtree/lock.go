@@ -16,13 +16,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Update reads a file, calls change on its tree, and writes it back in place, under an exclusive lock that the reference programs
-// honour. It waits for the lock until ctx ends, and creates a missing file. If change returns an error, Update returns it and
-// writes nothing. It also writes nothing if the bytes of the tree did not change. A crash during the write may leave a damaged
-// file (Options.Replace). WriteFile is therefore better if no reference program writes to the file.
+// Update reads a file, calls change on its tree, and writes the tree back in place, under an exclusive lock that the programs of
+// SCR respect. It waits for the lock until ctx ends, and creates a missing file. If change returns an error, Update returns the
+// error and writes nothing. It also writes nothing if the bytes of the tree did not change. A crash during the write may leave a
+// damaged file (see Options.Replace). Therefore WriteFile is better if no program of SCR writes to the file.
 //
-// Before the change, Update tries the lock with a second descriptor. The error wraps ErrNoLocks if that succeeds or the file
-// system has no locks. This cannot detect locks that work on one node but not between nodes.
+// Before the change, Update tries to take the lock with a second descriptor. If this succeeds, or if the file system has no
+// locks, the error wraps ErrNoLocks. This test cannot detect that locks work on one node but not between nodes.
 func Update(ctx context.Context, fsys vfs.FS, name string, o *Options, change func(t *Tree) error) error {
 	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
@@ -49,7 +49,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *Options, change func(t *Tre
 	if size, err := f.Size(); err != nil {
 		return err
 	} else if r.Size > 0 && size > r.Size && !o.Replace {
-		return fault.Usage("%s: %d bytes follow the tree and would be cut off", name, size-r.Size)
+		return fault.Usage("%s: %d bytes follow the tree and would be lost", name, size-r.Size)
 	}
 	before, err := Encode(r.Tree)
 	if err != nil {
@@ -77,7 +77,8 @@ func update(fsys vfs.FS, f vfs.File, name string, o *Options, change func(t *Tre
 	return vfs.SyncParent(fsys, name) // the file was empty, so it may be new
 }
 
-// ReadLocked reads a file under a shared lock, which excludes Update. Errors are the same as for ReadFile, or wrap ErrNoLocks.
+// ReadLocked reads a file under a shared lock, which excludes Update. It returns the errors of ReadFile, or an error that wraps
+// ErrNoLocks.
 func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
@@ -95,7 +96,7 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *Options) (*Tre
 	return r.Tree, nil
 }
 
-// lockFile opens and locks a file. An exclusive lock creates a missing file. If the name refers to another file once the lock is
+// lockFile opens and locks a file. An exclusive lock creates a missing file. If the name refers to another file when the lock is
 // taken, lockFile starts again.
 func lockFile(ctx context.Context, fsys vfs.FS, name string, o *Options, exclusive bool) (vfs.File, error) {
 	for {
@@ -119,10 +120,10 @@ func lockFile(ctx context.Context, fsys vfs.FS, name string, o *Options, exclusi
 	}
 }
 
-// openTries is the number of attempts to open a file that other processes create and remove.
+// openTries is the maximum number of attempts to open a file that other processes create and remove.
 const openTries = 8
 
-// openFile opens a file; for writing it creates a missing file.
+// openFile opens a file. If write is set, it creates a missing file.
 func openFile(fsys vfs.FS, name string, write bool, perm fs.FileMode) (f vfs.File, err error) {
 	if !write {
 		return fsys.Open(name)
@@ -144,7 +145,7 @@ const (
 	lastPause  = 50 * time.Millisecond
 )
 
-// waitLock takes a lock when it is free. It polls, because ctx could not interrupt a blocking system call.
+// waitLock waits until it can take a lock. It polls, because ctx could not interrupt a blocking system call.
 func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := ctx.Err(); err != nil {
@@ -159,12 +160,12 @@ func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) erro
 	}
 }
 
-// tryTwice tries the exclusive lock of f with a second descriptor, which must fail.
+// tryTwice tries to take the exclusive lock of f with a second descriptor. If this succeeds, locks do not work.
 func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	second, err := fsys.OpenRW(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // renamed or removed meanwhile; lockFile detects this
+			return nil // the file was renamed or removed meanwhile; lockFile detects this
 		}
 		return err
 	}
@@ -182,8 +183,8 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	}
 }
 
-// Locked reports whether another descriptor holds the exclusive lock of a file, as during an Update. It does not wait. A missing
-// file is not locked. The error wraps ErrNoLocks if the lock cannot be tested.
+// Locked reports whether another descriptor holds the exclusive lock of a file, for example for an Update. It does not wait. A
+// missing file is not locked. If the lock cannot be tested, the error wraps ErrNoLocks.
 func Locked(fsys vfs.FS, name string) (bool, error) {
 	fsys = vfs.OrOS(fsys)
 	f, err := fsys.Open(name)
@@ -193,7 +194,7 @@ func Locked(fsys vfs.FS, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = vfs.Lock(f, false) // shared: others may test at the same time
+	err = vfs.Lock(f, false) // take a shared lock, because others may test at the same time
 	held := errors.Is(err, vfs.ErrLocked)
 	if held {
 		err = nil
@@ -201,7 +202,7 @@ func Locked(fsys vfs.FS, name string) (bool, error) {
 	return held, errors.Join(err, f.Close())
 }
 
-// CheckLocks checks that locks work in a folder, with a temporary file. The error wraps ErrNoLocks if they do not.
+// CheckLocks checks that locks work in a folder, with a temporary file. If they do not work, the error wraps ErrNoLocks.
 func CheckLocks(fsys vfs.FS, dir string) error {
 	fsys = vfs.OrOS(fsys)
 	f, err := durable.CreateTemp(fsys, filepath.Join(dir, "locks"), durable.TempOptions{})

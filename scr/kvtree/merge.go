@@ -1,8 +1,8 @@
 package kvtree
 
-// Merge adds the elements of src to t. Trees of keys in both are merged; nothing is replaced or removed. src stays unchanged and
-// shares nothing with t. New elements come before the elements of t, the last one first, as if Set was called for one after the
-// other.
+// Merge adds the elements of src to t. If both have a key, the trees of this key are merged. Nothing is replaced or removed. src
+// stays unchanged and shares nothing with t. New elements come before the elements of t, the last one first, as if Set was
+// called for each in turn.
 func (t *Tree) Merge(src *Tree) {
 	if t == nil {
 		return
@@ -16,8 +16,9 @@ func (t *Tree) Merge(src *Tree) {
 	}
 }
 
-// prepend moves the elements of first to the front of t, in order, and merges trees of keys in both the same way. It handles
-// duplicate keys in a file: first is the tree of the earlier element, and is consumed.
+// prepend moves the elements of first to the front of t, in order. If both have a key, the trees of this key are merged in the
+// same way. prepend handles duplicate keys in a file: first is the tree of the earlier element. Afterwards first must not be
+// used.
 func prepend(t, first *Tree) {
 	if first == nil {
 		return
@@ -53,7 +54,7 @@ func (t *Tree) Clone() *Tree {
 	return c
 }
 
-// Equal reports whether both trees hold the same keys at every level, in any order.
+// Equal reports whether both trees have the same keys at every level, in any order.
 func (t *Tree) Equal(u *Tree) bool {
 	if t == u {
 		return true

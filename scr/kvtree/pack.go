@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// PackedSize returns the length in bytes of the packed form. Errors are the same as for Pack.
+// PackedSize returns the length in bytes of the packed form. It returns the same errors as Pack.
 func PackedSize(t *Tree) (int64, error) { return packedSize(t, 1) }
 
 func packedSize(t *Tree, depth int) (int64, error) {
@@ -39,7 +39,7 @@ func packedSize(t *Tree, depth int) (int64, error) {
 }
 
 // Pack returns the packed form, with elements in list order. The error wraps fault.ErrUsage if a key has a NUL byte, or
-// ErrTooLarge if there are more than 2^20 levels, as in a tree that contains itself.
+// ErrTooLarge if there are more than 2^20 levels, for example in a tree that contains itself.
 func Pack(t *Tree) ([]byte, error) {
 	size, err := PackedSize(t)
 	if err != nil {
@@ -51,7 +51,7 @@ func Pack(t *Tree) ([]byte, error) {
 	return appendTree(make([]byte, 0, size), t), nil
 }
 
-// appendTree appends the packed form of a tree that packedSize accepted.
+// appendTree appends the packed form of a tree. packedSize must have accepted the tree.
 func appendTree(b []byte, t *Tree) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(t.Len()))
 	if t == nil {
@@ -66,8 +66,8 @@ func appendTree(b []byte, t *Tree) []byte {
 	return b
 }
 
-// Unpack reads a packed tree, which must be all of b, and keeps the order of its elements. The reference's function reverses the
-// order at each level, and its file reader reverses it back. Offsets in errors refer to b.
+// Unpack reads a packed tree and keeps the order of its elements. The tree must fill all of b. SCR's function reverses the order
+// at each level, and SCR's file reader reverses it again. Offsets in errors are offsets in b.
 func Unpack(b []byte, o *Options) (*Tree, error) {
 	opts, err := o.fill()
 	if err != nil {

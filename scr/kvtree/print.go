@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// Print writes a tree as the reference programs do: one line per element, each level indented by two more spaces, the first level
-// by indent + 2. With pairs, a key with exactly one value and nothing below it is printed as KEY = value. Keys are printed
-// unchanged, including newlines. A tree that was Set as nil prints as NULL LIST, unless it belongs to the value of KEY = value.
-// No tree read from a file prints this.
+// Print writes a tree as the programs of SCR do. Each element is a line. The first level is indented by indent + 2 spaces, and
+// each further level by two more. If pairs is set, a key with exactly one value that has nothing below it is printed as KEY =
+// value. Keys are printed unchanged, including newlines. A tree that was Set as nil is printed as NULL LIST, unless it is below
+// the value of KEY = value. Trees that were read from a file never contain NULL LIST.
 func Print(t *Tree, w io.Writer, indent int, pairs bool) error {
 	p := printer{Writer: bufio.NewWriter(w), pairs: pairs}
 	if t == nil {

@@ -15,7 +15,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestRemovedInside checks that removed keys leave nothing in the packed form of their node.
+// TestRemovedInside checks that the packed form of a node contains nothing of removed keys.
 func TestRemovedInside(t *testing.T) {
 	for _, n := range []int{3, 40} {
 		tree, want := kvtree.New(), kvtree.New()
@@ -36,7 +36,7 @@ func TestRemovedInside(t *testing.T) {
 	}
 }
 
-// TestCloneIsApart checks that a change of a clone does not change the original, at any depth.
+// TestCloneIsApart checks that changing a clone does not change the original, at any depth.
 func TestCloneIsApart(t *testing.T) {
 	a := kvtree.New()
 	a.SetAt(counter(1), "x", "y")
@@ -58,7 +58,8 @@ func TestKeyWithNUL(t *testing.T) {
 	}
 }
 
-// TestElementsOfAllNodes checks that MaxElements counts all nodes together, and the cost of merging duplicate keys.
+// TestElementsOfAllNodes checks that MaxElements limits the elements of all nodes together, and the cost of merging
+// duplicate keys.
 func TestElementsOfAllNodes(t *testing.T) {
 	tree := kvtree.New()
 	for i := range 3 {
@@ -76,7 +77,7 @@ func TestElementsOfAllNodes(t *testing.T) {
 		}
 	}
 	node := func(b []byte, n int) []byte { return binary.BigEndian.AppendUint32(b, uint32(n)) }
-	b = node(nil, 10) // ten times the key K, the first time with ten elements, which each other one moves
+	b = node(nil, 10) // ten times the key K; the first K has ten elements, and merging each other K moves them
 	for i := range 10 {
 		b = append(b, "K\x00"...)
 		if i > 0 {
@@ -97,7 +98,7 @@ func TestElementsOfAllNodes(t *testing.T) {
 	}
 }
 
-// twoFaced returns different bytes from the second read on.
+// twoFaced returns other bytes from the second read on.
 type twoFaced struct {
 	first, later []byte
 	reads        int
@@ -118,7 +119,7 @@ func TestChangedWhileRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := append([]byte(nil), first...)
-	later[19] = 0 // flags: no CRC
+	later[19] = 0 // the flags say that there is no CRC
 	r := &twoFaced{first: first, later: later}
 	if _, err := kvtree.ReadRecord(r, 0, int64(len(first)), nil); !errors.Is(err, kvtree.ErrCorrupt) {
 		t.Errorf("%v, want %v", err, kvtree.ErrCorrupt)
@@ -152,7 +153,7 @@ func (f *toldOpen) OpenRW(name string) (vfs.File, error) {
 	return g, err
 }
 
-// TestUpdateOfReplacedFile checks that an Update waiting for the lock of a file that is then replaced updates the new file.
+// TestUpdateOfReplacedFile replaces a file while an Update waits for its lock. The Update must change the new file.
 func TestUpdateOfReplacedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no locks here")
@@ -173,7 +174,7 @@ func TestUpdateOfReplacedFile(t *testing.T) {
 				return err
 			})
 		}()
-		<-fsys.opened // the old file is open now
+		<-fsys.opened // Update has opened the old file
 		return errors.Join(stop, kvtree.WriteFile(nil, name, counter(100)))
 	})
 	if !errors.Is(err, stop) {

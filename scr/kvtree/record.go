@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// The file record; see docs/format-kvtree.md.
+// Sizes of the file record; see docs/format-kvtree.md.
 const (
 	magic       = 0x951fc3f5
 	typeTree    = 1
@@ -35,19 +35,19 @@ const (
 	offRoot    = headerLen
 )
 
-// Record is a tree as found in a file.
+// Record is a tree and the other fields of its record in a file.
 type Record struct {
 	Tree       *Tree
 	Size       int64  // length in bytes, without bytes after the record; 0 for an empty file
 	Flags      uint32 // from the header
 	HasCRC     bool
-	CRC        uint32 // from the file; it matched
+	CRC        uint32 // CRC in the file; it matched the content
 	Duplicates int    // number of duplicate keys, whose trees were merged
 	Extra      int64  // number of unused bytes between the root and the end of the record
 }
 
-// Encode returns the file record of a tree, with a CRC-32. The error wraps ErrTooLarge for a record of 4 GiB or more, because the
-// reference would compute a wrong CRC. Other errors are the same as for Pack.
+// Encode returns the file record of a tree, with a CRC-32. The error wraps ErrTooLarge for a record of 4 GiB or more, because SCR
+// would compute a wrong CRC. Other errors are those of Pack.
 func Encode(t *Tree) ([]byte, error) {
 	size, err := PackedSize(t)
 	if err != nil {
@@ -66,8 +66,8 @@ func Encode(t *Tree) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
 }
 
-// Decode reads the record at the beginning of b; a payload may follow (Record.Size). Format errors are *FormatError, with offsets
-// in b. An empty b is ErrTruncated.
+// Decode reads the record at the beginning of b. Other bytes may follow; Record.Size is the length of the record. Format errors
+// are *FormatError, with offsets in b. If b is empty, the error is ErrTruncated.
 func Decode(b []byte, o *Options) (*Record, error) {
 	opts, err := o.fill()
 	if err != nil {
@@ -80,14 +80,15 @@ func Decode(b []byte, o *Options) (*Record, error) {
 	return opts.decode(b[:h.Size], h)
 }
 
-// ReadRecord reads the record at offset off of a file of size bytes, and no byte after it. Offsets in errors are relative to off.
+// ReadRecord reads the record at offset off of a file of size bytes. It reads no bytes after the record. Offsets in errors are
+// relative to off.
 func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
 	opts, err := o.fill()
 	if err != nil {
 		return nil, err
 	}
 	if off < 0 || size < off {
-		return nil, fault.Usage("offset %d in a file of %d bytes", off, size)
+		return nil, fault.Usage("offset is %d, want an offset in a file of %d bytes", off, size)
 	}
 	size -= off
 	head := make([]byte, min(size, headerLen))
@@ -108,7 +109,7 @@ func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
 	return opts.decode(b, h)
 }
 
-// readFull reads all of b. The error is ErrTruncated if the file has become shorter.
+// readFull reads all of b. If the file has become shorter, the error is ErrTruncated.
 func (o *Options) readFull(r io.Reader, b []byte) error {
 	n, err := io.ReadFull(r, b)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -117,8 +118,8 @@ func (o *Options) readFull(r io.Reader, b []byte) error {
 	return err
 }
 
-// header parses the header of a record; avail is the number of available bytes of the record. Size is then at least the minimum
-// record length, and at most avail and MaxBytes.
+// header parses the header of a record. avail is the number of bytes from the beginning of the record to the end of the input.
+// header checks that Size is at least the minimum length of a record, and at most avail and MaxBytes.
 func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	if len(b) >= offType {
 		if m := binary.BigEndian.Uint32(b[offMagic:]); m != magic {
@@ -155,7 +156,7 @@ func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	return r, nil
 }
 
-// decode reads the tree after the header h; b is the whole record.
+// decode reads the tree that follows the header h. b is the whole record.
 func (o *Options) decode(b []byte, h *Record) (*Record, error) {
 	end := len(b)
 	if h.HasCRC {

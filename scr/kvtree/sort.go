@@ -7,17 +7,19 @@ import (
 	"strings"
 )
 
-// Sort sorts the elements of this node bytewise by key. Elements set later come before them.
+// Sort sorts the elements of this node bytewise by key. Elements that are set later come before the sorted ones.
 func (t *Tree) Sort(descending bool) {
 	sortNode(t, descending, func(a, b elem) int { return strings.Compare(a.key, b.key) })
 }
 
-// SortInt is Sort by the leading numbers of the keys; a key without one counts as 0.
+// SortInt sorts the elements of this node by the numbers that the keys begin with. A key that does not begin with a number is
+// sorted as 0.
 func (t *Tree) SortInt(descending bool) {
 	sortNode(t, descending, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
 }
 
-// SortAll sorts all nodes, ascending, so that equal trees have equal bytes. Headers of redundancy files are sorted in this way.
+// SortAll sorts all nodes in ascending order, so that equal trees have equal bytes. Headers of redundancy files are sorted in
+// this way.
 func (t *Tree) SortAll() {
 	t.Sort(false)
 	for _, sub := range t.All() {
@@ -44,7 +46,7 @@ func sortNode(t *Tree, descending bool, compare func(a, b elem) int) {
 	t.reindex()
 }
 
-// Ints returns the keys as decimal numbers, ascending. The error is a *valueError if a key is not a number.
+// Ints returns the keys as decimal numbers, ascending. If a key is not a number, the error is a *valueError.
 func (t *Tree) Ints() ([]int, error) {
 	ns := make([]int, 0, t.Len())
 	for key := range t.All() {
@@ -58,7 +60,7 @@ func (t *Tree) Ints() ([]int, error) {
 	return ns, nil
 }
 
-// atoi is C's atoi, but saturates.
+// atoi is like C's atoi, but returns the largest or smallest int64 for numbers out of range.
 func atoi(s string) int64 {
 	s = strings.TrimLeft(s, space)
 	end := 0

@@ -2,14 +2,15 @@ package kvtree
 
 import "iter"
 
-// Tree is a node: a list of elements, each a key and the tree below it. A key is any string without a NUL byte, and may be empty.
-// A node has each key at most once. A value is a key with an empty tree.
+// Tree is a node. It is a list of elements, and each element is a key and the tree below the key. A key is any string without a
+// NUL byte, and may be empty. A node has each key at most once. A value is a key with an empty tree.
 //
-// The zero Tree is empty and ready for use. A nil *Tree reads as empty, and writes to it do nothing. Concurrent reads are safe. A
-// Tree must not become its own descendant. It should be below one key only, because a change is visible everywhere it is used.
+// The zero Tree is empty and ready for use. A nil *Tree reads as an empty tree, and writes to it do nothing. Concurrent reads are
+// safe. A Tree must not become its own descendant. A Tree should be below only one key, because a change would be visible below
+// all its keys.
 type Tree struct {
 	list
-	null bool // was set without a tree, and is still empty
+	null bool // the tree was set as nil, and is still empty
 }
 
 // New returns an empty tree.
@@ -23,7 +24,7 @@ func (t *Tree) Len() int {
 	return t.len()
 }
 
-// Get returns the tree below a key, nil if the key does not exist.
+// Get returns the tree below a key, or nil if the key does not exist.
 func (t *Tree) Get(key string) *Tree {
 	if t == nil {
 		return nil
@@ -34,7 +35,7 @@ func (t *Tree) Get(key string) *Tree {
 	return nil
 }
 
-// live is Get, but returns nil for a tree set as nil, where the reference creates a new element.
+// live is like Get, but returns nil for a tree that was set as nil, because SCR creates a new element in this case.
 func (t *Tree) live(key string) *Tree {
 	if sub := t.Get(key); sub != nil && !sub.null {
 		return sub
@@ -45,8 +46,8 @@ func (t *Tree) live(key string) *Tree {
 // Has reports whether a key exists.
 func (t *Tree) Has(key string) bool { return t != nil && t.find(key) >= 0 }
 
-// Set makes sub the tree below a key, replaces an existing one, and returns sub. The element becomes the head of the list. A nil
-// sub means a new empty tree, which prints as NULL LIST until an element is set in it.
+// Set makes sub the tree below a key and returns sub. It replaces an existing tree. The element becomes the head of the list. If
+// sub is nil, Set makes a new empty tree, which is printed as NULL LIST until an element is set in it.
 func (t *Tree) Set(key string, sub *Tree) *Tree {
 	if t == nil {
 		return nil
@@ -62,7 +63,7 @@ func (t *Tree) Set(key string, sub *Tree) *Tree {
 	return sub
 }
 
-// Extract removes a key and returns the tree below it, nil if the key does not exist.
+// Extract removes a key and returns the tree that was below it, or nil if the key did not exist.
 func (t *Tree) Extract(key string) *Tree {
 	if t == nil {
 		return nil
@@ -86,8 +87,8 @@ func (t *Tree) UnsetAll() {
 	}
 }
 
-// All yields the elements in list order. The tree may be changed meanwhile. An element added during the walk may or may not be
-// yielded. A removed one is not yielded, except perhaps after many removals.
+// All yields the elements in list order. The tree may be changed during the iteration. An element that is added may or may not be
+// yielded. An element that is removed is not yielded, except perhaps after many removals.
 func (t *Tree) All() iter.Seq2[string, *Tree] {
 	return func(yield func(string, *Tree) bool) {
 		if t == nil {
@@ -111,7 +112,7 @@ func (t *Tree) Keys() []string {
 	return keys
 }
 
-// First returns the head of the list; sub is nil if the tree is empty.
+// First returns the first element of the list. sub is nil if the tree is empty.
 func (t *Tree) First() (key string, sub *Tree) {
 	for k, s := range t.All() {
 		return k, s

@@ -18,7 +18,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// model is a tree as in the reference: a list with insertion at the head.
+// model is a simple tree that inserts elements at the head of a list, as SCR does.
 type model []modelElem
 
 type modelElem struct {
@@ -55,7 +55,8 @@ func (m *model) same(t *kvtree.Tree) bool {
 	return true
 }
 
-// TestAgainstModel applies random operations to a node that is wide enough for an index and for slots of removed elements.
+// TestAgainstModel applies random operations to a node. The node has enough elements for an index and for slots of removed
+// elements.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tree kvtree.Tree
@@ -108,7 +109,7 @@ func (m model) extractCopy(key string) *model {
 	return c.extract(key)
 }
 
-// anyTree draws trees with few different keys, so that two trees share some.
+// anyTree draws trees with only a few different keys, so that two trees have common keys.
 func anyTree() *rapid.Generator[*kvtree.Tree] {
 	return rapid.Custom(func(t *rapid.T) *kvtree.Tree {
 		tree := kvtree.New()
@@ -149,7 +150,7 @@ func TestRoundTrip(t *testing.T) {
 		bad := slices.Clone(b)
 		bad[bit/8] ^= 1 << (bit % 8)
 		var fe *kvtree.FormatError
-		if _, _, err := decode(bad, nil); bit != 8*19 && !errors.As(err, &fe) { // bit 8*19 is the flag: no CRC
+		if _, _, err := decode(bad, nil); bit != 8*19 && !errors.As(err, &fe) { // bit 8*19 is the flag for a CRC; without it the CRC is not checked
 			t.Fatalf("bit %d changed: %v", bit, err)
 		}
 	})
@@ -174,7 +175,7 @@ func TestMergeLaws(t *testing.T) {
 		if !b.Equal(before) {
 			t.Fatal("merged tree shares with its source")
 		}
-		// Merging into an empty tree reverses the order; a second merge restores it.
+		// Merging into an empty tree reverses the order. A second merge restores it.
 		x, _ := kvtree.Pack(merged(merged(a)))
 		if y, _ := kvtree.Pack(a); !bytes.Equal(x, y) {
 			t.Fatal("order is not that of insertions at the head")
@@ -257,7 +258,7 @@ func TestTypedValues(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		get, text string
-		want      any // value or error class
+		want      any // expected value or error class
 	}{
 		{"int", "21", 21}, {"int", "-7", -7}, {"int", " +7", 7}, {"int", "010", 10}, {"int", "0x10", kvtree.ErrCorrupt},
 		{"int", "", kvtree.ErrCorrupt}, {"int", "12abc", kvtree.ErrCorrupt}, {"int", "99999999999999999999", kvtree.ErrRange},
@@ -380,7 +381,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDuplicates compares with the reference, which puts each element read at the head, and then merges all into an empty tree.
+// TestDuplicates compares with the method of SCR, which puts each element read at the head of the list and then merges the list
+// into an empty tree.
 func TestDuplicates(t *testing.T) {
 	const dup = "\x00\x00\x00\x03" +
 		"K\x00\x00\x00\x00\x02a\x00\x00\x00\x00\x01p\x00\x00\x00\x00\x00b\x00\x00\x00\x00\x00" +
@@ -394,7 +396,7 @@ func TestDuplicates(t *testing.T) {
 	if got := print(t, tree, false); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	var many bytes.Buffer // three times the same wide node
+	var many bytes.Buffer // the same wide node three times
 	many.Write([]byte{0, 0, 0, 3})
 	for range 3 {
 		many.WriteString("K\x00\x00\x00\x00\x64")
@@ -411,8 +413,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestDefect3HugeCountsDeepDown reads a chain in which each node claims as many elements as could follow. Memory must not be
-// allocated for each claim.
+// TestDefect3HugeCountsDeepDown reads a chain of nodes. The count of each node is as large as the rest of the input could hold.
+// Memory must not be allocated according to each count.
 func TestDefect3HugeCountsDeepDown(t *testing.T) {
 	const levels = 20000
 	left := levels * 5

@@ -9,27 +9,27 @@ import (
 type unpacker struct {
 	o     *Options
 	b     []byte
-	text  string // b as string: keys are substrings
+	text  string // b as a string; keys are substrings of it
 	at    int    // offset of the next field
 	base  int64  // offset of b[0] in the file
-	owed  int64  // number of elements announced by counts but not read yet
-	total int64  // number of elements announced so far
+	owed  int64  // number of elements that counts have announced but that are not read yet
+	total int64  // number of elements that counts have announced so far
 	dups  int
-	moved int64 // number of elements moved by merges of duplicate keys
+	moved int64 // number of elements that merges of duplicate keys have moved
 	stack []frame
-	trees []Tree // preallocated memory: one allocation for many small nodes
+	trees []Tree // preallocated trees, so that many small nodes need only one allocation
 	elems []elem
 }
 
-// frame is a node in the process of being read.
+// frame is a node that is being read.
 type frame struct {
 	t     *Tree
-	left  int   // number of elements left; the next one's index is left-1
-	first *Tree // tree of an earlier element with the same key, to be merged
+	left  int   // number of elements that are still to be read; the next element has index left-1
+	first *Tree // tree of an earlier element with the same key, to be merged into this node
 }
 
-// unpack reads the tree at the beginning of b. base is the offset of b in the file. It returns the packed length and the number
-// of duplicate keys.
+// unpack reads the tree at the beginning of b. base is the offset of b in the file. It also returns the packed length n and the
+// number dups of duplicate keys.
 func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) {
 	u := unpacker{o: o, b: b, text: string(b), base: base}
 	t = &Tree{}
@@ -54,8 +54,8 @@ func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) 
 	return t, u.at, u.dups, nil
 }
 
-// node reads the count of a node and prepares it for its elements. All announced elements must fit in the rest of the input, so
-// that memory stays proportional to the input. first is merged afterwards.
+// node reads the count of a node and prepares it for its elements. All announced elements must fit in the rest of the input.
+// Therefore the memory in use is proportional to the input. When the node is read, first is merged into it.
 func (u *unpacker) node(t, first *Tree) error {
 	left := int64(len(u.b) - u.at)
 	off := u.base + int64(u.at)
@@ -89,7 +89,7 @@ func (u *unpacker) node(t, first *Tree) error {
 	return nil
 }
 
-// element reads an element of t into its slot.
+// element reads one element of t. place is the index of its slot.
 func (u *unpacker) element(t *Tree, place int) error {
 	off := u.base + int64(u.at)
 	end := strings.IndexByte(u.text[u.at:], 0)
@@ -122,10 +122,10 @@ func (u *unpacker) element(t *Tree, place int) error {
 	return u.node(sub, first)
 }
 
-// piece is the number of trees or elements allocated together.
+// piece is the number of trees or elements that are allocated at once.
 const piece = 128
 
-// takeTree returns a new tree.
+// takeTree returns a new tree from the preallocated ones.
 func (u *unpacker) takeTree() *Tree {
 	if len(u.trees) == 0 {
 		u.trees = make([]Tree, min(piece, u.owed+1))
@@ -135,7 +135,7 @@ func (u *unpacker) takeTree() *Tree {
 	return t
 }
 
-// takeElems returns n elements with no spare capacity.
+// takeElems returns a slice of n elements without spare capacity.
 func (u *unpacker) takeElems(n int, left int64) []elem {
 	if n > len(u.elems) {
 		u.elems = make([]elem, max(int64(n), min(piece, left/minElem)))

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Value is the value of a key, read and written as text or as a number.
+// Value gives access to the value of a key, as text or as a number.
 type Value struct {
 	tree *Tree
 	key  string
 }
 
-// Value returns the value of a key, which may not exist yet.
+// Value gives access to the value of a key. The key need not exist.
 func (t *Tree) Value(key string) Value { return Value{t, key} }
 
-// set makes text the only value of the key. null sets the null flag of the tree below the value, as the reference leaves it.
+// set makes text the only value of the key. null is the null flag of the tree below the value. It must be as SCR would set
+// it.
 func (v Value) set(text string, null bool) {
 	if v.tree == nil {
 		return
@@ -30,11 +31,11 @@ func (v Value) set(text string, null bool) {
 	}
 }
 
-// SetStr makes x the only value.
+// SetStr makes x the only value of the key.
 func (v Value) SetStr(x string) { v.set(x, false) }
 
-// Str returns the value. Errors of all getters are *valueError. Their class is ErrMissing (no key or no value), ErrCorrupt
-// (several values, or not a number) or ErrRange.
+// Str returns the value as text. The errors of all getters are *valueError. Their class is ErrMissing (no key or no value),
+// ErrCorrupt (several values, or not a number) or ErrRange.
 func (v Value) Str() (string, error) {
 	sub := v.tree.Get(v.key)
 	if sub == nil {
@@ -51,11 +52,10 @@ func (v Value) Str() (string, error) {
 	}
 }
 
-// SetInt makes x the only value, in decimal. C programs read it as 32 bits: see SetInt64.
+// SetInt makes x the only value, in decimal. C programs read it as a 32-bit number; for larger numbers use SetInt64.
 func (v Value) SetInt(x int) { v.set(strconv.Itoa(x), false) }
 
-// Int returns the first value of the key, read as a decimal number ("010" is 10). As in the reference, further values are
-// ignored.
+// Int returns the first value of the key, read as a decimal number ("010" is 10). As in SCR, further values are ignored.
 func (v Value) Int() (int, error) {
 	sub := v.tree.Get(v.key)
 	if sub.Len() == 0 {
@@ -70,7 +70,7 @@ func (v Value) Int() (int, error) {
 // SetInt64 makes x the only value, in decimal.
 func (v Value) SetInt64(x int64) { v.set(strconv.FormatInt(x, 10), true) }
 
-// Int64 returns the value: decimal, hexadecimal after 0x, or octal after 0.
+// Int64 returns the value as a number. The text is decimal, or hexadecimal after 0x, or octal after 0.
 func (v Value) Int64() (int64, error) {
 	text, err := v.Str()
 	if err != nil {
@@ -84,10 +84,10 @@ func (v Value) Int64() (int64, error) {
 // SetUint64 makes x the only value, in decimal.
 func (v Value) SetUint64(x uint64) { v.set(strconv.FormatUint(x, 10), true) }
 
-// Uint64 is Int64 for nonnegative numbers.
+// Uint64 is like Int64, for numbers that are not negative.
 func (v Value) Uint64() (uint64, error) { return v.uint(64) }
 
-// SetCRC32 makes a CRC-32 the only value: 0x and hexadecimal digits without leading zeros, but 0 for zero.
+// SetCRC32 makes a CRC-32 the only value. Its text is 0x and hexadecimal digits without leading zeros; the text of 0 is 0.
 func (v Value) SetCRC32(x uint32) { v.set(formatHex(uint64(x)), true) }
 
 // CRC32 returns the CRC-32 that SetCRC32 set.
@@ -99,14 +99,14 @@ func (v Value) CRC32() (uint32, error) {
 // SetDouble makes x the only value, with six decimals.
 func (v Value) SetDouble(x float64) { v.set(formatDouble(x), true) }
 
-// Double returns the value as a floating-point number; inf and nan are valid.
+// Double returns the value as a floating-point number. inf and nan are valid.
 func (v Value) Double() (float64, error) {
 	text, err := v.Str()
 	if err != nil {
 		return 0, err
 	}
 	trimmed := strings.TrimLeft(text, space)
-	if strings.EqualFold(strings.TrimLeft(trimmed, "+-"), "nan") { // C prints the sign of a NaN
+	if strings.EqualFold(strings.TrimLeft(trimmed, "+-"), "nan") { // C prints a sign before nan
 		return math.NaN(), nil
 	}
 	x, err := strconv.ParseFloat(trimmed, 64)
@@ -126,10 +126,10 @@ func (v Value) uint(bits int) (uint64, error) {
 	return n, numberError(v.key, text, err)
 }
 
-// space is the characters that isspace accepts.
+// space are the characters that C's isspace accepts.
 const space = " \t\n\v\f\r"
 
-// number splits a number as strtol with base 0 does.
+// number splits the text of a number into sign, digits and base, as strtol with base 0 does.
 func number(text string) (sign, digits string, base int) {
 	digits = strings.TrimLeft(text, space)
 	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
@@ -143,19 +143,19 @@ func number(text string) (sign, digits string, base int) {
 	default:
 		base = 10
 	}
-	if digits != "" && (digits[0] == '-' || digits[0] == '+') { // a second sign
+	if digits != "" && (digits[0] == '-' || digits[0] == '+') { // the text has two signs
 		digits = ""
 	}
 	return sign, digits, base
 }
 
-// numberError returns the error for a text that is out of range or not a number.
+// numberError returns the error for a text that is not a number or is out of range.
 func numberError(key, text string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, strconv.ErrRange):
-		return &valueError{Key: key, Text: text, Msg: "does not fit the type asked for", Err: ErrRange}
+		return &valueError{Key: key, Text: text, Msg: "does not fit the requested type", Err: ErrRange}
 	default:
 		return &valueError{Key: key, Text: text, Msg: "not a number", Err: ErrCorrupt}
 	}

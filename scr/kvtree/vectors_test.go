@@ -33,7 +33,8 @@ func print(t testing.TB, tree *kvtree.Tree, pairs bool) string {
 	return b.String()
 }
 
-// withoutNull removes the NULL LIST lines, which trees read from files never print.
+// withoutNull removes the lines NULL LIST, which are never printed for trees that were read from
+// a file.
 func withoutNull(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -44,7 +45,8 @@ func withoutNull(s string) string {
 	return b.String()
 }
 
-// built makes the trees of the vectors with the same calls as the program that wrote them.
+// built makes the trees of the test vectors. It makes the same calls as the program that wrote
+// the vectors.
 var built = map[string]func(t *kvtree.Tree){
 	"empty":  func(t *kvtree.Tree) {},
 	"onekey": func(t *kvtree.Tree) { t.Set("onlykey", kvtree.New()) },
@@ -148,12 +150,12 @@ func TestVectorsReadPrintRewrite(t *testing.T) {
 	}
 }
 
-// malformed holds the expected result for each damaged vector.
+// malformed holds the expected result for each damaged test vector.
 var malformed = map[string]struct {
 	class  error
 	offset int64
 	field  string
-	strict error // result with Strict, if different
+	strict error // result with Strict, if it differs
 }{
 	"good":                 {},
 	"nocrc":                {},
@@ -239,7 +241,8 @@ func TestMalformedVectors(t *testing.T) {
 	})
 }
 
-// TestRealFiles reads every record of the real programs, rewrites it, and finds no irregularity.
+// TestRealFiles reads every record that SCR wrote, checks that it has no irregularity, and
+// writes it again unchanged.
 func TestRealFiles(t *testing.T) {
 	for _, folder := range []string{"scr", "redset"} {
 		t.Run(folder, func(t *testing.T) {
@@ -266,7 +269,7 @@ func TestRealFiles(t *testing.T) {
 				if err != nil || !bytes.Equal(again, b[:r.Size]) {
 					t.Errorf("%s: rewritten record differs (%v)", path, err)
 				}
-				if filepath.Ext(path) == ".redset" { // their headers are sorted
+				if filepath.Ext(path) == ".redset" { // the headers in these files are sorted
 					r.Tree.SortAll()
 					if again, err = kvtree.Encode(r.Tree); err != nil || !bytes.Equal(again, b[:r.Size]) {
 						t.Errorf("%s: sorted record differs (%v)", path, err)

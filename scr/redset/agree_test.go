@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// on gives one rank a separate file system.
+// on gives one rank another file system.
 func (cl *cluster) on(rank int, fsys vfs.FS) func(int) vfs.FS {
 	return func(r int) vfs.FS {
 		if r == rank {
@@ -24,7 +24,7 @@ func (cl *cluster) on(rank int, fsys vfs.FS) func(int) vfs.FS {
 	}
 }
 
-// noRedundancy checks that no rank has a redundancy file or a part of one.
+// noRedundancy fails the test if a rank has a redundancy file or a part of a redundancy file.
 func noRedundancy(t *testing.T, what string, cl *cluster) {
 	t.Helper()
 	for name := range fromMem(t, cl.fs, ".") {
@@ -34,13 +34,13 @@ func noRedundancy(t *testing.T, what string, cl *cluster) {
 	}
 }
 
-// isPayload reports whether a file becomes the redundancy file of rank 1, in sets of 2 or of 4.
+// isPayload reports whether a file is, or will be renamed to, the redundancy file of rank 1, in sets of 2 or of 4 members.
 func isPayload(name string) bool {
 	return name == durable.TempName("n1/rs.1.xor.grp_1_of_2.mem_2_of_2.redset", writer) || name == durable.TempName("n1/rs.1.xor.grp_1_of_1.mem_2_of_4.redset", writer)
 }
 
-// TestEncodeNotices makes Encode fail on all ranks, because a file changes, cannot be read, or is not completely written. All
-// ranks get the cause, and no rank has a redundancy file afterwards.
+// TestEncodeNotices makes Encode fail because a file changes, cannot be read, or is not completely written. All ranks must get the
+// cause, and afterwards no rank may have a redundancy file.
 func TestEncodeNotices(t *testing.T) {
 	for what, hook := range map[string]func(m vfs.FS, op vfs.Op) error{
 		"later, of the same size": func(m vfs.FS, op vfs.Op) error {
@@ -70,7 +70,7 @@ func TestEncodeNotices(t *testing.T) {
 			return nil
 		},
 	} {
-		for _, size := range []int{2, 4} { // two sets, or one
+		for _, size := range []int{2, 4} { // two sets, or one set
 			cl := newCluster(t, Options{Scheme: XOR, SetSize: size}, even[:4])
 			fsys := cl.on(1, vfs.NewFault(cl.fs, func(op vfs.Op) error { return hook(cl.fs, op) }))
 			err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
@@ -90,13 +90,13 @@ func TestEncodeNotices(t *testing.T) {
 	}
 }
 
-// TestRecoverDurable checks that the results of Recover survive a power loss.
+// TestRecoverDurable checks that the files that Recover rebuilt survive a power loss.
 func TestRecoverDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
 		must(t, cl.encode("shared", cl.own))
 		whole := fromMem(t, cl.fs, ".")
-		cl.lose(t, 1) // including its directory
+		cl.lose(t, 1) // removes the directory too
 		cl.fs = afterCut(t, cl.fs)
 		if _, err := cl.recover("shared", cl.own); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestRecoverDurable(t *testing.T) {
 	}
 }
 
-// TestRecoverLeavesNothing checks that rebuilt files that get no final name are removed.
+// TestRecoverLeavesNothing checks that rebuilt files that are not renamed are removed.
 func TestRecoverLeavesNothing(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
 	must(t, cl.encode("shared", cl.own))
@@ -155,7 +155,7 @@ func TestLostInAnotherSet(t *testing.T) {
 	}
 }
 
-// TestDamageWhileRecovering damages a file further while it is being rebuilt from its good parts. The result is an error or a good
+// TestDamageWhileRecovering damages a file while it is being rebuilt from its good parts. The result must be an error or a good
 // file.
 func TestDamageWhileRecovering(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})

@@ -6,14 +6,14 @@ import (
 	"github.com/klauspost/reedsolomon"
 )
 
-// coder computes some elements of a stripe from others: each out[i] from all of in. All slices have the same length. A coder is
-// safe for concurrent use.
+// coder computes some elements of a stripe from other elements. Each out[i] depends on all of in. All slices have the same
+// length. A coder is safe for concurrent use.
 type coder interface {
 	code(out, in [][]byte) error
 }
 
-// newCoder returns the coder that computes the elements out of stripe c from its elements in. The length of in is the number of
-// data elements of the stripe.
+// newCoder returns the coder that computes the elements out of stripe c from the elements in. The number of elements in must be
+// the number of data elements of the stripe.
 func (l *layout) newCoder(c int, in, out []elem) (coder, error) {
 	switch l.scheme {
 	case XOR:
@@ -34,7 +34,7 @@ func (copyCoder) code(out, in [][]byte) error {
 	return nil
 }
 
-// xorCoder uses that the XOR of all elements of a stripe is zero.
+// xorCoder computes the missing element. It is the XOR of all others, because the XOR of all elements of a stripe is zero.
 type xorCoder struct{}
 
 func (xorCoder) code(out, in [][]byte) error {
@@ -54,14 +54,14 @@ func (xorCoder) code(out, in [][]byte) error {
 // rsCoder multiplies by a matrix over GF(2^8).
 type rsCoder struct{ enc reedsolomon.Encoder }
 
-// rsMatrix returns the k rows of n coefficients that compute the parity. They are the last rows of the Vandermonde matrix of n+k
-// rows, reduced so that its top is the identity. This is the default matrix of reedsolomon.New.
+// rsMatrix returns the matrix that computes the parity, with k rows and n columns. They are the last rows of the Vandermonde
+// matrix of n+k rows, reduced so that its top is the identity. This is the default matrix of reedsolomon.New.
 func rsMatrix(n, k int) ([][]byte, error) {
 	enc, err := reedsolomon.New(n, k, reedsolomon.WithMaxGoroutines(1))
 	if err != nil {
 		return nil, err
 	}
-	shards := make([][]byte, n+k) // shard i is the i-th unit vector: the output is the matrix
+	shards := make([][]byte, n+k) // shard i is the i-th unit vector, so that the output is the matrix
 	for i := range shards {
 		shards[i] = make([]byte, n)
 		if i < n {
@@ -74,15 +74,15 @@ func rsMatrix(n, k int) ([][]byte, error) {
 	return shards[n:], nil
 }
 
-// newRSCoder returns the coder of a Reed-Solomon stripe. Members with parity of the stripe count as zero data, so their columns
-// are dropped. The result is a shortened code in which any len(in) elements determine the others.
+// newRSCoder returns the coder of a Reed-Solomon stripe. The members whose element of the stripe is parity would have zeros as
+// data. Therefore their columns are left out. The result is a shortened code in which any len(in) elements determine the others.
 func newRSCoder(l *layout, c int, in, out []elem) (coder, error) {
 	full, err := rsMatrix(l.n, l.k)
 	if err != nil {
 		return nil, err
 	}
 	d := len(in)
-	rows := make([][]byte, l.k) // rows of the code for the data elements of this stripe only
+	rows := make([][]byte, l.k) // rows of the code for the data elements that this stripe has
 	for i := range rows {
 		rows[i] = make([]byte, d)
 	}
@@ -98,7 +98,7 @@ func newRSCoder(l *layout, c int, in, out []elem) (coder, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The outputs for unit vectors are the coefficients.
+	// Encoding unit vectors gives the coefficients.
 	shards := make([][]byte, d+l.k)
 	for i, e := range in {
 		shards[e.pos] = make([]byte, d)

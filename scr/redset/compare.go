@@ -10,9 +10,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Sets of the reference have no checksums, so their elements are compared with each other. Each spare element must equal the one
-// computed from the others. The distance of the code is the number of spare elements plus one. With two spare elements a single
-// wrong element can therefore be identified: it is the only one without which the others agree.
+// Sets that the original SCR made have no checksums. Therefore their elements are compared with each other. Each spare element
+// must equal the element computed from the others. The distance of the code is the number of spare elements plus one. With two
+// spare elements a single wrong element can be identified, because the others agree only if this element is left out.
 
 // options applies the options of Recover or Offline.
 func (r *repair) options(o *RecoverOptions) {
@@ -22,12 +22,12 @@ func (r *repair) options(o *RecoverOptions) {
 	}
 }
 
-// doubt returns the error for a stripe with an unknown wrong element.
+// doubt returns the error for a stripe in which an unknown element is wrong.
 func (r *repair) doubt(c int) error {
 	e := &DoubtError{Scheme: r.scheme, Set: r.set, Detail: fmt.Sprintf("the elements of stripe %d disagree and have no checksums", c)}
 	if !r.lay.chunked() {
 		p := r.lay.files[c]
-		e.Detail = fmt.Sprintf("file %d of rank %d differs from its copies, and all lack checksums", p.file, r.descs[p.member].world)
+		e.Detail = fmt.Sprintf("file %d of rank %d differs from its copies, and none of them has a checksum", p.file, r.descs[p.member].world)
 	}
 	for x, s := range r.state[c] {
 		if !s.bad {
@@ -38,10 +38,10 @@ func (r *repair) doubt(c int) error {
 	return e
 }
 
-// trial is the result of leaving out one element of a stripe after the other.
+// trial is the result of leaving out each element of a stripe in turn.
 type trial struct {
-	agree int  // number of elements without which the others agree
-	wrong elem // the last such element
+	agree int  // number of elements for which the others agree without the element
+	wrong elem // the last of these elements
 }
 
 func (t *trial) add(e elem, agree bool) {
@@ -51,7 +51,7 @@ func (t *trial) add(e elem, agree bool) {
 	}
 }
 
-// Held describes a place with redundancy files of some ranks, such as a node.
+// Held describes a place, such as a node, that has redundancy files of some ranks.
 type Held struct {
 	FS     vfs.FS // nil: the operating system's file system
 	Prefix string // same as for Encode
@@ -59,20 +59,20 @@ type Held struct {
 
 // Compared is the result of Compare.
 type Compared struct {
-	Sets   int     // number of sets compared: without checksums and with spare elements in all stripes
-	Others int     // number of sets not compared: they have checksums, or lack too much
-	Wrong  []Entry // files that disagree with the rest of their set
+	Sets   int     // number of sets that were compared; they have no checksums, and spare elements in all stripes
+	Others int     // number of sets that were not compared, because they have checksums or too many losses
+	Wrong  []Entry // files that disagree with the rest of their sets
 }
 
-// Compare compares files without checksums with their redundancy, without ranks, and changes nothing. Names in headers refer to
-// the file system of the place with the rank's redundancy file. Files that disagree are in Compared.Wrong. For each set with an
-// unidentified wrong file, the joined errors contain a *DoubtError.
+// Compare compares files that have no checksums with their redundancy. It needs no running ranks and changes nothing. File names
+// in a redundancy file refer to the file system of the place that has the redundancy file. Files that disagree are in
+// Compared.Wrong. If a wrong file of a set cannot be identified, the returned error contains a *DoubtError for the set.
 func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	type here struct {
 		Held
 		all []found
 	}
-	sets := map[int]map[int]position{} // by set and member
+	sets := map[int]map[int]position{} // positions by set and member
 	own := map[int]map[int]here{}
 	for _, h := range at {
 		h.FS = vfs.OrOS(h.FS)
@@ -113,7 +113,7 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 		}
 		r, err := newRepair(any, worlds, ev)
 		if err != nil || !r.compare {
-			c.Others++ // faults of headers and sizes do not concern Compare
+			c.Others++ // Compare does not report faults of headers and sizes
 			continue
 		}
 		for m, d := range r.descs {
@@ -144,12 +144,12 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	return c, errors.Join(errs...)
 }
 
-// compareAll compares the existing elements and writes nothing. all reports that all stripes could be compared.
+// compareAll compares the existing elements and writes nothing. all reports whether all stripes could be compared.
 func (r *repair) compareAll(ctx context.Context) (wrong []Entry, all bool, err error) {
 	r.dry = true
 	defer func() {
 		for _, m := range r.locals {
-			_ = m.store.close() // only opened for reading
+			_ = m.store.close() // the files were opened only for reading
 		}
 	}()
 	if err := r.begin(); err != nil {

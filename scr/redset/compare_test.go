@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// dropSums removes the checksum files, which the reference does not make.
+// dropSums removes the checksum files, because the original SCR does not write them.
 func (cl *cluster) dropSums(t testing.TB) {
 	n := 0
 	for name := range fromMem(t, cl.fs, ".") {
@@ -28,8 +28,8 @@ func (cl *cluster) dropSums(t testing.TB) {
 	}
 }
 
-// TestDefect1NoChecksums uses sets without checksums, as the reference makes them. A flipped byte is detected if there is spare
-// redundancy, and repaired if two elements are spare. Without a flipped byte nothing happens.
+// TestDefect1NoChecksums tests sets without checksums, as the original SCR makes them. A flipped byte must be detected if there
+// is a spare element, and repaired if there are two. Without a flipped byte the files must not change.
 func TestDefect1NoChecksums(t *testing.T) {
 	for _, o := range schemes {
 		spare := 1
@@ -54,7 +54,7 @@ func TestDefect1NoChecksums(t *testing.T) {
 					if err != nil || len(all) != 1 {
 						t.Fatal(all, err)
 					}
-					for r := range lost { // neighbours are the worst case for copies
+					for r := range lost { // losing neighbours is the worst case for copies
 						cl.lose(t, r)
 					}
 					switch where {
@@ -73,16 +73,16 @@ func TestDefect1NoChecksums(t *testing.T) {
 					case err == nil && where == "":
 						same(t, got, whole)
 					case err == nil:
-						// The byte was repaired, or nobody could identify it.
+						// The byte was repaired, or the wrong element cannot be identified.
 						if left := spare - lost; left >= 2 || left == 1 && o.SetSize >= 5 {
 							same(t, got, whole)
 						}
-					case errors.Is(err, fault.ErrMissing) && lost > 1: // sets have different sizes
+					case errors.Is(err, fault.ErrMissing) && lost > 1: // the sets have different sizes
 						same(t, got, before)
 					case where == "" || !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "silent corruption"):
 						t.Errorf("%s: %v", what, err)
 					default:
-						if as(err, &doubt) && len(doubt.Ranks) < 2 { // ranks of other sets may get only the text
+						if as(err, &doubt) && len(doubt.Ranks) < 2 { // ranks of other sets may get only the text of the error
 							t.Errorf("%s: %+v", what, doubt)
 						}
 						same(t, got, before)
@@ -102,7 +102,7 @@ func TestDefect1NoChecksums(t *testing.T) {
 	}
 }
 
-// TestSure checks that callers that know the checksums of files can skip the comparison.
+// TestSure checks that a caller that knows the checksums of files can skip the comparison.
 func TestSure(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:5])
 	must(t, cl.encode("shared", cl.own))
@@ -121,7 +121,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestCompare checks that disagreeing files are reported, by name if two elements are spare, and that nothing changes.
+// TestCompare checks that files that disagree are reported, by name if there are two spare elements, and that nothing changes.
 func TestCompare(t *testing.T) {
 	for _, o := range schemes {
 		named := o.Scheme == RS && o.K >= 2 || o.Replicas >= 2
@@ -154,7 +154,7 @@ func TestCompare(t *testing.T) {
 			what := fmt.Sprintf("%s gen %v, flipped %s: %+v, %v", o.label(), o.Generation, where, got, err)
 			var doubt *DoubtError
 			switch {
-			case where == "lost" && o.Generation == GenC: // nothing to tell
+			case where == "lost" && o.Generation == GenC: // nothing can be compared
 				if err != nil || len(got.Wrong) != 0 {
 					t.Error(what)
 				}
@@ -174,8 +174,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestVectorsAgree checks that files and redundancy of the real redset agree. With two spare elements of RS, a wrong byte is
-// repaired.
+// TestVectorsAgree checks that the files and the redundancy that the original redset wrote agree. With two spare elements of
+// RS, a wrong byte must be repaired.
 func TestVectorsAgree(t *testing.T) {
 	for _, v := range vectorCases {
 		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))

@@ -17,7 +17,7 @@ import (
 
 var errDied = errors.New("the device died")
 
-// afterCut returns a copy of a file system in which everything is synced.
+// afterCut returns a copy of a file system. In the copy everything is synced.
 func afterCut(t testing.TB, fsys vfs.FS) *vfs.Mem {
 	m := toMem(t, fromMem(t, fsys, "."))
 	for name := range fromMem(t, m, ".") {
@@ -26,7 +26,7 @@ func afterCut(t testing.TB, fsys vfs.FS) *vfs.Mem {
 	return m
 }
 
-// userFiles checks that the files of the ranks are unchanged, or missing if they were lost before.
+// userFiles checks that the files of the ranks are unchanged. Files that were lost before may be missing.
 func userFiles(t *testing.T, what string, fsys vfs.FS, whole map[string][]byte, lost string) {
 	t.Helper()
 	got := fromMem(t, fsys, ".")
@@ -44,13 +44,14 @@ func userFiles(t *testing.T, what string, fsys vfs.FS, whole map[string][]byte, 
 	}
 }
 
-// leaves calls f for possible states of the files after a power loss: nothing unsynced is left, or some of it.
+// leaves calls f for possible states of the files after a power loss, in which none or some of the unsynced data are
+// left.
 func leaves(fault *crashtest.Fault, f func(what string, left *vfs.Mem)) {
 	f(fault.When+", then a power cut", fault.Mem[0].CrashClone(vfs.CrashOptions{}))
 	f(fault.When+", then a power cut, torn", fault.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(fault.N))}))
 }
 
-// scenario returns a crash scenario for a cluster whose files are synced.
+// scenario returns a crash scenario for a cluster. The files of the cluster are synced.
 func scenario(t *testing.T, base *cluster, quick int, run func(d *crashtest.Disks) error) *crashtest.Scenario {
 	return &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, Every: crashtest.Times(quick, 1), Run: run}
 }
@@ -69,7 +70,8 @@ func crashRuns(t *testing.T, f func(t *testing.T, o Options)) {
 
 var crashSizes = [][]int{{5000}, {500, 700}, {0, 3333}, {1201}}
 
-// TestCrashInEncode checks that after a crash at any point files are unchanged, and existing redundancy agrees with them.
+// TestCrashInEncode checks the state after a crash at any point of Encode. The files must be unchanged, and redundancy
+// that exists must agree with them.
 func TestCrashInEncode(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options) {
 		base := newCluster(t, o, crashSizes)
@@ -94,7 +96,7 @@ func TestCrashInEncode(t *testing.T) {
 	})
 }
 
-// TestCrashInRecover checks that after a crash at any point, the next Recover completes the work.
+// TestCrashInRecover checks that after a crash at any point of Recover the next Recover completes the work.
 func TestCrashInRecover(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options) {
 		base := newCluster(t, o, crashSizes)
@@ -118,7 +120,7 @@ func TestCrashInRecover(t *testing.T) {
 	})
 }
 
-// lasting returns all files except temporary files of a dead program, which the next writer replaces.
+// lasting returns all files except the temporary files of a dead program. The next writer replaces those.
 func lasting(t testing.TB, fsys vfs.FS) map[string][]byte {
 	got := fromMem(t, fsys, ".")
 	for name := range got {
@@ -129,7 +131,7 @@ func lasting(t testing.TB, fsys vfs.FS) map[string][]byte {
 	return got
 }
 
-// TestFaultInEncode fails any operation of one rank. All ranks get an error, and no redundancy file is left.
+// TestFaultInEncode lets any operation of one rank fail. All ranks must get an error, and no redundancy file may be left.
 func TestFaultInEncode(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		crashRuns(t, func(t *testing.T, o Options) {
@@ -161,7 +163,7 @@ func TestFaultInEncode(t *testing.T) {
 	}
 }
 
-// TestFaultInRecover fails one operation. All ranks get an error or none does, and no file is harmed.
+// TestFaultInRecover lets one operation fail. Either all ranks or none must get an error, and no file may be damaged.
 func TestFaultInRecover(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		crashRuns(t, func(t *testing.T, o Options) {

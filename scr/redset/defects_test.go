@@ -18,11 +18,11 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The numbers refer to defects of the reference that concern redundancy files. Defect 1 is also in TestFlippedByte and
-// TestDefect1NoChecksums, 6 in TestVectorsRecover, 13 in TestLosses.
+// The numbers are those of defects of the original SCR in redundancy files. Defect 1 is also tested in TestFlippedByte and
+// TestDefect1NoChecksums, defect 6 in TestVectorsRecover, and defect 13 in TestLosses.
 
-// TestDefect1SilentCorruption checks that a flipped byte in a surviving file is not copied into a rebuilt file and is repaired.
-// If losses exceed the scheme, the result is an error and nothing changes.
+// TestDefect1SilentCorruption flips a byte in a surviving file. The byte must not be copied into a rebuilt file, and must be
+// repaired. If the losses exceed the scheme, the result must be an error, and nothing may change.
 func TestDefect1SilentCorruption(t *testing.T) {
 	for _, o := range schemes {
 		for _, mode := range []string{"shared", "isolated"} {
@@ -54,7 +54,7 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	}
 }
 
-// TestDefect4TruncatedPayload checks that a truncated redundancy file is detected before it is needed, and repaired.
+// TestDefect4TruncatedPayload checks that a truncated redundancy file is detected before it is needed, and is repaired.
 func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -77,7 +77,8 @@ func TestDefect4TruncatedPayload(t *testing.T) {
 	}
 }
 
-// TestDefect5TooFewGroups checks that an impossible scheme is a clear error, or a requested downgrade.
+// TestDefect5TooFewGroups checks that a scheme that is impossible with these groups causes a clear error, or a downgrade if the
+// caller requests it.
 func TestDefect5TooFewGroups(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner}, {Scheme: RS}, {Scheme: Partner, Replicas: 3}} {
 		err := run(t, "shared", 4, func(ctx context.Context, c comm.Comm) error {
@@ -101,7 +102,7 @@ func TestDefect5TooFewGroups(t *testing.T) {
 	}
 }
 
-// TestDefect6RebuiltIsOriginal rebuilds each member in turn, twice. All files stay unchanged, including headers.
+// TestDefect6RebuiltIsOriginal rebuilds each member in turn, twice. All files, including headers, must stay unchanged.
 func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, uneven[:6])
@@ -124,7 +125,7 @@ func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	}
 }
 
-// zeros is a file system with one huge file of zeros that is not in memory.
+// zeros is a file system with one huge file that consists of zeros and takes no memory.
 type zeros struct {
 	vfs.FS
 	size int64
@@ -169,8 +170,8 @@ func (z zeroFile) ReadAt(b []byte, off int64) (int, error) {
 	return int(n), nil
 }
 
-// TestDefect12Large checks lengths and checksums of files over 4 GiB, that chunk positions do not wrap, and that a header too
-// long for its checksum is an error.
+// TestDefect12Large checks lengths and checksums of files larger than 4 GiB. Positions of chunks must not overflow, and a
+// header that is too long for its checksum must cause an error.
 func TestDefect12Large(t *testing.T) {
 	const size = 1<<32 + 5
 	m := vfs.NewMem()
@@ -217,7 +218,7 @@ func TestDefect12Large(t *testing.T) {
 	}
 }
 
-// TestOutput checks that a failed background sync is reported later.
+// TestOutput checks that the error of a sync in the background is reported later.
 func TestOutput(t *testing.T) {
 	for _, fail := range []bool{false, true} {
 		var syncs atomic.Int64
@@ -249,7 +250,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostSums checks that a member counts as lost, once, if all copies of its checksums are lost.
+// TestLostSums checks that a member is treated as lost, and counted once, if all copies of its checksums are lost.
 func TestLostSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, K: 2}, uneven[:6])
 	must(t, cl.encode("shared", cl.own))
@@ -268,7 +269,7 @@ func TestLostSums(t *testing.T) {
 	}
 }
 
-// TestChangedWhileEncoding checks that a file that changes during Encode is rejected.
+// TestChangedWhileEncoding checks that Encode returns an error if a file changes during Encode.
 func TestChangedWhileEncoding(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR}, even[:3])
 	touched := false
@@ -299,7 +300,7 @@ func TestChangedWhileEncoding(t *testing.T) {
 	}
 }
 
-// TestRealCache loses and rebuilds a node in caches of the real SCR 3.1.
+// TestRealCache loses and rebuilds a node in caches that SCR 3.1 wrote.
 func TestRealCache(t *testing.T) {
 	for _, k := range []struct {
 		name string

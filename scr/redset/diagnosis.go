@@ -8,7 +8,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// newRepair evaluates the evidence of the members. If missing information cannot be recovered from other members, the error is a
+// newRepair evaluates the evidence of the members. If missing information is also missing on all other members, the error is a
 // *LostError.
 func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	r := &repair{position: p, me: -1, group: worlds}
@@ -49,7 +49,8 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 		return nil, r.lost("no redundancy file is left")
 	}
 	r.position = ref.position
-	// Lists of files: the member's own, then the copies of its right neighbours.
+	// A member's list of files is in its own header, and copies are in the headers of its right neighbours. Use the first that
+	// exists.
 	for m, h := range r.headers {
 		if h != nil {
 			r.descs[m] = h.descs[m]
@@ -82,7 +83,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	}
 	r.lay = newLayout(ref.scheme, ref.k, sizes)
 	if ref.chunk == 0 && slices.Max(r.lay.lens) == 0 {
-		r.lay.chunk = 0 // generations A and B write another chunk size for empty sets
+		r.lay.chunk = 0 // generations A and B write a different chunk size for empty sets
 	}
 	if r.lay.chunk != ref.chunk {
 		return nil, formatErr("", -1, "CHUNK", fmt.Sprintf("%d, want %d", ref.chunk, r.lay.chunk), fault.ErrCorrupt)
@@ -106,8 +107,9 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	return r, nil
 }
 
-// weighSums selects the checksums of each member: its own, then the copies of its right neighbours. It ignores checksums for
-// another header: they come from an older encode, or another program wrote the header later.
+// weighSums selects the checksums of each member. It prefers the member's own checksums to the copies that its right neighbours
+// have. It ignores checksums that belong to another header. Such checksums come from an older encode, or another program wrote
+// the header later.
 func (r *repair) weighSums(all []*evidence) {
 	parsed := make([]map[int]*kvtree.Tree, r.n)
 	for m, e := range all {
@@ -131,13 +133,13 @@ func (r *repair) weighSums(all []*evidence) {
 	}
 }
 
-// distrusts reports whether all checksums of a member are lost, so that its bytes count as lost. This is so if other members have
-// checksums, which shows that the encode made some.
+// distrusts reports whether all checksums of a member are lost. Then its bytes are treated as lost too. The result is false if no
+// other member has checksums, because then the encode made none.
 func (r *repair) distrusts(m int) bool {
 	return r.sums[m] == nil && slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
 }
 
-// lost returns the error of this set.
+// lost returns the *LostError of this set.
 func (r *repair) lost(detail string) *LostError {
 	e := &LostError{Scheme: r.scheme, Set: r.set, Tolerates: r.k, Detail: detail}
 	unknown := 0
@@ -151,7 +153,7 @@ func (r *repair) lost(detail string) *LostError {
 		switch {
 		case gone && m < len(r.group) && r.group[m] >= 0:
 			e.Ranks = append(e.Ranks, r.group[m])
-		case gone && m < len(r.group): // offline: the rank is unknown
+		case gone && m < len(r.group): // offline the rank of a lost member is unknown
 			unknown++
 		}
 	}

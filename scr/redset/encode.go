@@ -20,7 +20,7 @@ type encoding struct {
 	s      *Set
 	fs     vfs.FS
 	prefix string
-	paths  []string // paths of the files in fs
+	paths  []string // paths in fs of the files
 	files  []file
 
 	lay   *layout
@@ -29,16 +29,17 @@ type encoding struct {
 	h     *header
 	store *store
 	eng   *engine
-	temps durable.Group // temporary files made so far
+	temps durable.Group // temporary files that were made so far
 }
 
-// Encode is a collective over the Comm of the set. It writes the redundancy files of all ranks. files are the files of this rank,
-// possibly none; they must not change from now on. prefix is the prefix of the names of the redundancy files. It may contain a
-// directory, which must exist. Ranks that share a directory may share the prefix.
+// Encode is a collective over the Comm of the set. It writes the redundancy files of all ranks. files are the files of this rank;
+// there may be none. They must not change from now on. The paths of the redundancy files begin with prefix. If prefix contains a
+// directory, the directory must exist. Ranks that share a directory may share the prefix.
 //
-// Encode first removes redundancy files of the same prefix and rank. New ones get their names, whole and synced, when all ranks
-// have written theirs; a redundancy file that exists can be trusted. After an error, which has the same class on all ranks, there
-// are no redundancy files. The files themselves are only read, each byte once, and are not synced.
+// Encode first removes redundancy files with the same prefix and rank. When all ranks have written and synced the new redundancy
+// files, these get their names. Therefore a redundancy file that exists can be trusted. After an error there are no redundancy
+// files; the error has the same class on all ranks. Encode reads each byte of the protected files once. It neither changes nor
+// syncs them.
 func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix string) error {
 	fsys = vfs.OrOS(fsys)
 	e := &encoding{s: s, fs: fsys, prefix: prefix}
@@ -103,7 +104,7 @@ func (e *encoding) prepare(files []string) error {
 	seen := map[string]bool{}
 	for _, name := range files {
 		if name == "" || strings.ContainsRune(name, 0) || seen[name] {
-			return fault.Usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
+			return fault.Usage("file name %.80q is empty, contains a zero byte, or is given twice", name)
 		}
 		seen[name] = true
 		path := resolve(e.s.o.Root, name)
@@ -117,7 +118,7 @@ func (e *encoding) prepare(files []string) error {
 	return nil
 }
 
-// list returns the list of files in its message form.
+// list returns the list of files as a message for other ranks.
 func (e *encoding) list() ([]byte, error) {
 	if e.s.p.gen == GenC {
 		return encodeTree(e.s.p.newDescTree(e.files))
@@ -125,8 +126,8 @@ func (e *encoding) list() ([]byte, error) {
 	return encodeTree(e.s.p.newCurrentTree(e.files, e.s.o.FileMeta))
 }
 
-// exchange sends the lists of files of the set to all members. An empty list means that the member has failed. Then ok is false
-// on all members, and the caller must agree on the error.
+// exchange sends each member's list of files to all members of the set. A member that has failed sends an empty list. Then ok is
+// false on all members, and the caller must agree on the error.
 func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error) {
 	s := e.s
 	all, err := s.sc.Allgather(ctx, own)
@@ -141,7 +142,7 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 			e.descs[m], err = parseAny(t, s.p, m)
 		}
 		if err != nil {
-			return false, err // all members of this set have the same bytes
+			return false, err // all members of this set have the same bytes and get the same error
 		}
 		sizes[m] = e.descs[m].sizes()
 		if total += e.descs[m].size(); total > maxBytes {
@@ -155,12 +156,12 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 	return true, nil
 }
 
-// anyEmpty reports whether a member has sent no bytes because it has failed.
+// anyEmpty reports whether a member has sent no bytes. Such a member has failed.
 func anyEmpty(all [][]byte) bool {
 	return slices.ContainsFunc(all, func(b []byte) bool { return len(b) == 0 })
 }
 
-// parseAny parses the record of member m of the set of p.
+// parseAny parses the list of member m of the set of p.
 func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 	if p.gen == GenC {
 		return parseDesc(t)
@@ -169,7 +170,7 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 	return parseCurrent(t, p)
 }
 
-// begin creates the redundancy file without its payload, and the jobs.
+// begin creates the redundancy file without its payload, and makes the jobs.
 func (e *encoding) begin() error {
 	s := e.s
 	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true}
@@ -210,7 +211,6 @@ func (e *encoding) begin() error {
 	return err
 }
 
-// header returns the header of a member.
 func (e *encoding) header(m int) *header {
 	p := e.descs[m].position
 	var extra *kvtree.Tree
@@ -220,7 +220,6 @@ func (e *encoding) header(m int) *header {
 	return newHeader(p, e.lay, e.descs, e.s.ranks, extra)
 }
 
-// unchanged checks that no file has changed since prepare.
 func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
@@ -241,7 +240,7 @@ func (e *encoding) unchanged() error {
 	return nil
 }
 
-// finish writes and syncs the rest under temporary names.
+// finish writes and syncs the remaining files under temporary names.
 func (e *encoding) finish() error {
 	p := &e.s.p
 	if name := p.descName(e.prefix); name != "" {
@@ -275,7 +274,8 @@ func (e *encoding) finish() error {
 	return err
 }
 
-// temp writes a small file under its temporary name. The redundancy file was created first but is renamed last.
+// temp writes a small file under a temporary name. The redundancy file is the first temporary file, and is the last that gets its
+// name.
 func (e *encoding) temp(name string, b []byte) error {
 	t, err := small(e.fs, name, b)
 	if err == nil {
@@ -284,7 +284,7 @@ func (e *encoding) temp(name string, b []byte) error {
 	return err
 }
 
-// gather collects the checksums of this member and its left neighbours.
+// gather collects the checksums of this member and of its left neighbours.
 func (e *encoding) gather() ([]*memberSums, error) {
 	sums := make([]*memberSums, e.s.p.n)
 	for _, m := range append(e.lay.left(e.s.p.rank), e.s.p.rank) {
@@ -306,7 +306,6 @@ func (e *encoding) gather() ([]*memberSums, error) {
 	return sums, nil
 }
 
-// commit gives all files their final names.
 func (e *encoding) commit() error { return e.temps.Commit(true) }
 
 // undo removes all new files.
@@ -314,11 +313,11 @@ func (e *encoding) undo() {
 	_ = e.store.close()
 	e.temps.Discard()
 	names := e.temps.Names()
-	slices.Reverse(names) // the redundancy file first: without it the others are not trusted
+	slices.Reverse(names) // remove the redundancy file first, because without it the others are not trusted
 	for _, name := range names {
 		_ = durable.Remove(e.fs, name)
 	}
 }
 
-// dirOf returns the directory of the files with a prefix.
+// dirOf returns the directory of the files whose paths begin with prefix.
 func dirOf(prefix string) string { return filepath.Dir(prefix + "x") }

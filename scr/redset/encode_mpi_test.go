@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	envJob     = "BLOBIO_TEST_REDSET_JOB"      // directory of a job
-	envPerNode = "BLOBIO_TEST_REDSET_PER_NODE" // number of its ranks on each node
+	envJob     = "BLOBIO_TEST_REDSET_JOB"      // directory of the job
+	envPerNode = "BLOBIO_TEST_REDSET_PER_NODE" // number of the job's ranks on each node
 )
 
 // TestRebuildUnderMPI runs real processes. They encode with each scheme, lose as much as the scheme survives, and rebuild it.
-// Larger losses are an error on all processes.
+// If more is lost, all processes must get an error.
 func TestRebuildUnderMPI(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)
-	for _, perNode := range []string{"1", "4"} { // by messages, and with access to each other's files
+	for _, perNode := range []string{"1", "4"} { // with messages only, and with access to each other's files
 		out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envJob + "=" + t.TempDir(), envPerNode + "=" + perNode}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
 		if err != nil || strings.Count(out, "--- PASS: TestInJobRebuild") != 4 {
 			t.Fatalf("%s ranks of a node: %v\n%s", perNode, err, out)

@@ -10,14 +10,14 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// The pieces of all members of a typical set fit in the cache together, from the read to the last write. Messages are larger
-// because each one costs a wake-up.
+// The pieces of all members of a typical set fit in the processor's cache together, so that bytes that were read are still there
+// when they are written. Messages are larger than pieces, because each message costs a wake-up.
 const (
 	localPiece   = 64 << 10  // in bytes
 	messagePiece = 256 << 10 // in bytes
-	piecesAhead  = 4         // number of pieces of an element sent ahead of the one in work
-	maxAhead     = 64        // limit of pieces sent ahead for all elements
-	meetEvery    = 4         // all members meet after this multiple of the pieces sent ahead
+	piecesAhead  = 4         // number of pieces of an element that are sent before the piece in work
+	maxAhead     = 64        // maximum number of pieces sent ahead, for all elements together
+	meetEvery    = 4         // all members meet after this multiple of the number of pieces sent ahead
 	minLane      = 4 << 20   // minimum number of bytes of an element for one worker
 	maxLanes     = 256       // maximum number of lanes of one element
 )
@@ -28,39 +28,40 @@ const (
 	tagOut
 )
 
-// job computes the elements out of stripe c from its elements in, and the checksums of all of them. The worker is the member that
-// computes. Without out the job only reads and sums.
+// job computes some elements (out) of stripe c from other elements (in). It also computes the checksums of all these elements.
+// worker is the member that computes. If out is empty, the job only reads the elements and computes checksums.
 type job struct {
 	c      int
 	worker int
 	in     []elem
 	out    []elem
 	code   coder
-	checks int   // number of out elements, at the end, that already exist: they are computed for comparison and not written
-	apart  *elem // in a trial: the element left out
+	checks int   // number of elements at the end of out that already exist; they are computed only for comparison and are not written
+	apart  *elem // in a trial, the element that is left out
 }
 
-// writes reports whether element i of out is written.
+// writes reports whether the job writes element i of out.
 func (j *job) writes(i int) bool { return i < len(j.out)-j.checks }
 
 // outcome is the result of a job for one element.
 type outcome struct {
 	bad bool // the element could not be read
 	crc []uint32
-	err error // why it is bad; only on the worker
+	err error // why the element is bad; known only to the worker
 }
 
-// engine runs jobs and reads each byte once. The worker accesses members with known stores directly, and all others by messages.
+// engine runs jobs and reads each byte once. The worker accesses the bytes of a member directly if the member's store is known,
+// and otherwise by messages.
 type engine struct {
 	lay    *layout
 	ext    [][]extent
-	stores []*store  // by member; nil: on another node
+	stores []*store  // store of each member; nil: the member is on another node
 	c      comm.Comm // Comm of the set; nil if all stores are known
-	me     int       // this member; -1: all members
+	me     int       // this member; -1: the engine works for all members
 	jobs   []*job    // same on all members
-	fresh  bool      // the results are new files, so there are no earlier bytes to compare their checksums with
+	fresh  bool      // the results are new files, so that checksums need not be compared with earlier bytes
 
-	in, out [][]outcome // by job and element: known on the worker, and after tell on all members
+	in, out [][]outcome // outcomes by job and element; run sets them on the worker, and tell on all members
 }
 
 // share exchanges the stores of members that share memory.
@@ -77,10 +78,10 @@ func (e *engine) share(ctx context.Context, own *store) error {
 	return err
 }
 
-// remote reports whether some stores are unknown.
+// remote reports whether the store of some member is unknown.
 func (e *engine) remote() bool { return slices.Contains(e.stores, nil) }
 
-// run runs all jobs. The error comes from writing, coding or communication. Read failures are outcomes.
+// run runs all jobs. The error comes from writing, coding or communication. A failed read is not an error but an outcome.
 func (e *engine) run(ctx context.Context) error {
 	e.in, e.out = make([][]outcome, len(e.jobs)), make([][]outcome, len(e.jobs))
 	if e.remote() {
@@ -92,13 +93,13 @@ func (e *engine) run(ctx context.Context) error {
 // mine reports whether this process is the worker of a job.
 func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
 
-// turn is the range [off, off+n) of the stripe of a job.
+// turn is one step of a job, for the range [off, off+n) of the stripe.
 type turn struct {
 	job    int
-	off, n int64 // n is 0: no turn
+	off, n int64 // if n is 0, there is no step
 }
 
-// turns returns an iterator function over the pieces of all jobs, in the same order on all members.
+// turns returns a function that returns the next piece of the jobs at each call. The order is the same on all members.
 func (e *engine) turns() func() turn {
 	i, off, more := 0, int64(0), false
 	return func() turn {
@@ -118,8 +119,8 @@ func (e *engine) turns() func() turn {
 	}
 }
 
-// rounds runs the jobs piece by piece, with all members in step. A failed member keeps sending, so that no other member waits
-// forever. The caller agrees on the errors.
+// rounds runs the jobs piece by piece. All members process the pieces in the same order. A member that has failed keeps sending,
+// so that no other member waits forever. The caller agrees on the errors.
 func (e *engine) rounds(ctx context.Context) error {
 	var sticky error
 	keep := func(err error) {
@@ -185,10 +186,11 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 		return nil
 	}
-	// Pieces for other ranks are sent a few pieces ahead, and results are received a few pieces later, so that no rank waits for a
-	// piece just begun. Sends do not block, so all ranks meet regularly to limit the memory for messages.
+	// Pieces for other ranks are sent a few pieces before they are needed, and results are received a few pieces later, so that no
+	// rank waits for a piece that another rank has just begun. Sending does not block. Therefore all ranks meet regularly, to
+	// limit the memory for messages.
 	ahead := min(piecesAhead*e.lay.n, maxAhead)
-	window := make([]turn, 2*ahead+1) // from the piece to receive to the piece to send
+	window := make([]turn, 2*ahead+1) // from the piece to be received to the piece to be sent
 	next := e.turns()
 	for t, left := 0, 2*ahead; left > 0; t++ {
 		p := next()
@@ -217,7 +219,8 @@ func (e *engine) rounds(ctx context.Context) error {
 	return sticky
 }
 
-// notRead returns a message to a worker that explains why n expected bytes could not be read. Its length differs from n.
+// notRead returns a message to a worker. It explains why the n bytes that the worker expects could not be read. The worker
+// recognizes it by its length, which differs from n.
 func notRead(err error, n int64) []byte {
 	b := remote.Encode(err)
 	if int64(len(b)) == n {
@@ -226,7 +229,7 @@ func notRead(err error, n int64) []byte {
 	return b
 }
 
-// keepOutcome stores the results of a worker, on this or another member, for job i.
+// keepOutcome stores the results of a worker for job i. The worker may be on another member.
 func (e *engine) keepOutcome(i int, w *worker) {
 	e.in[i], e.out[i] = nil, nil
 	for x, s := range w.in {
@@ -241,13 +244,13 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 }
 
-// tell sends the outcomes of all jobs to all members of the set, after run returned failed. If run failed on a member, ok is
-// false on all, and the caller must agree on the error. When tell returns, all members have finished run.
+// tell sends the outcomes of all jobs to all members of the set. failed is the error that run returned. If run failed on a member,
+// ok is false on all members, and the caller must agree on the error. When tell returns, all members have finished run.
 func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 	if e.c == nil {
 		return failed == nil, nil
 	}
-	b := []byte{1} // stays alone if there are no jobs
+	b := []byte{1} // without jobs this is the whole message, which must not be empty
 	for i, j := range e.jobs {
 		if !e.mine(j) {
 			continue
@@ -283,7 +286,7 @@ func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 			n := len(e.lay.newSummer(e.ext, j.c, el).crc)
 			m := all[j.worker]
 			if len(m) < 1+4*n {
-				return false, formatErr("", -1, "message", "checksums of another member are cut short", fault.ErrCorrupt)
+				return false, formatErr("", -1, "message", "the checksums of another member are truncated", fault.ErrCorrupt)
 			}
 			o := outcome{bad: m[0] != 0, crc: make([]uint32, n)}
 			for x := range o.crc {

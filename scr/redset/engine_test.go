@@ -9,16 +9,16 @@ import (
 	"blobio/comm"
 )
 
-// traffic counts the bytes that ranks have sent and no rank has received yet.
+// traffic counts the bytes that have been sent but not received.
 type traffic struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
 	bytes int64
 	most  int64
-	waits bool // the sender waits for all
+	waits bool // rank 0 is waiting for all ranks
 }
 
-// metered is a Comm of processes whose rank 1 receives only while rank 0 waits.
+// metered is a Comm of processes in which rank 1 receives only while rank 0 waits.
 type metered struct {
 	comm.Comm
 	t *traffic
@@ -52,7 +52,7 @@ func (m metered) Recv(ctx context.Context, from, tag int) ([]byte, error) {
 	return b, err
 }
 
-// stand reports whether rank 0 waits for all ranks.
+// stand records whether rank 0 is waiting for all ranks.
 func (m metered) stand(waits bool) {
 	if m.Rank() == 0 {
 		m.t.mu.Lock()
@@ -80,8 +80,8 @@ func (m metered) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
 	return m.Comm.Allgather(ctx, b)
 }
 
-// TestMessagesAreBounded checks that a rank that sends copies to a slower one keeps few of them in memory, for a long file and
-// for many short ones.
+// TestMessagesAreBounded checks that a rank that sends copies to a slower rank keeps only a few of them in memory. It tests
+// one long file and many short files.
 func TestMessagesAreBounded(t *testing.T) {
 	for what, sizes := range map[string][]int{"one": {14 << 20}, "many": slices.Repeat([]int{messagePiece}, 56)} {
 		cl := newCluster(t, Options{Scheme: Partner}, [][]int{sizes, {}})

@@ -9,9 +9,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// evidence holds the findings about one member, in a form for messages.
+// evidence is what was found of one member. It can be sent to other ranks.
 type evidence struct {
-	name   string // name of the redundancy file without directory; "" if no readable one exists
+	name   string // name of the redundancy file without directory; "" if no readable file exists
 	header []byte // record of the redundancy file
 	sums   []byte // content of the checksum file
 }
@@ -27,7 +27,7 @@ func readRecord(fsys vfs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const least = 28 // bytes of an empty record
+	const least = 28 // length of an empty record
 	if size < least {
 		return nil, formatErr(name, 0, "record", "file of "+strconv.FormatInt(size, 10)+" bytes, want at least 28", fault.ErrTruncated)
 	}
@@ -46,7 +46,6 @@ func readRecord(fsys vfs.FS, name string) ([]byte, error) {
 	return b, readFull(f, b, 0)
 }
 
-// readHeader reads the header of a redundancy file.
 func readHeader(fsys vfs.FS, f found) (*header, error) {
 	b, err := readRecord(fsys, f.name)
 	if err != nil {
@@ -55,7 +54,7 @@ func readHeader(fsys vfs.FS, f found) (*header, error) {
 	return parseHeader(f.name, f.position, b)
 }
 
-// readPlaces reads a .redset file; the result is by world rank.
+// readPlaces reads a .redset file. It returns positions by world rank.
 func readPlaces(fsys vfs.FS, name string) (map[int]position, error) {
 	b, err := readRecord(fsys, name)
 	if err != nil {
@@ -98,15 +97,15 @@ func unpackEvidence(b []byte) (*evidence, error) {
 	for i := range parts {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)-k) {
-			return nil, formatErr("", -1, "message", "evidence of another member is cut short", fault.ErrCorrupt)
+			return nil, formatErr("", -1, "message", "the evidence of another member is truncated", fault.ErrCorrupt)
 		}
 		parts[i], b = b[k:k+int(n)], b[k+int(n):]
 	}
 	return &evidence{string(parts[0]), parts[1], parts[2]}, nil
 }
 
-// findEvidence finds the redundancy file and the checksums of the member with a given position. all are the redundancy files of
-// the prefix. An unreadable file counts as missing.
+// findEvidence finds the redundancy file and the checksums of the member with a given position. all are the redundancy files
+// with this prefix. An unreadable file is treated as missing.
 func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence {
 	e := &evidence{}
 	for _, f := range all {
@@ -128,7 +127,7 @@ func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence
 	return e
 }
 
-// isRegular returns the size of a regular file, or -1.
+// isRegular returns the size of a file, or -1 if it is not a regular file.
 func isRegular(fsys vfs.FS, name string) int64 {
 	st, err := fsys.Stat(name)
 	if err != nil || st.Mode()&fs.ModeType != 0 {

@@ -31,7 +31,7 @@ func Example() {
 	// rank 5: XOR, set 1 of 2, with ranks [1 3 5 7]
 }
 
-// Form computes the sets without any ranks.
+// Form computes the sets without communication.
 func ExampleForm() {
 	nodes := []string{"a", "a", "b", "b", "c", "c"}
 	for rank, p := range redset.Form(redset.Partner, nodes, 3) {

@@ -4,16 +4,16 @@ package redset
 type Place struct {
 	Set   int   // number of the set, from 0; sets are ordered by the world rank of member 0
 	Sets  int   // number of sets
-	Rank  int   // number in the set, from 0
-	Ranks []int // world ranks of the members of the set, ascending; shared, do not change
+	Rank  int   // number of the rank in the set, from 0
+	Ranks []int // world ranks of the members of the set, ascending; the slice is shared and must not be changed
 }
 
 // Form divides ranks into sets in which no two members share a failure group. groups holds the failure group of each rank; a rank
-// with group "" fails alone. minSize is the desired minimum number of members. Sets are larger if the ranks do not divide evenly,
-// and smaller only if there are fewer failure groups.
+// with group "" has a failure group of its own. minSize is the minimum number of members of a set. If the ranks cannot be divided
+// evenly, sets are larger. If there are fewer failure groups than minSize, sets are smaller.
 //
-// The rule is the reference's. Ranks with the same number l within their failure groups form column l, and each column is cut
-// into sets (cut). Single makes a set of each rank.
+// The rule is the same as in SCR. Ranks with the same number l in their failure groups form column l, and each column is divided
+// into sets (see cut). With Single, each rank is a set.
 func Form(scheme Scheme, groups []string, minSize int) []Place {
 	columns := make([][]int, 0, 1)
 	if scheme == Single {
@@ -36,7 +36,7 @@ func Form(scheme Scheme, groups []string, minSize int) []Place {
 		}
 	}
 	places := make([]Place, len(groups))
-	first := make([]bool, len(groups)) // by world rank: the rank is member 0
+	first := make([]bool, len(groups)) // true for a rank that is member 0 of its set, by world rank
 	for _, col := range columns {
 		for _, ranks := range cut(col, minSize) {
 			first[ranks[0]] = true

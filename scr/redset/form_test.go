@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sets formats places as "0 2|1 3": the members of each set, sets in order.
+// sets formats places as "0 2|1 3", the members of each set in the order of the sets.
 func sets(places []Place) string {
 	v := make([]string, places[0].Sets)
 	for _, p := range places {
@@ -58,7 +58,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormHolds checks for random groups that each rank is in one set, and that no two members share a group.
+// TestFormHolds checks for random groups that each rank is in exactly one set, and that no two members of a set
+// share a group.
 func TestFormHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "ranks")
@@ -97,7 +98,7 @@ func TestFormHolds(t *testing.T) {
 	})
 }
 
-// hugeFS reports files larger than any set may be.
+// hugeFS reports file sizes that are larger than a set may be.
 type hugeFS struct{ vfs.FS }
 
 func (h hugeFS) FileMeta(name string) (vfs.Meta, error) {
@@ -108,7 +109,7 @@ func (h hugeFS) FileMeta(name string) (vfs.Meta, error) {
 
 func (h hugeFS) SetFileMeta(name string, m vfs.Meta) error { return vfs.SetMeta(h.FS, name, m) }
 
-// TestOneSetFails checks that an error in one set is an error on the ranks of all sets.
+// TestOneSetFails checks that an error in one set causes an error on the ranks of all sets.
 func TestOneSetFails(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 2}, [][]int{{10}, {10}, {10}, {10}})
 	err := cl.run("isolated", func(ctx context.Context, c comm.Comm) error {
@@ -129,7 +130,8 @@ func TestOneSetFails(t *testing.T) {
 	}
 }
 
-// TestDefect13EveryMatrix checks that Reed-Solomon decodes from every choice of remaining elements, in any order.
+// TestDefect13EveryMatrix checks that Reed-Solomon can decode from every selection of remaining elements, in any
+// order.
 func TestDefect13EveryMatrix(t *testing.T) {
 	for _, nk := range [][2]int{{3, 1}, {4, 2}, {5, 3}, {6, 3}, {7, 5}} {
 		n, k := nk[0], nk[1]

@@ -14,10 +14,10 @@ import (
 // maxHeader is the maximum size of the header of a redundancy file, in bytes.
 const maxHeader = 256 << 20
 
-// maxDepth is the maximum number of levels of a header, which has 7.
+// maxDepth is the maximum number of levels in a header. Valid headers have 7.
 const maxDepth = 100
 
-// Limits of the numbers in a header. They bound memory and time, and prevent overflow of byte positions.
+// Limits of the numbers in a header. They limit memory and time, and prevent overflow of byte positions.
 const (
 	maxMembers = 1 << 10 // maximum number of members of a set
 	maxBytes   = 1 << 54 // maximum size of all files of a set
@@ -26,17 +26,17 @@ const (
 // Meta is the metadata of a file in a header.
 type Meta = vfs.Meta
 
-// file is one file of a member in its header.
+// file is a file of a member, as its header describes it.
 type file struct {
-	name string // name as recorded
+	name string // name as the header records it
 	meta Meta
 }
 
-// desc describes a member in headers: its position and its files.
+// desc describes a member in a header: its position and its files.
 type desc struct {
 	position
 	files []file
-	tree  *kvtree.Tree // DESC/<rank> in generation C, CURRENT in A and B; copied unchanged into other headers
+	tree  *kvtree.Tree // DESC/<rank> in generation C, CURRENT in generations A and B; copied unchanged into other headers
 }
 
 // size returns the size of the logical file in bytes.
@@ -61,10 +61,10 @@ type header struct {
 	position
 	chunk  int64         // XOR, RS
 	group  []int         // world ranks of the members; nil for SINGLE and PARTNER
-	descs  map[int]*desc // of the member and its left neighbours, by rank in the set
-	extra  *kvtree.Tree  // generation A and B: RANKS and DSET
+	descs  map[int]*desc // the member and its left neighbours, by rank in the set
+	extra  *kvtree.Tree  // in generations A and B the keys RANKS and DSET
 	length int64         // length of the record in bytes
-	crc    uint32        // the last four bytes of the record
+	crc    uint32        // CRC in the last four bytes of the record
 }
 
 // newDescTree makes DESC/<rank> of generation C.
@@ -139,7 +139,7 @@ func (p *position) check() error {
 	case p.rank >= p.n, p.gen == GenC && p.set >= p.sets, p.gen == GenC && p.world >= p.worlds:
 		return fmt.Errorf("member %d of %d, set %d of %d, world rank %d of %d: out of range", p.rank, p.n, p.set, p.sets, p.world, p.worlds)
 	case p.scheme == Single && p.n != 1, p.scheme != Single && p.n < 2, p.scheme == RS && p.n+p.k > 256:
-		return fmt.Errorf("impossible %v set of %d members with parity %d", p.scheme, p.n, p.k)
+		return fmt.Errorf("%v set of %d members with parity %d is impossible", p.scheme, p.n, p.k)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func parseDesc(t *kvtree.Tree) (*desc, error) {
 	return d, err
 }
 
-// parseFiles parses FILES and FILE/<i>, each file with f.
+// parseFiles parses FILES and FILE/<i>. It calls f for each file.
 func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 	r := reader{t: t}
 	n := r.int("FILES", 0, math.MaxInt32)
@@ -198,7 +198,7 @@ func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 	return files, nil
 }
 
-// newHeader makes the header of member p.rank. descs holds all members, by rank.
+// newHeader makes the header of member p.rank. descs holds all members of the set.
 func newHeader(p position, lay *layout, descs []*desc, group []int, extra *kvtree.Tree) *header {
 	h := &header{position: p, chunk: lay.chunk, group: group, extra: extra, descs: map[int]*desc{p.rank: descs[p.rank]}}
 	if p.scheme == Single || p.scheme == Partner {
@@ -247,8 +247,8 @@ func (h *header) identify(record []byte) {
 	h.length, h.crc = int64(len(record)), recordSum(record)
 }
 
-// parseHeader parses the record at the beginning of b. name is the name of the file, which in generations A and B contains values
-// that the record lacks.
+// parseHeader parses the record at the beginning of b. name is the name of the file, and named is the position in this name. In
+// generations A and B the position is only in the name.
 func parseHeader(name string, named position, b []byte) (*header, error) {
 	t, n, err := decodeTree(name, b)
 	if err != nil {
@@ -269,7 +269,7 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 	}
 	d := h.descs[h.rank]
 	if d == nil {
-		return nil, bad("header", fmt.Errorf("no files of member %d itself", h.rank))
+		return nil, bad("header", fmt.Errorf("the list of files of member %d, to which the header belongs, is missing", h.rank))
 	}
 	h.position = d.position
 	if h.scheme == XOR || h.scheme == RS {
@@ -289,8 +289,8 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 }
 
 func (h *header) parseC(t *kvtree.Tree, named position) error {
-	// After a rebuild by the reference, RANK has two values: its own, and the number of the member that sent the header. The file
-	// name has the right one.
+	// After a rebuild by the original SCR, RANK has two values. One is right, and the other is the number of the member that sent
+	// the header. Use the number in the file name.
 	h.rank = named.rank
 	if t.At("RANK", strconv.Itoa(h.rank)) == nil {
 		return fmt.Errorf("RANK differs from %d in the name of the file", h.rank)

@@ -10,7 +10,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// newCurrentTree makes CURRENT of generations A and B: the world rank and the files, each with the caller's meta record.
+// newCurrentTree makes CURRENT of generations A and B. It contains the world rank and the files, each with the record
+// that meta returns.
 func (p *position) newCurrentTree(files []file, meta func(name string) *kvtree.Tree) *kvtree.Tree {
 	t := kvtree.New()
 	put(t, p.world, "RANK")
@@ -48,7 +49,7 @@ func newExtraTree(worlds int, dataset *kvtree.Tree) *kvtree.Tree {
 	return t
 }
 
-// parseAB parses CURRENT, PARTNER and the other keys. The file name contains the set and the rank in the set.
+// parseAB parses CURRENT, PARTNER and the other keys. The set and the rank in the set are in the file name.
 func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	r := reader{t: t}
 	worlds := r.int("RANKS", 1, math.MaxInt32)
@@ -74,7 +75,7 @@ func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	return nil
 }
 
-// parseCurrent parses CURRENT or PARTNER of the member at a position; the record contains its world rank.
+// parseCurrent parses CURRENT or PARTNER of the member at position p. The world rank is in the record.
 func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 	if t == nil {
 		return nil, errors.New("missing")

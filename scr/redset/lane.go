@@ -10,23 +10,23 @@ import (
 	"blobio/internal/base/par"
 )
 
-// lane is a part of a job for one worker.
+// lane is a part of a job that one worker does.
 type lane struct {
 	i      int // index of the job
 	j      *job
 	lo, hi int64
-	w      *worker // the worker that did it
+	w      *worker // the worker that has done the lane
 }
 
-// queue holds the lanes of one member. All members of a set take lanes from all queues, so that no core is idle while lanes are
-// left.
+// queue holds the lanes of one member. All members of a set take lanes from all queues. Therefore no core is idle while lanes
+// are left.
 type queue struct {
 	lanes []*lane
-	next  atomic.Int64 // next lane for all members; only the first member's queue uses it
-	stop  atomic.Bool  // only the first member's queue uses it, too
+	next  atomic.Int64 // next lane, for all members; used only in the queue of the first member
+	stop  atomic.Bool  // used only in the queue of the first member
 }
 
-// local runs the jobs together with the members that share memory, with one lane per core at a time.
+// local runs the jobs together with the members that share memory. Each core works on one lane at a time.
 func (e *engine) local(ctx context.Context) error {
 	if len(e.jobs) == 0 {
 		return ctx.Err()
@@ -64,7 +64,7 @@ func (e *engine) local(ctx context.Context) error {
 		}
 	}
 	if err != nil || queues[0].stop.Load() {
-		return err // the caller learns errors of other members when all agree
+		return err // the caller gets errors of other members when all members agree
 	}
 	var whole *worker
 	for x, l := range own.lanes {
@@ -78,10 +78,10 @@ func (e *engine) local(ctx context.Context) error {
 	return nil
 }
 
-// lanes runs lanes of the queues until none is left. The members together have as many workers as cores; the first members have
-// one more.
+// lanes runs lanes of the queues until none is left. All members together have as many workers as there are cores. If the cores
+// cannot be divided evenly, the first members have one worker more.
 func (e *engine) lanes(ctx context.Context, queues []*queue) error {
-	var list []*lane // same on all members: neighbours belong to different members
+	var list []*lane // the same list on all members; adjacent lanes belong to different members
 	for x, more := 0, true; more; x++ {
 		more = false
 		for _, q := range queues {

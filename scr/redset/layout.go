@@ -12,11 +12,11 @@ package redset
 type layout struct {
 	scheme Scheme
 	n      int     // number of members
-	k      int     // number of parity elements per stripe: copies for PARTNER, 1 for XOR, 0 for SINGLE
+	k      int     // number of parity elements of a stripe: the number of copies for PARTNER, 1 for XOR, 0 for SINGLE
 	chunk  int64   // size of an element; XOR and RS only
 	lens   []int64 // size of the logical file of each member
-	sum    []int64 // SINGLE and PARTNER: sum of lens before a member, over two rounds
-	files  []piece // SINGLE and PARTNER: the files of member 0, then of member 1, ...
+	sum    []int64 // for SINGLE and PARTNER: sum of lens of the members before a member; the list of members is repeated once
+	files  []piece // for SINGLE and PARTNER: the files of member 0, then of member 1, ...
 }
 
 // piece is one file of a member.
@@ -25,16 +25,16 @@ type piece struct {
 	off, n       int64 // range in the logical file, in bytes
 }
 
-// elem is the part of a stripe that one member has.
+// elem is one member's part of a stripe.
 type elem struct {
 	member int
-	parity bool  // in the payload; otherwise in the logical file
+	parity bool  // the element is in the payload; otherwise it is in the logical file
 	off    int64 // offset in the payload or logical file, in bytes
-	pos    int   // position in the code: the number of a data element in the stripe, or the number of data elements + i for row i
-	col    int   // RS: column of the matrix (data) or row (parity)
+	pos    int   // position in the code; for data the number of the data element in the stripe, for row i of the parity the number of data elements + i
+	col    int   // for RS: the column of the matrix (data) or its row (parity)
 }
 
-// newLayout returns the layout of a set. sizes is by member and file.
+// newLayout returns the layout of a set. sizes holds the sizes of the files of each member.
 func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 	l := &layout{scheme: scheme, n: len(sizes), k: k, lens: make([]int64, len(sizes))}
 	longest := int64(0)
@@ -62,7 +62,6 @@ func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 // chunked reports whether logical files are divided into chunks.
 func (l *layout) chunked() bool { return l.scheme == XOR || l.scheme == RS }
 
-// stripes returns the number of stripes.
 func (l *layout) stripes() int {
 	if l.chunked() {
 		return l.n
@@ -86,7 +85,7 @@ func (l *layout) length(c int) int64 {
 	return l.files[c].n
 }
 
-// dataPerStripe returns the number of data elements of a stripe. Any set of this many elements determines the others.
+// dataPerStripe returns the number of data elements of a stripe. Any selection of this many elements determines the others.
 func (l *layout) dataPerStripe() int {
 	if l.chunked() {
 		return l.n - l.k
@@ -94,7 +93,7 @@ func (l *layout) dataPerStripe() int {
 	return 1
 }
 
-// elems returns the elements of stripe c: data, then parity, each in the order of pos.
+// elems returns the elements of stripe c, first data and then parity, each in the order of pos.
 func (l *layout) elems(c int) []elem {
 	if !l.chunked() {
 		p := l.files[c]
@@ -110,7 +109,7 @@ func (l *layout) elems(c int) []elem {
 		if (c-m+l.n)%l.n < l.k {
 			continue
 		}
-		before := c // number of data elements of m in stripes before c
+		before := c // number of data elements of m in the stripes before c
 		for i := range l.k {
 			if (m+i)%l.n < c {
 				before--
@@ -124,10 +123,11 @@ func (l *layout) elems(c int) []elem {
 	return es
 }
 
-// copyOffset returns the offset of the copy of member m-j in the payload of member m: after the copies of members m-1 ... m-j+1.
+// copyOffset returns the offset of the copy of member m-j in the payload of member m. The copies of the members m-1 ... m-j+1
+// come before it.
 func (l *layout) copyOffset(m, j int) int64 { return l.sum[m+l.n] - l.sum[m+l.n-j+1] }
 
-// left returns the neighbours of member m whose file lists are in the header of m.
+// left returns the left neighbours of member m. Their file lists are in the header of m.
 func (l *layout) left(m int) []int {
 	var v []int
 	for j := 1; j <= l.k; j++ {

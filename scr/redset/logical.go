@@ -14,19 +14,20 @@ import (
 // maxOpen is the maximum number of open files of one member.
 const maxOpen = 32
 
-// stretch is one file of a logical file.
+// stretch is one file and its position in a logical file.
 type stretch struct {
-	name  string // path for vfs; "" for a file that must not be accessed
+	name  string // path for vfs; "" if the file must not be accessed
 	start int64  // offset in the logical file, in bytes
 	size  int64  // in bytes
 }
 
-// logical presents a list of files as one file, followed by endless zeros. It is safe for concurrent use, except close.
+// logical presents a list of files as one file that is followed by endless zeros. It is safe for concurrent use, except
+// close.
 type logical struct {
 	fs    vfs.FS
 	parts []stretch
-	write bool                       // parts are opened for writing
-	open  *cache.Pool[int, vfs.File] // by part number
+	write bool                       // the files are opened for writing
+	open  *cache.Pool[int, vfs.File] // open files by part number
 
 	closed atomic.Bool
 }
@@ -52,12 +53,13 @@ func (l *logical) add(name string, size int64) {
 	l.parts = append(l.parts, stretch{name: name, start: l.size(), size: size})
 }
 
-// firstBeyond returns the first part that ends after off.
+// firstBeyond returns the index of the first part that ends after off.
 func (l *logical) firstBeyond(off int64) int {
 	return sort.Search(len(l.parts), func(i int) bool { return l.parts[i].start+l.parts[i].size > off })
 }
 
-// each calls f for the pieces of parts in [off, off+n): piece [at, at+m) of part i is [rel, rel+m) of the range.
+// each calls f for the pieces of the range [off, off+n). A piece is [at, at+m) in part i, and [rel, rel+m) in the
+// range.
 func (l *logical) each(off, n int64, f func(i int, at, rel, m int64) error) error {
 	end := off + n
 	for i := l.firstBeyond(off); i < len(l.parts) && l.parts[i].start < end; i++ {
@@ -89,7 +91,7 @@ func (l *logical) readAt(b []byte, off int64) error {
 	return err
 }
 
-// writeAt writes b at offset off. It skips bytes beyond the end and in parts that must not be accessed.
+// writeAt writes b at offset off. It skips bytes after the end and bytes in parts that must not be accessed.
 func (l *logical) writeAt(b []byte, off int64) error {
 	return l.each(off, int64(len(b)), func(i int, at, rel, m int64) error {
 		if l.parts[i].name == "" {
@@ -116,7 +118,7 @@ func readFull(f vfs.File, b []byte, off int64) error {
 	return fmt.Errorf("read of %s at byte %d: %w", f.Name(), off+int64(n), err)
 }
 
-// acquire returns the open file of part i; the caller must call open.Put.
+// acquire returns the open file of part i. The caller must return it by open.Put.
 func (l *logical) acquire(i int) (vfs.File, error) {
 	if l.closed.Load() {
 		return nil, fs.ErrClosed

@@ -10,13 +10,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// member is a member of a set under repair whose files are accessible.
+// member is a member of a set that is being repaired. Its files are accessible.
 type member struct {
 	r      *repair
 	fs     vfs.FS
 	prefix string
 	rank   int
-	paths  []string // paths of its files in fs
+	paths  []string // paths in fs of the member's files
 
 	store   *store
 	partBad []bool // files to rebuild
@@ -24,12 +24,12 @@ type member struct {
 	extBad  []bool // extents to rebuild
 	extGood []bool // extents that were checked individually
 	temps   durable.Group
-	payload *durable.Temp // the redundancy file, renamed last
+	payload *durable.Temp // the new redundancy file, which is renamed last
 	rebuilt []string
 	corrupt []string
 }
 
-// findLost finds losses by existence and size.
+// findLost finds lost files by their existence and their sizes.
 func (m *member) findLost() error {
 	r, d := m.r, m.r.descs[m.rank]
 	m.store = &store{in: newLogical(m.fs, false), out: newLogical(m.fs, true)}
@@ -65,7 +65,6 @@ func (m *member) findLost() error {
 	return nil
 }
 
-// each calls f for the elements of this member.
 func (m *member) each(f func(c int, e elem, s *state)) {
 	for c, es := range m.r.elems {
 		for x, e := range es {
@@ -76,7 +75,7 @@ func (m *member) each(f func(c int, e elem, s *state)) {
 	}
 }
 
-// lacks reports whether bytes of a data element are lost.
+// lacks reports whether some bytes of a data element are lost.
 func (m *member) lacks(c int, e elem) bool {
 	_, lo, hi, _ := m.r.lay.inElem(m.r.ext, c, e)
 	for x := lo; x < hi; x++ {
@@ -87,7 +86,8 @@ func (m *member) lacks(c int, e elem) bool {
 	return false
 }
 
-// probe examines bad data elements with several files, to separate lost files from intact ones.
+// probe reads bad data elements that consist of several files, to find out which of the files are
+// intact.
 func (m *member) probe() {
 	m.each(func(c int, e elem, s *state) {
 		if e.parity || !s.bad {
@@ -104,7 +104,7 @@ func (m *member) probe() {
 				m.lose(x)
 			}
 		}
-		if !m.lacks(c, e) { // bad before but good now: not reliable
+		if !m.lacks(c, e) { // the element was bad before and is good now; the disk is not reliable
 			for x := lo; x < hi; x++ {
 				m.lose(x)
 			}
@@ -119,7 +119,8 @@ func (m *member) lose(x int) {
 	m.partBad[i] = true
 }
 
-// extentSum reads an extent, compares its checksum if known, and passes the bytes to to.
+// extentSum reads an extent, compares its checksum if it is known, and passes the bytes to the
+// function to.
 func (m *member) extentSum(x int, to func(b []byte, off int64) error) error {
 	e := m.r.ext[m.rank][x]
 	b := make([]byte, min(e.n, 1<<20))
@@ -142,7 +143,7 @@ func (m *member) extentSum(x int, to func(b []byte, off int64) error) error {
 	return nil
 }
 
-// prepare creates temporary files for the bad parts that have none yet.
+// prepare creates temporary files for the bad parts that have no temporary file yet.
 func (m *member) prepare() error {
 	for i, bad := range m.partBad {
 		if !bad || m.store.out.parts[i].name != "" {
@@ -194,7 +195,7 @@ func (r *repair) newHeader(m int) *header {
 	return newHeader(r.descs[m].position, r.lay, r.descs, r.headerGroup(), r.extra)
 }
 
-// headerGroup returns GROUP as in the headers of this set.
+// headerGroup returns GROUP for the headers of this set.
 func (r *repair) headerGroup() []int {
 	for _, h := range r.headers {
 		if h != nil {
@@ -204,7 +205,7 @@ func (r *repair) headerGroup() []int {
 	return nil
 }
 
-// finish copies the good parts into the temporary files and syncs them.
+// finish copies the good parts into the temporary files and syncs the temporary files.
 func (m *member) finish() error {
 	for x, e := range m.r.ext[m.rank] {
 		if m.partBad[e.part] && !m.extBad[x] && e.n > 0 {
@@ -233,7 +234,7 @@ func (m *member) finish() error {
 	if err := m.store.close(); err != nil {
 		return err
 	}
-	for i, p := range m.store.out.parts { // after the last write, which would change the time
+	for i, p := range m.store.out.parts { // set the times after the last write, because a write changes them
 		if f := m.r.descs[m.rank].files[i]; p.name != "" && f.meta.Mode != 0 {
 			if err := vfs.SetMeta(m.fs, p.name, f.meta); err != nil {
 				return err
@@ -243,7 +244,7 @@ func (m *member) finish() error {
 	return m.finishRest()
 }
 
-// finishPayload copies the good parity.
+// finishPayload copies the good parity elements into the new redundancy file.
 func (m *member) finishPayload() error {
 	if m.store.payOut == nil {
 		return nil
@@ -318,7 +319,6 @@ func (m *member) finishRest() error {
 	return nil
 }
 
-// small creates a small file.
 func (m *member) small(name string, b []byte) error {
 	t, err := small(m.fs, name, b)
 	if err != nil {
@@ -329,10 +329,10 @@ func (m *member) small(name string, b []byte) error {
 	return nil
 }
 
-// commit gives the temporary files their final names: user files first, the redundancy file last.
+// commit gives the temporary files their final names. User files come first, and the redundancy
+// file comes last.
 func (m *member) commit() error { return m.temps.Commit(true) }
 
-// undo removes the temporary files.
 func (m *member) undo() {
 	_ = m.store.close()
 	m.temps.Discard()

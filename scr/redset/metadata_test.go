@@ -13,7 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestMetadata checks mode and times of a rebuilt file on the operating system's file system.
+// TestMetadata checks the mode and the times of a rebuilt file on the operating system's file
+// system.
 func TestMetadata(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Unix(1_700_000_000, 123_456_000)
@@ -56,7 +57,7 @@ func FuzzHeader(f *testing.F) {
 		f.Add("", sums)
 	}
 	f.Fuzz(func(_ *testing.T, name string, b []byte) {
-		if len(b) >= 28 { // fix the checksum, or no changed input would pass
+		if len(b) >= 28 { // correct the checksum, because otherwise no changed input would be accepted
 			b = append([]byte(nil), b...)
 			b[8], b[9], b[10], b[11], b[12], b[13] = 0, 0, 0, 0, 0, 0
 			b[14], b[15] = byte(len(b)>>8), byte(len(b))

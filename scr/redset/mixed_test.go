@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecoverOtherRanks checks that files of another number of ranks are rejected.
+// TestRecoverOtherRanks checks that Recover rejects files that a different number of ranks wrote.
 func TestRecoverOtherRanks(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
 	must(t, cl.encode("shared", cl.own))
@@ -25,7 +25,7 @@ func TestRecoverOtherRanks(t *testing.T) {
 	}
 }
 
-// TestMixedSets checks that redundancy files of two encodes with matching names are detected as contradictory.
+// TestMixedSets mixes redundancy files of two encodes whose names match. Recover must detect that they contradict each other.
 func TestMixedSets(t *testing.T) {
 	for want, other := range map[string]func(cl *cluster){
 		"in its set: set":               func(cl *cluster) { cl.o.K = 1 },
@@ -50,7 +50,7 @@ func TestMixedSets(t *testing.T) {
 	}
 }
 
-// TestOtherChunk checks that a header whose chunk size does not fit its files is rejected, even if all headers agree.
+// TestOtherChunk checks that a header is rejected if its chunk size does not match its files, even if all headers agree.
 func TestOtherChunk(t *testing.T) {
 	for _, by := range []int64{-1, 1} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
@@ -78,7 +78,7 @@ func TestOtherChunk(t *testing.T) {
 	}
 }
 
-// TestMixedForms checks that a rank with files of an encode with other sets gets an error, and that nothing changes.
+// TestMixedForms gives a rank files of an encode with other sets. The rank must get an error, and nothing may change.
 func TestMixedForms(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
 	second := &cluster{n: cl.n, o: Options{Scheme: XOR, SetSize: 2}, files: cl.files, fs: copyFS(t, cl.fs)}
@@ -98,7 +98,8 @@ func TestMixedForms(t *testing.T) {
 	same(t, fromMem(t, cl.fs, "."), before)
 }
 
-// TestOlderForm checks that returned redundancy files of an older encode with other sets do not determine the position of a rank.
+// TestOlderForm lets redundancy files of an older encode with other sets reappear. They must not determine the position of a
+// rank.
 func TestOlderForm(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
 	must(t, cl.encode("shared", cl.own))
@@ -128,7 +129,7 @@ func TestOlderForm(t *testing.T) {
 	}
 }
 
-// TestFileGrew checks that a file that has grown is rebuilt.
+// TestFileGrew checks that a file that has become longer is rebuilt.
 func TestFileGrew(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -142,7 +143,7 @@ func TestFileGrew(t *testing.T) {
 	}
 }
 
-// TestHeaderRefuses checks that a header is rejected if its member differs from the file name, or if numbers are invalid.
+// TestHeaderRefuses checks that a header is rejected if its member contradicts the file name, or if numbers are invalid.
 func TestHeaderRefuses(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -162,7 +163,7 @@ func TestHeaderRefuses(t *testing.T) {
 		} {
 			p := all[0].position
 			if change(&p); p.gen != GenC && what != "n" {
-				continue // only the name contains it
+				continue // only the file name contains this value
 			}
 			if _, err := parseHeader(all[0].name, p, b); !errors.Is(err, fault.ErrCorrupt) {
 				t.Errorf("%s: another %s: %v", o.label(), what, err)

@@ -13,26 +13,27 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// sumSuffix ends the names of our checksum files. The reference reads only names that end in .redset, .scr or .xor.
+// sumSuffix ends the names of checksum files. Only this library writes checksum files. SCR ignores them, because it reads only
+// names that end in .redset, .scr or .xor.
 const sumSuffix = ".redsum"
 
-// writer is the owner of unfinished files.
+// writer is the owner in the names of temporary files.
 const writer = "redset"
 
-// position identifies a member in headers and names.
+// position identifies a member in headers and file names.
 type position struct {
 	gen    Generation
 	scheme Scheme
 	k      int
-	set    int // number of the set; generations A and B: the world rank of member 0
+	set    int // number of the set; in generations A and B the world rank of member 0
 	sets   int // 0 in generations A and B
 	rank   int // rank in the set
 	n      int
 	world  int // world rank
-	worlds int // number of world ranks
+	worlds int // number of ranks in the world
 }
 
-// dataName returns the name of the redundancy file with header and payload.
+// dataName returns the name of the redundancy file, which contains header and payload.
 func (p *position) dataName(prefix string) string {
 	switch p.gen {
 	case GenA:
@@ -44,7 +45,7 @@ func (p *position) dataName(prefix string) string {
 		strings.ToLower(p.scheme.String()), p.set+1, p.sets, p.rank+1, p.n)
 }
 
-// descName returns the name of the descriptor file; "" if the generation has none.
+// descName returns the name of the descriptor file, or "" if the generation has none.
 func (p *position) descName(prefix string) string {
 	if p.gen != GenC {
 		return ""
@@ -52,7 +53,6 @@ func (p *position) descName(prefix string) string {
 	return prefix + strconv.Itoa(p.world) + ".redset"
 }
 
-// sumName returns the name of the checksum file.
 func (p *position) sumName(prefix string) string {
 	if p.gen != GenC {
 		return p.dataName(prefix) + sumSuffix
@@ -60,7 +60,7 @@ func (p *position) sumName(prefix string) string {
 	return prefix + strconv.Itoa(p.world) + sumSuffix
 }
 
-// names returns the names of all files of the member, the redundancy file last.
+// names returns the names of all files of the member. The redundancy file is last.
 func (p *position) names(prefix string) []string {
 	v := []string{p.sumName(prefix), p.dataName(prefix)}
 	if d := p.descName(prefix); d != "" {
@@ -75,8 +75,8 @@ var (
 	nameA = regexp.MustCompile(`^(\d+)_of_(\d+)_in_(\d+)\.xor$`)
 )
 
-// parseName parses the name of a redundancy file without directory and prefix. It does not contain k and worlds, and in
-// generations A and B not world.
+// parseName parses the name of a redundancy file without directory and prefix. The name does not contain k and worlds. In
+// generations A and B it does not contain world either.
 func parseName(base string) (p position, ok bool) {
 	num := func(s string, min int) int {
 		n, err := strconv.Atoi(s)
@@ -99,13 +99,12 @@ func parseName(base string) (p position, ok bool) {
 	return p, ok && p.rank < p.n
 }
 
-// found is an existing redundancy file.
 type found struct {
 	position
-	name string // with its directory
+	name string // name with its directory
 }
 
-// list returns the redundancy files of a prefix, by name. A missing directory counts as empty.
+// list returns the redundancy files with a prefix, sorted by name. If the directory is missing, the list is empty.
 func list(fsys vfs.FS, prefix string) ([]found, error) {
 	dir, base := filepath.Split(prefix)
 	if dir == "" {
@@ -131,12 +130,11 @@ func list(fsys vfs.FS, prefix string) ([]found, error) {
 	return v, nil
 }
 
-// createTemp creates an empty temporary file, and replaces one left by a crash.
+// createTemp creates an empty temporary file. It replaces a temporary file that a crash left.
 func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
 	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})
 }
 
-// small creates a small temporary file.
 func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	t, err := createTemp(fsys, name)
 	if err != nil {
@@ -151,8 +149,8 @@ func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	return t, err
 }
 
-// Files returns the names of the existing redundancy files of a world rank, of any scheme and generation: descriptors, checksums,
-// and the file with header and payload.
+// Files returns the names of the existing redundancy files of a world rank, for all schemes and generations. They are
+// descriptors, checksum files, and files with header and payload.
 func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)
@@ -176,7 +174,7 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 		}
 		return nil
 	}
-	// Files of a rank whose redundancy file is missing.
+	// Find other files of a rank whose redundancy file is missing.
 	p := position{world: rank}
 	if err := add([]string{p.descName(prefix), p.sumName(prefix)}); err != nil {
 		return nil, err
@@ -196,14 +194,14 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 	return v, nil
 }
 
-// Drop removes the redundancy files of a world rank. The protected files stay.
+// Drop removes the redundancy files of a world rank. It keeps the protected files.
 func Drop(fsys vfs.FS, prefix string, rank int) error {
 	fsys = vfs.OrOS(fsys)
 	names, err := Files(fsys, prefix, rank)
 	if err != nil {
 		return err
 	}
-	for i := range names { // the redundancy file first: without it the others are not trusted
+	for i := range names { // remove the redundancy file first, because without it the others are not trusted
 		if err := durable.Remove(fsys, names[len(names)-1-i]); err != nil {
 			return err
 		}

@@ -8,16 +8,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Offline rebuilds lost and corrupt files without ranks, after a crash. The redundancy files of all surviving ranks must have the
-// same prefix, in a directory to which they were copied. Offline also rebuilds lost redundancy files there. Otherwise it works as
-// Recover does.
+// Offline rebuilds lost and corrupt files after a crash, without running ranks. First the redundancy files of all surviving ranks
+// must be copied to one directory. All must have the same prefix. Offline also rebuilds lost redundancy files there. Otherwise it
+// works as Recover does.
 func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
 	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)
 	if err != nil {
 		return nil, err
 	}
-	sets := map[int]map[int]position{} // by set and member
+	sets := map[int]map[int]position{} // positions by set and member
 	for _, f := range all {
 		h, err := readHeader(fsys, f)
 		if err != nil {
@@ -65,7 +65,7 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 	}
 	if members != worlds {
 		undo()
-		return nil, &LostError{Scheme: repairs[0].scheme, Set: -1, Detail: fmt.Sprintf("of %d ranks only %d are in sets with a redundancy file", worlds, members)}
+		return nil, &LostError{Scheme: repairs[0].scheme, Set: -1, Detail: fmt.Sprintf("only %[2]d of %[1]d ranks are in sets that have a redundancy file", worlds, members)}
 	}
 	rep := &Report{}
 	for _, r := range repairs {

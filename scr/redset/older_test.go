@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestEncodeDurable checks that the results of Encode survive a power loss.
+// TestEncodeDurable checks that the files that Encode wrote survive a power loss.
 func TestEncodeDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -23,8 +23,8 @@ func TestEncodeDurable(t *testing.T) {
 	}
 }
 
-// TestEncodeOrder checks that a redundancy file, which is trusted once it has its name, is renamed after the files that belong to
-// it.
+// TestEncodeOrder checks that a redundancy file is renamed after the files that belong to it, because a redundancy file is
+// trusted when it has its name.
 func TestEncodeOrder(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
@@ -45,15 +45,14 @@ func TestEncodeOrder(t *testing.T) {
 	}
 }
 
-// replace replaces the content of a file.
 func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
 	t.Helper()
 	must(t, durable.Remove(fsys, name))
 	must(t, vfs.WriteFile(fsys, name, b))
 }
 
-// TestRebuiltIsCompared checks that rebuilt bytes are compared with the neighbours' checksum. A mismatch is an error and changes
-// nothing.
+// TestRebuiltIsCompared checks that rebuilt bytes are compared with the checksum that the neighbours have. If they differ,
+// Recover must return an error and change nothing.
 func TestRebuiltIsCompared(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}} {
 		for _, mode := range []string{"shared", "isolated"} {
@@ -92,7 +91,7 @@ func TestRebuiltIsCompared(t *testing.T) {
 	}
 }
 
-// again writes other files with the same names and sizes later.
+// again writes new content to the files, with the same names and sizes, at a later time.
 func (cl *cluster) again(t *testing.T) {
 	t.Helper()
 	for _, names := range cl.files {
@@ -111,7 +110,7 @@ func (cl *cluster) again(t *testing.T) {
 	}
 }
 
-// ending returns the files whose names have a suffix.
+// ending returns the files whose names have one of the suffixes.
 func ending(all map[string][]byte, with ...string) map[string][]byte {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(name string, _ []byte) bool {
@@ -125,8 +124,8 @@ func ending(all map[string][]byte, with ...string) map[string][]byte {
 	return out
 }
 
-// TestOlderSums checks that checksums of an older encode are ignored if another program has replaced the redundancy files without
-// writing checksums.
+// TestOlderSums lets another program, which writes no checksums, replace the redundancy files. The checksums of the older encode
+// must be ignored.
 func TestOlderSums(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}, {Scheme: Partner, SetSize: 4}} {
 		cl := newCluster(t, o, even[:4])
@@ -152,7 +151,7 @@ func TestOlderSums(t *testing.T) {
 	}
 }
 
-// TestOlderRedundancy checks that returned redundancy files of an older encode with another scheme are not used.
+// TestOlderRedundancy lets redundancy files of an older encode with another scheme reappear. They must not be used.
 func TestOlderRedundancy(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
 	must(t, cl.encode("shared", cl.own))

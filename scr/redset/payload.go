@@ -12,14 +12,14 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Payload describes the bytes after the header of a redundancy file, according to the header.
+// Payload describes the bytes that follow the header of a redundancy file, according to the header.
 type Payload struct {
 	Offset int64 // offset in the file, in bytes
 	Length int64 // in bytes
 	Parts  []Part
 }
 
-// Part is a part of the payload with its own checksum: a row of parity, or the copy of one file.
+// Part is a part of a payload that has a checksum of its own. It is a row of parity, or the copy of one file.
 type Part struct {
 	Name   string // "parity 0", "copy of file 1 of member 2"; members count from 0
 	Offset int64  // offset in the file, in bytes
@@ -31,9 +31,10 @@ type Part struct {
 // nameDesc matches the end of the name of a descriptor file.
 var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 
-// ReadPayload returns the expected layout of a file after its header, without reading these bytes. name includes the directory.
-// Descriptor and checksum files consist of one record and have an empty payload. Checksums come from the checksum file, if it was
-// made for this header. An invalid header or an unknown name is a *kvtree.FormatError.
+// ReadPayload returns the layout that the bytes after a file's header should have. It does not read these bytes. name includes
+// the directory. Descriptor and checksum files consist of one record and have an empty payload. Checksums are taken from the
+// checksum file, if it was made for this header. If the header is invalid or the name is unknown, the error is a
+// *kvtree.FormatError.
 func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
@@ -73,7 +74,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 			m := (h.rank - j + h.n) % h.n
 			d := h.descs[m]
 			if d == nil {
-				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, although the payload has copies of them", m), fault.ErrCorrupt)
+				return nil, formatErr(name, 0, "header", fmt.Sprintf("the list of files of member %d is missing, but the payload has copies of these files", m), fault.ErrCorrupt)
 			}
 			for i, size := range d.sizes() {
 				add(fmt.Sprintf("copy of file %d of member %d", i, m), size, m, "FILE", strconv.Itoa(i), "CRC", "0")
@@ -83,8 +84,8 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	return pay, nil
 }
 
-// sumsBeside returns the checksums stored for a header, by member. It returns none if they are unreadable or belong to another
-// header.
+// sumsBeside returns the checksums in the checksum file of a header, by member. It returns none if the file is unreadable or
+// belongs to another header.
 func (h *header) sumsBeside(fsys vfs.FS, prefix string) map[int]*kvtree.Tree {
 	name := h.sumName(prefix)
 	b, err := vfs.ReadFile(fsys, name, maxHeader)

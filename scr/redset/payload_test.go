@@ -12,7 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// The payload has the length that the header specifies, and each part has the checksum of its bytes.
+// The payload must have the length that the header specifies, and each part must have the checksum
+// of its bytes.
 func TestReadPayload(t *testing.T) {
 	for _, o := range []Options{
 		{Scheme: Single}, {Scheme: Partner, SetSize: 4}, {Scheme: Partner, SetSize: 4, Replicas: 2}, {Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2},
@@ -64,7 +65,7 @@ func TestReadPayload(t *testing.T) {
 	}
 }
 
-// Checksums are valid only with their own header.
+// Checksums are used only with the header for which they were made.
 func TestReadPayloadSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, SetSize: 4, K: 2}, [][]int{{100}, {70}, {5}, {200}})
 	must(t, cl.encode("shared", cl.own))
@@ -91,7 +92,7 @@ func TestReadPayloadSums(t *testing.T) {
 	if n := known(); n != 0 {
 		t.Errorf("%d checksums of a file that is not there", n)
 	}
-	// Checksums of an earlier encode.
+	// Try checksums of an earlier encode.
 	replace(t, cl.fs, "n1/f0", make([]byte, 71))
 	must(t, cl.encode("shared", cl.own))
 	replace(t, cl.fs, sums, own)
@@ -100,7 +101,7 @@ func TestReadPayloadSums(t *testing.T) {
 	}
 }
 
-// An unknown name and a header that contradicts its name are rejected.
+// A file must be rejected if its name is unknown or if the header contradicts the name.
 func TestReadPayloadBad(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{100}, {70}, {5}, {200}})
 	must(t, cl.encode("shared", cl.own))

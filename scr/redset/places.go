@@ -10,10 +10,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// discover determines each rank's position in its redundancy set from the rank's own files, or from files of other members of the set.
+// discover finds the position of each rank in its redundancy set, from the rank's own files or from files of other members of the set.
 func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (position, []found, error) {
 	all, err := list(fsys, prefix)
-	known := map[int]position{} // by world rank
+	known := map[int]position{} // positions by world rank
 	own := false
 	if err == nil {
 		known, own = places(fsys, prefix, all, c.Rank())
@@ -42,7 +42,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 			p, ok = unpackPlace(b)
 		}
 	}
-	flags := []int64{0, int64(c.Rank()), 0} // whether any rank knows its position; the last rank that does not; the number of such ranks
+	flags := []int64{0, int64(c.Rank()), 0} // 1 if any rank knows its position; the last rank that does not; the number of ranks that do not
 	if ok {
 		flags = []int64{1, -1, 0}
 	}
@@ -58,7 +58,8 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 	return p, all, nil
 }
 
-// places returns the positions stored in the redundancy files of a rank, by world rank, and whether the rank's own position is among them.
+// places returns the positions that the redundancy files of a rank contain, by world rank. The second result is true if the rank's own
+// position is among them.
 func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position, bool) {
 	known := map[int]position{}
 	if v, err := readPlaces(fsys, (&position{world: rank}).descName(prefix)); err == nil {
@@ -73,7 +74,7 @@ func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position
 			continue
 		}
 		if p, ok := known[rank]; ok && (p.set != h.set || p.scheme != h.scheme) {
-			continue // from an older encode
+			continue // the file is from an older encode
 		}
 		for _, d := range h.descs {
 			known[d.world] = d.position
@@ -90,7 +91,7 @@ func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position
 	return known, own
 }
 
-// wirePlace is a position in its message form.
+// wirePlace is a position as it is sent to other ranks.
 type wirePlace struct{ Gen, Scheme, K, Set, Sets, Rank, N, World, Worlds int }
 
 func (p *position) pack() []byte {

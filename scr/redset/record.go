@@ -8,16 +8,16 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// maxElements is the maximum number of elements of one record. A record of maxHeader bytes that lists files has fewer.
+// maxElements is the maximum number of elements of a record. A valid record of maxHeader bytes has fewer elements.
 const maxElements = 32 << 20
 
-// put makes v the only value below a path.
+// put makes v the only value below a path of keys.
 func put(t *kvtree.Tree, v any, keys ...string) {
 	last := len(keys) - 1
 	t.Touch(keys[:last]...).Value(keys[last]).SetStr(fmt.Sprint(v))
 }
 
-// putCRC is put for a CRC-32.
+// putCRC makes a CRC-32 the only value below a path of keys.
 func putCRC(t *kvtree.Tree, crc uint32, keys ...string) {
 	last := len(keys) - 1
 	t.Touch(keys[:last]...).Value(keys[last]).SetCRC32(crc)
@@ -35,7 +35,7 @@ func (r *reader) keep(err error) {
 	}
 }
 
-// int64 returns a number in lo ... hi, or lo after an error.
+// int64 returns the number of a key, which must be in lo ... hi. After an error it returns lo.
 func (r *reader) int64(key string, lo, hi int64) int64 {
 	n, err := r.t.Value(key).Int64()
 	if err == nil && (n < lo || n > hi) {
@@ -48,7 +48,7 @@ func (r *reader) int64(key string, lo, hi int64) int64 {
 	return n
 }
 
-// int is int64 for values used as int.
+// int is like int64, but returns an int.
 func (r *reader) int(key string, lo, hi int) int { return int(r.int64(key, int64(lo), int64(hi))) }
 
 // crc returns a CRC-32.
@@ -58,7 +58,8 @@ func (r *reader) crc(key string) uint32 {
 	return n
 }
 
-// encodeTree returns the file record of a tree. It sorts each level as redset does, so that equal trees have equal bytes.
+// encodeTree returns the file record of a tree. It sorts each level as SCR's redset does, so that equal trees have equal
+// bytes.
 func encodeTree(t *kvtree.Tree) ([]byte, error) {
 	n, err := kvtree.PackedSize(t)
 	if err == nil && n > maxHeader-64 {

@@ -13,19 +13,19 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// RecoverOptions specify the locations of files, and the checks. nil means all defaults.
+// RecoverOptions specify where files are and how they are checked. A nil *RecoverOptions means all defaults.
 type RecoverOptions struct {
-	Root string // base directory of relative names in headers; default: the working directory
-	// Map returns the current path of a file of a world rank, given the name in the header. By default it is that name, below Root
-	// if relative. Generations A and B store only base names; the default is then the directory of the redundancy file, or its
-	// parent if that directory is ".scr".
+	Root string // directory that relative names in headers refer to; default: the working directory
+	// Map returns the current path of a file of a world rank. name is the name in the header. The default for Map returns name,
+	// below Root if name is relative. Generations A and B store only base names. Then the default is the directory of the
+	// redundancy file, or its parent if that directory is ".scr".
 	Map func(rank int, name string) string
-	// Sure means that the caller knows a checksum of each file and compares it. Otherwise files without checksums (the reference
-	// makes none) are compared with their spare redundancy. A stripe that disagrees is repaired if it has two spare elements, else
-	// it causes a *DoubtError. Same on all ranks.
+	// Sure is set if the caller knows a checksum of each file and compares it. Otherwise files without checksums (SCR writes none)
+	// are compared with their spare redundancy. If the elements of a stripe disagree, the stripe is repaired if it has two spare
+	// elements. Without two spare elements the error is a *DoubtError. Sure must be the same on all ranks.
 	Sure bool
-	// Lost reports whether an existing file, with the path that Map returns, counts as lost, for instance because its checksum is
-	// wrong. Such a file is replaced if it can be rebuilt. nil: no file.
+	// Lost reports whether an existing file must be treated as lost, for example because its checksum is wrong. name is the path
+	// that Map returns. Such a file is replaced if it can be rebuilt. If Lost is nil, no existing file is treated as lost.
 	Lost func(name string) bool
 }
 
@@ -35,16 +35,16 @@ type Entry struct {
 	Name string // current path
 }
 
-// Report is the result of Recover and Offline: on each rank for its own files, offline for all.
+// Report is the result of Recover and Offline. Recover reports the files of this rank, and Offline reports all files.
 type Report struct {
 	Scheme  Scheme
 	Files   []Entry // the protected files
 	Rebuilt []Entry // rebuilt files, including redundancy files
-	Corrupt []Entry // rebuilt files that existed but did not match their checksum or header
-	// Verified means that every byte of data and parity of the set was compared with a checksum. Sets made by the
-	// reference have no checksums: existence and sizes are checked, and that data and redundancy agree if nothing was lost.
+	Corrupt []Entry // rebuilt files that existed but did not match their checksums or headers
+	// Verified means that every byte of data and parity of the set was compared with a checksum. Sets that SCR made have no
+	// checksums. For such sets only existence and sizes are checked, and, if nothing was lost, that data and redundancy agree.
 	Verified bool
-	Sums     map[string]uint32 // CRC-32 (IEEE) of the files by name, for sets with checksums
+	Sums     map[string]uint32 // CRC-32 (IEEE) of the files by name, if the set has checksums
 }
 
 func (o *RecoverOptions) path(p position, prefix, name string) string {
@@ -63,9 +63,9 @@ func (o *RecoverOptions) path(p position, prefix, name string) string {
 	return name
 }
 
-// Recover is a collective over the ranks that made the sets, even if they have no files left. It finds lost and corrupt files in
-// all sets and rebuilds them. The prefix is the same as for Encode. All bytes are read once. Files are replaced whole,
-// atomically, when all sets are complete.
+// Recover finds lost and corrupt files in all sets and rebuilds them. It is a collective of all ranks that made the sets; ranks
+// without files must call it too. prefix is the same as for Encode. All bytes are read once. When all sets are complete, each file
+// is replaced atomically.
 //
 // If losses exceed the scheme, Recover changes nothing and returns a *LostError on all ranks. It returns ErrNone if there are no
 // redundancy files at all.
@@ -139,7 +139,7 @@ func (rep *Report) add(m *member) {
 	}
 }
 
-// gather sends the evidence of all members to all.
+// gather sends the evidence of each member to all members.
 func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repair, error) {
 	all, err := sc.Allgather(ctx, own.pack())
 	if err != nil {
@@ -169,8 +169,8 @@ func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repa
 	return r, nil
 }
 
-// verdict is a collective: if any rank has an error, all ranks return one. If some rank has a *LostError, all ranks return a
-// *LostError, from the lowest such rank.
+// verdict is a collective. If any rank passes an error, all ranks return an error. If some ranks pass a *LostError, all ranks
+// return the *LostError of the lowest of these ranks.
 func verdict(ctx context.Context, c comm.Comm, err error) error {
 	var l *LostError
 	first := int64(math.MaxInt64)

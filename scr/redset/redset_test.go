@@ -36,7 +36,7 @@ func same(t interface{ Errorf(string, ...any) }, got, want map[string][]byte) {
 	}
 }
 
-// cluster is a group of ranks with one directory each, "n<rank>", like nodes.
+// cluster is a group of ranks. Each rank has a directory "n<rank>", which stands for a node.
 type cluster struct {
 	n     int
 	o     Options
@@ -44,7 +44,8 @@ type cluster struct {
 	fs    vfs.FS
 }
 
-// newCluster creates files of the given sizes, by rank. Their bytes depend on rank, file and size.
+// newCluster creates files. sizes holds the sizes of the files of each rank. The bytes depend on the rank, the file and the
+// size.
 func newCluster(t testfiles.T, o Options, sizes [][]int) *cluster {
 	cl := &cluster{n: len(sizes), o: o, fs: vfs.NewMem()}
 	for r, v := range sizes {
@@ -68,7 +69,7 @@ func (cl *cluster) run(mode string, f func(ctx context.Context, c comm.Comm) err
 	return comm.Run(context.Background(), cl.n, nil, func(ctx context.Context, c comm.Comm) error { return f(ctx, modes[mode](c)) })
 }
 
-// encode encodes on all ranks. fsys may replace the file system of some ranks.
+// encode runs Encode on all ranks. fsys may return other file systems for some ranks.
 func (cl *cluster) encode(mode string, fsys func(rank int) vfs.FS) error {
 	return cl.run(mode, func(ctx context.Context, c comm.Comm) error {
 		s, err := New(ctx, c, cl.o)
@@ -106,7 +107,6 @@ func (cl *cluster) lose(t testing.TB, r int) {
 	must(t, cl.fs.Remove(fmt.Sprint("n", r)))
 }
 
-// flip changes a byte of a file.
 func flip(t testing.TB, fsys vfs.FS, name string, off int64) {
 	f, err := fsys.OpenRW(name)
 	must(t, err)
@@ -119,7 +119,6 @@ func flip(t testing.TB, fsys vfs.FS, name string, off int64) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// copyFS returns an independent copy.
 func copyFS(t testing.TB, fsys vfs.FS) vfs.FS { return toMem(t, fromMem(t, fsys, ".")) }
 
 var schemes = []Options{
@@ -132,7 +131,7 @@ func (o Options) label() string {
 	return fmt.Sprintf("%v%d-k%d-r%d-%v", o.Scheme, o.SetSize, o.K, o.Replicas, o.Generation)
 }
 
-// survives returns whether a lost set of whole members can be rebuilt in theory.
+// survives returns whether the theory allows a set to be rebuilt when it has lost whole members.
 func survives(o Options, n int, lost map[int]bool) bool {
 	for r, p := range Form(o.Scheme, make([]string, n), o.SetSize) {
 		count := 0
@@ -174,8 +173,8 @@ var even = [][]int{{1200}, {600, 600}, {1200}, {0, 1200}, {1200}, {1200}, {1200}
 
 var uneven = [][]int{{1000}, {500, 700}, {0, 333}, {1201}, {64}, {1, 2, 0, 3}, {}, {300000}, {777, 0}}
 
-// TestLosses rebuilds every loss of whole ranks that theory allows. For larger losses, a rank may still be rebuilt if it lost
-// only padding. If all sizes are equal, nothing is rebuilt and nothing changes.
+// TestLosses rebuilds every loss of whole ranks that theory allows. If more is lost, a rank may still be rebuilt if it lost
+// only padding. But if all sizes are equal, nothing must be rebuilt and nothing may change.
 func TestLosses(t *testing.T) {
 	t.Run("even", func(t *testing.T) { testLosses(t, even, true) })
 	t.Run("uneven", func(t *testing.T) { testLosses(t, uneven, false) })
@@ -231,7 +230,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 	}
 }
 
-// TestOffline does the same without ranks, with all survivors in one directory.
+// TestOffline does the same without ranks. The files of all survivors are in one directory.
 func TestOffline(t *testing.T) {
 	for _, o := range schemes {
 		t.Run(o.label(), func(t *testing.T) {
@@ -286,7 +285,7 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// TestFlippedByte checks that a changed byte anywhere in data or redundancy files is found and repaired.
+// TestFlippedByte flips any byte of data or redundancy files. The change must be found and repaired.
 func TestFlippedByte(t *testing.T) {
 	for _, o := range append(schemes, Options{Scheme: Single}) {
 		t.Run(o.label(), func(t *testing.T) {
@@ -319,7 +318,7 @@ func TestFlippedByte(t *testing.T) {
 					}
 					got := fromMem(t, cl.fs, ".")
 					if o.Scheme == Single && strings.HasSuffix(name, sumSuffix) {
-						continue // the only copy of its checksums: the files are merely unverified
+						continue // the only copy of the checksums is damaged, and the files are merely not verified
 					}
 					same(t, got, whole)
 				}
@@ -328,7 +327,7 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// TestRandom uses random files, losses and flipped bytes: the rebuilt files are right, or nothing changes.
+// TestRandom tries random files, losses and flipped bytes. Either the rebuilt files must be right, or nothing may change.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := schemes[rapid.IntRange(0, len(schemes)-1).Draw(rt, "scheme")]
@@ -372,7 +371,7 @@ func TestRandom(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if !reps[rank].Verified {
-				continue // all checksums of the set are lost, and the error reports it
+				continue // all checksums of the set are lost, and the error says so
 			}
 			if !strings.HasSuffix(name, sumSuffix) && !bytes.Equal(got[name], b) {
 				rt.Errorf("%s is not what it was", name)

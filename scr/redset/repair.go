@@ -10,25 +10,25 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// repair rebuilds one set. With a Comm of the set, each member has a repair and all make the same decisions. Without, one repair
-// serves all members.
+// repair rebuilds one set. If there is a Comm of the set, each member has a repair, and all make the same decisions. Offline
+// there is only one repair for all members.
 type repair struct {
-	sc     comm.Comm // nil: offline
+	sc     comm.Comm // Comm of the set; nil: offline
 	me     int       // member of this rank; -1: offline
-	locals []*member // members with accessible files: this one, or all
+	locals []*member // members whose files are accessible: this member, or offline all members
 
 	counts  func(name string) bool
-	dry     bool // compare only, rebuild nothing
-	compare bool // there are no checksums: elements must agree with each other
+	dry     bool // only compare, and rebuild nothing
+	compare bool // there are no checksums, and elements must agree with each other
 
-	position       // position of any member
+	position       // position of one of the members
 	group    []int // world ranks
 	headers  []*header
 	descs    []*desc
 	extra    *kvtree.Tree
 	sums     []*memberSums // nil: unknown
 
-	// learned holds checksums of rebuilt bytes, for members whose own checksums are lost.
+	// learned holds checksums that were computed from rebuilt bytes, for members whose own checksums are lost.
 	learned []*memberSums
 
 	lay   *layout
@@ -38,24 +38,24 @@ type repair struct {
 	faith []faith   // by stripe, for sets without checksums
 }
 
-// faith is the knowledge about a stripe whose elements have no checksums.
+// faith is the state of a stripe whose elements have no checksums.
 type faith int
 
 const (
 	unknown faith = iota
-	doubted       // the elements disagree; one of several spare elements may be wrong
-	agreed        // the existing elements agree, or none is spare
+	doubted       // the elements disagree, and it is unknown which one is wrong
+	agreed        // the existing elements agree, or there is no spare element
 )
 
-// state is the known state of an element.
+// state is what is known about an element.
 type state struct {
 	bad  bool // lost, or different from its checksum
 	made bool // rebuilt from good elements
-	read bool // read, and equal to its checksum if that is known
+	read bool // read, and, if its checksum is known, equal to it
 	crc  []uint32
 }
 
-// plan returns the jobs for the stripes in their current state, the same on all members.
+// plan returns the jobs for the present state of the stripes. The jobs are the same on all members.
 func (r *repair) plan() ([]*job, error) {
 	var jobs []*job
 	for c, es := range r.elems {
@@ -77,7 +77,7 @@ func (r *repair) plan() ([]*job, error) {
 			out = nil
 		}
 		if len(out) > 0 && len(good) < d {
-			return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
+			return nil, r.lost(fmt.Sprintf("stripe %d has lost %d of %d elements", c, erased, len(es)))
 		}
 		var code []*job
 		switch compare := r.compare && r.faith[c] != agreed && len(good) > d; {
@@ -105,7 +105,7 @@ func (r *repair) plan() ([]*job, error) {
 			}
 			jobs = append(jobs, j)
 		}
-		for _, e := range good { // the members with the other elements check them
+		for _, e := range good { // the members that have the other elements check them
 			if !r.state[c][e.pos].read && r.lay.ofElem(r.sums, r.ext, c, e) != nil {
 				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
 			}
@@ -114,7 +114,7 @@ func (r *repair) plan() ([]*job, error) {
 	return jobs, nil
 }
 
-// judge compares the results of the jobs with the checksums. again reports whether another element proved bad.
+// judge compares the results of the jobs with the checksums. again is true if another element proved bad.
 func (r *repair) judge(e *engine) (again bool, err error) {
 	good := make([]bool, len(e.jobs))
 	for i, j := range e.jobs {
@@ -142,7 +142,7 @@ func (r *repair) judge(e *engine) (again bool, err error) {
 			}
 		}
 		switch {
-		case !known: // another round is needed
+		case !known: // known only after another round
 			continue
 		case j.apart != nil:
 			if trials[j.c] == nil {
@@ -196,7 +196,7 @@ func (r *repair) run(ctx context.Context) error {
 		}
 		jobs, err := r.plan()
 		if err != nil {
-			return err // same on all members
+			return err // the error is the same on all members
 		}
 		for _, m := range r.locals {
 			if err == nil {
@@ -231,7 +231,7 @@ func (r *repair) run(ctx context.Context) error {
 	}
 	for m, s := range r.learned {
 		if s != nil {
-			r.sums[m] = s // all of its bytes were computed from good elements
+			r.sums[m] = s // all bytes of the member were computed from good elements
 		}
 	}
 	var err error
@@ -243,7 +243,6 @@ func (r *repair) run(ctx context.Context) error {
 	return r.agree(ctx, err)
 }
 
-// begin examines the files of accessible members.
 func (r *repair) begin() error {
 	for _, m := range r.locals {
 		if err := m.findLost(); err != nil {
@@ -260,7 +259,7 @@ func (r *repair) agree(ctx context.Context, err error) error {
 	return comm.Agree(ctx, r.sc, err)
 }
 
-// exchange sends the list of bad elements to all members. Each member knows most of its own bad elements.
+// exchange sends each member's list of bad elements to all members. Until then a member knows only its own bad elements.
 func (r *repair) exchange(ctx context.Context) error {
 	if r.sc == nil {
 		return nil
@@ -285,7 +284,7 @@ func (r *repair) exchange(ctx context.Context) error {
 	for c, es := range r.elems {
 		for x, e := range es {
 			if at[e.member] >= len(all[e.member]) {
-				return formatErr("", -1, "message", "states of another member are cut short", fault.ErrCorrupt)
+				return formatErr("", -1, "message", "the states of another member are truncated", fault.ErrCorrupt)
 			}
 			r.state[c][x].bad = r.state[c][x].bad || all[e.member][at[e.member]] != 0
 			at[e.member]++

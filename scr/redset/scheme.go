@@ -8,19 +8,19 @@ import (
 // Scheme is a method to protect the files of a set of ranks.
 type Scheme uint8
 
-// The schemes. N is the number of members of a set.
+// Schemes. N is the number of members of a set.
 const (
-	Single  Scheme = iota // no redundancy: files are only listed and get checksums
-	Partner               // each member holds copies of its Replicas left neighbours
-	XOR                   // any one member may be lost, for 1/(N-1) more space
-	RS                    // Reed-Solomon: any K members may be lost, for K/(N-K) more space
+	Single  Scheme = iota // no redundancy, only a list of files with checksums
+	Partner               // each member has copies of its left neighbours, as many as Replicas
+	XOR                   // any one member may be lost; takes 1/(N-1) more space
+	RS                    // Reed-Solomon: any K members may be lost; takes K/(N-K) more space
 	numSchemes
 )
 
-// schemeNames are the values of the TYPE key; file names use lower case.
+// schemeNames are the values of the TYPE key. File names contain them in lower case.
 var schemeNames = [numSchemes]string{"SINGLE", "PARTNER", "XOR", "RS"}
 
-// String returns the name of the scheme as in the TYPE key of a header.
+// String returns the name of the scheme, as the TYPE key of a header has it.
 func (s Scheme) String() string {
 	if s < numSchemes {
 		return schemeNames[s]
@@ -41,7 +41,7 @@ func ParseScheme(name string) (Scheme, error) {
 // Generation is one of the three forms of names and headers of SCR's redundancy files; see docs/format-redset.md.
 type Generation uint8
 
-// The generations. A and B support only XOR.
+// Generations. A and B support only XOR.
 const (
 	GenC Generation = iota // SCR 3 and redset; the default
 	GenB                   // SCR 1.1.8 to 2.0

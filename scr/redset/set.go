@@ -13,20 +13,21 @@ import (
 // Options are the options of New. The zero value of a field means its default.
 type Options struct {
 	Scheme     Scheme
-	Group      string // failure group of this rank; "" (default): the rank fails alone
+	Group      string // failure group of this rank; with "" (default) the rank has a failure group of its own
 	SetSize    int    // minimum number of members of a set if there are enough failure groups, default 8
-	Replicas   int    // number of copies of Partner, default 1
-	K          int    // RS: number of losses that a set survives, default 2
+	Replicas   int    // for Partner: number of copies, default 1
+	K          int    // for RS: number of losses that a set survives, default 2
 	Generation Generation
 
-	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the reference does silently.
-	// Set.Downgraded reports it. By default this is a *GroupsError.
+	// Downgrade makes all ranks use Single if a set has too few members for the scheme. SCR does this silently. Set.Downgraded
+	// reports it. Without Downgrade the error is a *GroupsError.
 	Downgrade bool
-	// Root is the base directory of relative file names, default the working directory. Headers contain the names as given.
+	// Root is the directory that relative file names refer to, by default the working directory. Headers contain the names as
+	// the caller gave them.
 	Root string
 
-	// Only for generations A and B: the dataset record, and a function that returns the meta record of a file (nil: SIZE and the
-	// required keys).
+	// Used only for generations A and B. Dataset is the dataset record. FileMeta, if it is not nil, returns the record of a
+	// file; otherwise the record contains SIZE and the required keys.
 	Dataset  *kvtree.Tree
 	FileMeta func(name string) *kvtree.Tree
 }
@@ -50,7 +51,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Set is one rank's membership in the sets of a Comm. It is not safe for concurrent use.
+// Set holds one rank's membership in the sets of a Comm. It is not safe for concurrent use.
 type Set struct {
 	world comm.Comm
 	sc    comm.Comm // Comm of the set
@@ -61,8 +62,8 @@ type Set struct {
 	sums  map[string]uint32
 }
 
-// New is a collective that forms the sets of the ranks of c (see Form). All ranks must give the same options except Group and
-// Root. Too few failure groups cause a *GroupsError on all ranks.
+// New is a collective that forms the sets of the ranks of c (see Form). All ranks must pass the same options, except Group and
+// Root. If there are too few failure groups, all ranks get a *GroupsError.
 func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	if o.SetSize == 0 {
 		o.SetSize = 8
@@ -93,7 +94,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 		}
 		n := len(p.Ranks)
 		if o.Scheme == RS && n+k > 256 {
-			return nil, fault.Usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
+			return nil, fault.Usage("RS sets have %d members and K is %d, want a sum of at most 256", n, k)
 		}
 		if n > maxMembers {
 			return nil, fault.Usage("a set of %d members, want at most %d", n, maxMembers)
@@ -120,10 +121,10 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	return s, nil
 }
 
-// Scheme returns the scheme in use: the scheme in the options, or Single after a downgrade.
+// Scheme returns the scheme in use. It is the scheme in the options, or Single after a downgrade.
 func (s *Set) Scheme() Scheme { return s.p.scheme }
 
-// Downgraded reports whether there were too few failure groups; see Options.Downgrade.
+// Downgraded reports whether Single is used because there are too few failure groups; see Options.Downgrade.
 func (s *Set) Downgraded() bool { return s.down }
 
 // Place returns the position of this rank.
@@ -131,10 +132,10 @@ func (s *Set) Place() Place {
 	return Place{Set: s.p.set, Sets: s.p.sets, Rank: s.p.rank, Ranks: append([]int(nil), s.ranks...)}
 }
 
-// Sums returns the CRC-32 (IEEE) of each file of this rank by name, from the last Encode.
+// Sums returns the CRC-32 (IEEE) of each file of this rank, by name, as the last Encode computed it.
 func (s *Set) Sums() map[string]uint32 { return s.sums }
 
-// resolve converts a recorded name to a path for the file system.
+// resolve converts a name in a header to a path in the file system.
 func resolve(root, name string) string {
 	if root == "" || filepath.IsAbs(name) {
 		return name

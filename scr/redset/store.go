@@ -10,17 +10,17 @@ import (
 // store holds the bytes of one member: the files to read and the files to write.
 type store struct {
 	in     *logical
-	pay    vfs.File // the redundancy file; nil: lost
+	pay    vfs.File // the redundancy file; nil if it is lost
 	payOff int64    // offset of the payload in the redundancy file
 
-	out       *logical // files being rebuilt; nil: none
-	payOut    *output  // the redundancy file being written; nil: none
+	out       *logical // files that are being rebuilt; nil if there are none
+	payOut    *output  // the redundancy file that is being written; nil if there is none
 	payOutOff int64
 
 	closed bool
 }
 
-// read fills b with bytes [at, at+len(b)) of an element.
+// read fills b with the bytes [at, at+len(b)) of an element.
 func (s *store) read(e elem, at int64, b []byte) error {
 	if e.parity {
 		return readFull(s.pay, b, s.payOff+e.off+at)
@@ -28,7 +28,7 @@ func (s *store) read(e elem, at int64, b []byte) error {
 	return s.in.readAt(b, e.off+at)
 }
 
-// write writes b at offset at of an element. Bytes of an element without a destination are dropped.
+// write writes b at offset at of an element. If the element has no destination, the bytes are ignored.
 func (s *store) write(e elem, at int64, b []byte) error {
 	if e.parity {
 		if s.payOut == nil {
@@ -43,8 +43,8 @@ func (s *store) write(e elem, at int64, b []byte) error {
 	return s.out.writeAt(b, e.off+at)
 }
 
-// close closes the open files once and returns the first error of the written ones. If the communication broke, other ranks may
-// still be reading; they get errors.
+// close closes the open files, once. It returns the first error of the files that were written. If the communication has failed,
+// other ranks may still be reading, and they get errors.
 func (s *store) close() error {
 	if s == nil || s.closed {
 		return nil
@@ -68,19 +68,19 @@ func (s *store) close() error {
 	return first
 }
 
-// syncEvery is the number of bytes written to a file before a sync begins, while other bytes are still computed.
+// syncEvery is the number of bytes after which a sync of a written file begins. Other bytes are computed during the sync.
 const syncEvery = 32 << 20
 
-// output is a file with several writers, one at a time. Waiting for a Go lock costs nothing, while a system with one writer at a
-// time per file may spin.
+// output is a file with several writers that write one at a time. Waiting for a lock of Go needs no processor time, while some
+// systems spin if several threads write to a file.
 type output struct {
 	vfs.File
 
 	mu      sync.Mutex
-	dirty   int64 // bytes written since the last sync began
+	dirty   int64 // number of bytes written since the last sync began
 	syncing bool
 	closed  bool
-	err     error // error of a sync, which a system may report only once
+	err     error // error of a sync; kept because a system may report it only once
 	syncs   sync.WaitGroup
 }
 
@@ -115,10 +115,10 @@ func (o *output) Sync() error {
 	return errors.Join(o.err, err)
 }
 
-// Close ends the use of the file. It also returns errors of syncs.
+// Close ends the use of the file. It also returns the errors of earlier syncs.
 func (o *output) Close() error {
 	o.mu.Lock()
-	o.closed = true // no sync starts from now on
+	o.closed = true // no sync may start any more
 	o.mu.Unlock()
 	o.syncs.Wait()
 	return errors.Join(o.err, o.File.Close())

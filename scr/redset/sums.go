@@ -11,15 +11,15 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// extent is a byte range of a logical file within one file and one element. It is the unit of data checksums.
+// extent is a range of bytes of a logical file that lies in one file and in one element. Each extent of data has a checksum.
 type extent struct {
 	part int   // number of the file
 	off  int64 // offset in the logical file, in bytes
 	n    int64
 }
 
-// extents divides the logical file of member m, whose files have the given sizes. An empty file has one extent, so that each file
-// has at least one.
+// extents divides the logical file of a member into extents. sizes are the sizes of its files. An empty file has one empty
+// extent, so that each file has at least one.
 func (l *layout) extents(sizes []int64) []extent {
 	var es []extent
 	off := int64(0)
@@ -39,8 +39,8 @@ func (l *layout) extents(sizes []int64) []extent {
 	return es
 }
 
-// inElem returns the member and the range [lo, hi) of its extents that element e of stripe c holds. For a copy it is the owner.
-// ok is false for parity, which has its own checksum.
+// inElem returns the member and the range [lo, hi) of its extents that element e of stripe c contains. If e is a copy, the member
+// is the owner of the data. ok is false for parity, which has a checksum of its own.
 func (l *layout) inElem(ext [][]extent, c int, e elem) (member, lo, hi int, ok bool) {
 	if !l.chunked() {
 		p := l.files[c]
@@ -60,12 +60,12 @@ func (l *layout) inElem(ext [][]extent, c int, e elem) (member, lo, hi int, ok b
 	return e.member, lo, hi, true
 }
 
-// summer computes the checksums of consecutive ranges from bytes in order. It may start in the middle.
+// summer computes the checksums of consecutive ranges. It gets the bytes in order, and may begin in the middle.
 type summer struct {
-	ends []int64 // ends of the ranges, ascending, from the beginning of the stripe
-	at   int     // range of the next byte
+	ends []int64 // ends of the ranges, ascending, as offsets in the stripe
+	at   int     // index of the range that contains the next byte
 	crc  []uint32
-	n    []int64 // bytes seen of each range
+	n    []int64 // number of bytes of each range that were added
 }
 
 // newSummer returns the summer of an element of stripe c.
@@ -86,7 +86,7 @@ func (l *layout) newSummer(ext [][]extent, c int, e elem) *summer {
 	return s
 }
 
-// add adds the bytes [off, off+len(b)) of the stripe; bytes after the last range are padding.
+// add adds the bytes [off, off+len(b)) of the stripe. Bytes after the last range are padding and are ignored.
 func (s *summer) add(b []byte, off int64) {
 	for ; len(b) > 0; s.at++ {
 		for s.at < len(s.ends) && s.ends[s.at] <= off {
@@ -105,7 +105,7 @@ func (s *summer) add(b []byte, off int64) {
 	}
 }
 
-// join adds the checksums of t, whose bytes follow the bytes of s.
+// join appends the checksums of t. The bytes of t follow the bytes of s.
 func (s *summer) join(t *summer) {
 	for i := range s.crc {
 		if t.n[i] > 0 {
@@ -115,7 +115,7 @@ func (s *summer) join(t *summer) {
 	}
 }
 
-// whole returns the checksum of the first n bytes of the stripe, which are zero after the ranges.
+// whole returns the checksum of the first n bytes of the stripe. The bytes after the ranges are zeros.
 func (s *summer) whole(n int64) uint32 {
 	crc, at := uint32(0), int64(0)
 	for i, end := range s.ends {
@@ -124,7 +124,8 @@ func (s *summer) whole(n int64) uint32 {
 	return crccat.Cat(crc, crccat.Zeros(n-at), n-at)
 }
 
-// xorSum returns the checksum of the XOR of elements of n bytes: a CRC is linear, up to a constant for n zero bytes.
+// xorSum returns the checksum of the XOR of elements of n bytes. It needs only the checksums of the elements, because a CRC is
+// linear except for a constant that depends on n.
 func xorSum(in []*summer, n int64) uint32 {
 	zero := crccat.Zeros(n)
 	sum := zero
@@ -136,12 +137,12 @@ func xorSum(in []*summer, n int64) uint32 {
 
 // memberSums holds the checksums of a member's bytes.
 type memberSums struct {
-	header uint32   // checksum of its header record; it ties the checksums to one encode
+	header uint32   // checksum of the member's header; shows to which encode the checksums belong
 	data   []uint32 // by extent
-	rows   []uint32 // by row of parity; XOR and RS only. A copy has the checksum of its original
+	rows   []uint32 // checksum of each row of parity, for XOR and RS; a copy has the checksum of its original
 }
 
-// newSums returns empty checksums. Empty extents need none.
+// newSums returns checksums that are all 0. For empty extents they are right.
 func (l *layout) newSums(ext []extent) *memberSums {
 	s := &memberSums{data: make([]uint32, len(ext))}
 	if l.chunked() {
@@ -150,7 +151,7 @@ func (l *layout) newSums(ext []extent) *memberSums {
 	return s
 }
 
-// ofElem returns the stored checksums of an element of stripe c; nil if unknown.
+// ofElem returns the stored checksums of an element of stripe c, or nil if they are unknown.
 func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint32 {
 	m, lo, hi, ok := l.inElem(ext, c, e)
 	switch {
@@ -162,7 +163,7 @@ func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint
 	return all[m].rows[e.col : e.col+1]
 }
 
-// encodeSums makes the checksum file of a member, for itself and its left neighbours.
+// encodeSums makes the checksum file of member m. It contains the checksums of m and of its left neighbours.
 func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, error) {
 	t := kvtree.New()
 	put(t, 1, "VERSION")
@@ -188,7 +189,8 @@ func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, er
 	return encodeTree(t)
 }
 
-// parseSums parses a checksum file, by member. It only reads the headers, because the extents depend on the files.
+// parseSums parses a checksum file. It returns one tree for each member. It does not read the checksums in the trees, because
+// their number depends on the files; fill reads them.
 func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	t, _, err := decodeTree(name, b)
 	if err != nil {
@@ -208,7 +210,6 @@ func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	return v, nil
 }
 
-// fill reads the checksums of member m.
 func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	s := l.newSums(ext)
 	r := reader{t: mt}
@@ -221,7 +222,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	}
 	for part, k := range n {
 		if mt.At("FILE", strconv.Itoa(part), "CRC").Len() != k {
-			return nil, errors.New("the checksums belong to files of other sizes")
+			return nil, errors.New("the checksums belong to files with other sizes")
 		}
 	}
 	r.t = mt.At("ROW")
@@ -231,7 +232,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	return s, r.err
 }
 
-// keep stores the checksums of an element in the checksums of its member, if requested.
+// keep stores the checksums of an element in the checksums of its member, if the member has an entry in all.
 func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []uint32) {
 	if e.parity && !l.chunked() {
 		return // a copy
@@ -239,7 +240,7 @@ func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []ui
 	copy(l.ofElem(all, ext, c, e), crc)
 }
 
-// fileSums returns the checksums of the n files, combined from the checksums of the extents.
+// fileSums returns the checksum of each of n files, combined from the checksums of its extents.
 func (s *memberSums) fileSums(ext []extent, n int) []uint32 {
 	v := make([]uint32, n)
 	for x, e := range ext {

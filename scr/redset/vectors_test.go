@@ -16,7 +16,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// metaFS gives files the metadata recorded in the vectors, because no system lets programs set the change time.
+// metaFS gives files the metadata recorded in the test vectors, because programs cannot set the change time.
 type metaFS struct {
 	vfs.FS
 	meta map[string]Meta // by base name
@@ -108,7 +108,7 @@ func fromMem(t testing.TB, m vfs.FS, dir string) map[string][]byte {
 	return v
 }
 
-// vectorMeta returns the metadata of all files in the headers of a vector.
+// vectorMeta returns the metadata of all files that the headers of a test vector contain.
 func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
 	v := map[string]Meta{}
 	for name, b := range files {
@@ -127,7 +127,7 @@ func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
 	return v
 }
 
-// modes are the ways in which ranks access each other's bytes.
+// modes are the ways in which ranks can access the bytes of other ranks.
 var modes = map[string]func(comm.Comm) comm.Comm{
 	"shared":   func(c comm.Comm) comm.Comm { return c },
 	"isolated": commtest.Isolate,
@@ -138,7 +138,7 @@ func run(t testing.TB, mode string, n int, f func(ctx context.Context, c comm.Co
 	return comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error { return f(ctx, modes[mode](c)) })
 }
 
-// TestVectorsEncode checks that redundancy files equal the reference's, byte for byte.
+// TestVectorsEncode checks that redundancy files equal those that SCR wrote, byte for byte.
 func TestVectorsEncode(t *testing.T) {
 	for _, v := range vectorCases {
 		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))
@@ -176,8 +176,8 @@ func TestVectorsEncode(t *testing.T) {
 	}
 }
 
-// TestVectorsRecover rebuilds what the reference lost, including its redundancy files, in their original form. The reference
-// leaves stale entries in them.
+// TestVectorsRecover rebuilds what SCR lost in its test. Redundancy files must have their original content. When SCR
+// rebuilds them, it leaves stale entries in them.
 func TestVectorsRecover(t *testing.T) {
 	for _, v := range vectorCases {
 		for loss, fine := range v.losses {

@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// buffers are reused from job to job.
+// buffers holds buffers that are used again for each job.
 type buffers struct{ in, out [][]byte }
 
 func (b *buffers) get(pool *[][]byte, i int, n int64) []byte {
@@ -24,9 +24,9 @@ type worker struct {
 	j       *job
 	b       *buffers
 	in, out []*summer
-	bad     []bool // by element of in
-	err     error  // why the first bad element is bad
-	broken  bool   // the communication is broken
+	bad     []bool // by index of in
+	err     error  // why the first bad element could not be read
+	broken  bool   // the communication has failed
 }
 
 func (e *engine) newWorker(j *job, b *buffers) *worker {
@@ -40,7 +40,8 @@ func (e *engine) newWorker(j *job, b *buffers) *worker {
 	return w
 }
 
-// piece processes bytes [off, off+n) of the stripe. It sends every message that other members wait for, even after an error.
+// piece processes the bytes [off, off+n) of the stripe. Even after an error it sends every message that other members wait
+// for.
 func (w *worker) piece(ctx context.Context, off, n int64) error {
 	e, j := w.e, w.j
 	var first error
@@ -71,7 +72,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	}
 	_, same := j.code.(copyCoder)
 	_, adds := j.code.(xorCoder)
-	alias := same || adds && len(j.in) == 1 // the output is the input itself
+	alias := same || adds && len(j.in) == 1 // the output is the input
 	for i := range j.out {
 		if alias {
 			out[i] = in[0]
@@ -113,7 +114,7 @@ func (w *worker) lose(i int, err error) {
 	}
 }
 
-// join adds the checksums of the lane that follows this one.
+// join adds the checksums of v, whose lane follows this one.
 func (w *worker) join(v *worker) {
 	for i := range w.in {
 		w.in[i].join(v.in[i])

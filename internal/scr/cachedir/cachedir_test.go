@@ -55,7 +55,6 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// datasetVector reads and rewrites the metadata of a cached dataset.
 func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
 	t.Helper()
 	list, err := fsys.ReadDir(MetaDir(e.Path))
@@ -74,7 +73,7 @@ func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
 		for _, f := range m.Files() {
 			fresh.Put(f)
 		}
-		for i, f := range fresh.Files() { // putting files again, last to first, keeps the order
+		for i, f := range fresh.Files() { // replacing the entries in reverse keeps the order
 			fresh.Put(fresh.Files()[fresh.Len()-1-i])
 			if want := fmt.Sprintf("rank_%d.%d.ckpt", rank, i); path.Base(f.Name) != want {
 				t.Errorf("file %d is %s, want %s", i, f.Name, want)
@@ -161,7 +160,8 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestRebuild checks that a rebuilt catalogue lists exactly the complete and protected datasets.
+// TestRebuild checks that a rebuilt catalogue lists exactly the datasets that are complete and
+// protected.
 func TestRebuild(t *testing.T) {
 	m := vfs.NewMem()
 	put := func(id, state int, complete bool, says string) {

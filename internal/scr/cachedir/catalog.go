@@ -30,8 +30,8 @@ type Cached struct {
 	Bypass  bool   // the application's files are in the prefix directory; the folder holds only metadata
 }
 
-// Catalog lists the datasets in the caches of a node: the file cindex.scrinfo in the control folder. Unknown entries are kept. It
-// is not safe for concurrent use.
+// Catalog is the file cindex.scrinfo in the control folder of a node. It lists the datasets in the caches of the node. Unknown
+// entries are kept. It is not safe for concurrent use.
 type Catalog struct {
 	tree *kvtree.Tree
 	list map[int]Cached
@@ -40,7 +40,8 @@ type Catalog struct {
 // NewCatalog returns an empty catalogue.
 func NewCatalog() *Catalog { return &Catalog{tree: kvtree.New(), list: map[int]Cached{}} }
 
-// ReadCatalog reads a catalogue. A missing file counts as empty; a damaged one is a *FormatError.
+// ReadCatalog reads a catalogue. If the file is missing, the catalogue is empty. If the file is damaged, the error is a
+// *FormatError.
 func ReadCatalog(fsys vfs.FS, name string) (*Catalog, error) {
 	t, err := kvtree.ReadFile(fsys, name, nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +53,7 @@ func ReadCatalog(fsys vfs.FS, name string) (*Catalog, error) {
 	return ParseCatalog(t, name)
 }
 
-// ParseCatalog reads the tree of a catalogue and keeps the tree. file is the name for errors.
+// ParseCatalog reads the tree of a catalogue and keeps the tree. Errors name file.
 func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 	if t == nil {
 		t = kvtree.New()
@@ -87,7 +88,7 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 // Tree returns the tree of the file. It belongs to the catalogue.
 func (c *Catalog) Tree() *kvtree.Tree { return c.tree }
 
-// Write replaces the catalogue file. After a crash it is the old or the new one, whole.
+// Write replaces the catalogue file. After a crash the file holds either the old or the new catalogue, never a mix.
 func (c *Catalog) Write(fsys vfs.FS, name string) error { return kvtree.WriteFile(fsys, name, c.tree) }
 
 // Len returns the number of datasets.
@@ -102,14 +103,14 @@ func (c *Catalog) Entries() []Cached {
 	return all
 }
 
-// Entry returns the dataset with a number.
+// Entry returns the dataset with this number.
 func (c *Catalog) Entry(id int) (Cached, bool) {
 	e, ok := c.list[id]
 	return e, ok
 }
 
-// Put adds a dataset or replaces its entry. It does not check the entry; readers reject a record without a number and an empty
-// path.
+// Put adds a dataset or replaces its entry. Put does not check the entry: readers reject an entry whose number or path is
+// missing.
 func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID
 	sub := c.tree.SetKVInt(keyDset, e.ID)
@@ -119,16 +120,16 @@ func (c *Catalog) Put(e Cached) {
 	c.list[e.ID] = e
 }
 
-// tree returns a catalogue that lists only this dataset.
+// tree returns a catalogue with this dataset only.
 func (e Cached) tree() *kvtree.Tree {
 	c := NewCatalog()
 	c.Put(e)
 	return c.tree
 }
 
-// Rebuild makes a catalogue from the folders scr.dataset.<id> in cache folders, for a node that has lost its own. It lists the
-// datasets that this library protected, because their folders contain the entry. All other folders are returned in unknown: they
-// hold unfinished datasets, or datasets of the reference.
+// Rebuild makes a catalogue from the folders scr.dataset.<id> in cache folders, for a node that has lost its catalogue. It lists
+// the datasets that this library protected, because their folders contain a copy of the catalogue entry. All other folders are
+// returned in unknown. They hold unfinished datasets, or datasets of the original SCR.
 func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err error) {
 	c = NewCatalog()
 	for _, dir := range dirs {
@@ -153,7 +154,7 @@ func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err err
 	return c, unknown, nil
 }
 
-// entryIn reads the entry of a dataset from its folder.
+// entryIn reads a dataset's copy of its catalogue entry from its folder.
 func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
 	name := GroupFile(dir, MapGroup, stateName)
 	t, err := kvtree.ReadFile(fsys, name, nil)

@@ -60,8 +60,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Crash Delete at every operation and repeat it: nothing is left in the end. Metadata are never left without the sign that files
-// may be missing, and files are never left without their map.
+// Interrupt Delete at each operation, then repeat it: nothing may be left. While a dataset is partly deleted, its metadata must
+// mark files as missing, and files must not exist without their file map.
 func TestDeleteCrash(t *testing.T) {
 	start := vfs.NewMem()
 	dir := cached(t, start)
@@ -97,7 +97,7 @@ func TestDeleteCrash(t *testing.T) {
 	}
 }
 
-// FuzzSurvey uses arbitrary trees as each of the metadata files.
+// FuzzSurvey replaces each metadata file by an arbitrary tree.
 func FuzzSurvey(f *testing.F) {
 	seed := func(keys ...string) {
 		t := kvtree.New()

@@ -10,10 +10,10 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Delete durably removes the folder of a cached dataset. It removes the application's files first, then the metadata, which list
-// the files that a crash leaves. Files outside the folder (of a dataset with Bypass) stay. A missing or partly removed folder is
-// no error, since a crash or another rank may have removed it. The folder must be named scr.dataset.<id>, so that Delete never
-// removes anything else.
+// Delete durably removes the folder of a cached dataset. It removes the application's files first, then the metadata, because
+// after a crash only the metadata list the files that are left. Files outside the folder (if Bypass is set) are kept. A missing
+// or partly removed folder is no error, since a crash or another rank may have removed it. The folder must be named
+// scr.dataset.<id>, because Delete must never remove anything else.
 func Delete(fsys vfs.FS, dir string) error {
 	if _, ok := record.DatasetID(path.Base(dir)); !ok {
 		return fault.Usage("cannot delete %.200q, want a folder scr.dataset.<id>", dir)
@@ -45,7 +45,6 @@ func Delete(fsys vfs.FS, dir string) error {
 	return gone(vfs.SyncParent(fsys, dir))
 }
 
-// gone ignores the error that a file does not exist.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

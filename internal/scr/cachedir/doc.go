@@ -18,7 +18,7 @@
 //
 // A file map is written before its files and removed after them. Survey compares only
 // sizes. Code that copies or restores bytes compares checksums (META/CRC, which the
-// reference ignores, and the sums of package redset).
+// original SCR ignores, and the checksums of package redset).
 //
 // docs/format-scr.md describes the trees.
 //

@@ -17,13 +17,13 @@ const (
 
 // MapFile is a file of a rank.
 type MapFile struct {
-	Name string // absolute path in the cache; after a scavenge relative to the prefix directory
+	Name string // absolute path in the cache; in a file map that a scavenge copied, relative to the prefix directory
 	Meta record.Meta
 }
 
-// Filemap lists the files that a rank has of a dataset: the file filemap_<rank>. A file is listed on disk before it is created
-// and until it is removed, so that a file that is not listed does not exist. Unknown entries are kept. It is not safe for
-// concurrent use.
+// Filemap is the file filemap_<rank>. It lists the files that a rank has of a dataset. A file is added to the list on disk
+// before the file is created, and removed from the list after the file is removed. Therefore a file that is not listed does
+// not exist. Unknown entries are kept. A Filemap is not safe for concurrent use.
 type Filemap struct {
 	tree *kvtree.Tree
 	list map[string]record.Meta
@@ -41,7 +41,7 @@ func ReadFilemap(fsys vfs.FS, name string) (*Filemap, error) {
 	return ParseFilemap(t, name)
 }
 
-// ParseFilemap reads the tree of a file map and keeps the tree. file is the name for errors.
+// ParseFilemap reads the tree of a file map and keeps the tree. Errors name file.
 func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 	if t == nil {
 		t = kvtree.New()
@@ -60,7 +60,7 @@ func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 	return m, nil
 }
 
-// Tree returns the tree of the file. It belongs to the map.
+// Tree returns the tree of the file. The tree belongs to the Filemap.
 func (m *Filemap) Tree() *kvtree.Tree { return m.tree }
 
 // Write replaces the file of the map.
@@ -80,7 +80,7 @@ func (m *Filemap) Files() []MapFile {
 	return all
 }
 
-// File returns the file with a name.
+// File returns the file with this name.
 func (m *Filemap) File(name string) (MapFile, bool) {
 	meta, ok := m.list[name]
 	return MapFile{name, meta}, ok

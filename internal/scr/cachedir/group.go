@@ -11,7 +11,6 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Keys of the files of a group.
 const (
 	keyState = "STATE"
 	keyRank  = "RANK"
@@ -37,14 +36,13 @@ func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
 }
 
-// WriteEncoded is like WriteState with StateEncoded, but also stores the dataset's catalogue entry. The entry is our addition,
-// which other programs ignore; Rebuild uses it if the catalogue is lost.
+// WriteEncoded is like WriteState with StateEncoded, but also stores the dataset's catalogue entry. Rebuild uses the entry if
+// the catalogue is lost. The original SCR does not write this entry and ignores it.
 func WriteEncoded(fsys vfs.FS, group string, e Cached) error {
 	return writeState(fsys, e.Path, group, StateEncoded, e.tree())
 }
 
-// ReadState reads the state that WriteState wrote, StateCorrupt or StateEncoded. The error wraps fs.ErrNotExist if there is no
-// file.
+// ReadState reads the state of a group: StateCorrupt or StateEncoded. The error wraps fs.ErrNotExist if there is no state file.
 func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	name := GroupFile(dir, group, stateName)
 	t, err := kvtree.ReadFile(fsys, name, nil)
@@ -62,8 +60,8 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	return state, nil
 }
 
-// WriteShuffile writes <dir>/.scr/<group>shuffile: the files of this device by rank, both the protected files and the redundancy
-// files. The order of files is kept.
+// WriteShuffile writes <dir>/.scr/<group>shuffile. It lists the files on this device by rank, protected files and redundancy
+// files. WriteShuffile keeps the order of the files.
 func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
 	t := kvtree.New()
 	list := t.Touch(keyRank)
@@ -73,7 +71,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 		}
 		sub := list.Touch(strconv.Itoa(rank))
 		names := sub.Touch(keyFile)
-		for _, n := range slices.Backward(files[rank]) { // the key set last becomes the first of the list
+		for _, n := range slices.Backward(files[rank]) { // the key that is set last becomes the first of the list
 			names.Touch(n)
 		}
 		sub.Value(keyFiles).SetInt(names.Len())
@@ -81,7 +79,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
 }
 
-// ReadShuffile reads the list that WriteShuffile wrote. The error wraps fs.ErrNotExist if there is no file.
+// ReadShuffile reads the list that WriteShuffile wrote. The error wraps fs.ErrNotExist if the file does not exist.
 func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	name := GroupFile(dir, group, shuffileName)
 	t, err := kvtree.ReadFile(fsys, name, nil)

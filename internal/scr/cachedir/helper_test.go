@@ -44,7 +44,7 @@ const (
 	catalog = control + "/" + CatalogName
 )
 
-// node returns a real node of the test vectors.
+// node loads a node's files, which SCR wrote, from the test vectors.
 func node(t testing.TB, vector string, n int) (*vfs.Mem, vfs.FS) {
 	m := vfs.NewMem()
 	load(t, m, testfiles.Dir(t, "scr", vector, "nodes", fmt.Sprintf("node%d", n)), "/n")

@@ -9,7 +9,8 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Names in the control folder of a node and in the folder D of a cached dataset.
+// Names in the control folder of a node and in the folder D of a cached dataset. [A,B] marks names that only generations A and B
+// use.
 const (
 	CatalogName = "cindex.scrinfo"  // the catalogue, in the control folder
 	MasterName  = "filemap.scrinfo" // [A,B] the list of the file maps, in the control folder
@@ -32,11 +33,12 @@ func FilemapName(dir string, rank int) string {
 	return path.Join(MetaDir(dir), filemapPrefix+strconv.Itoa(rank))
 }
 
-// GroupFile returns the path of a file of a group for a cached dataset whose folder is dir. end follows the group name.
+// GroupFile returns the path of a file of a redundancy group for a cached dataset whose folder is dir. The file name is the group
+// name followed by end.
 func GroupFile(dir, group, end string) string { return path.Join(MetaDir(dir), group+end) }
 
-// RankOf returns the rank of a file in MetaDir, which is a file map or a redundancy file. ok is false for files of the device and
-// for unfinished files.
+// RankOf returns the rank from the name of a file map or redundancy file in MetaDir. ok is false for unfinished files, and for
+// files that belong to the device and not to a rank.
 func RankOf(name string) (rank int, ok bool) {
 	if durable.IsTemp(name) {
 		return 0, false

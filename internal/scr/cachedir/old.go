@@ -23,8 +23,8 @@ const (
 	typeXOR     = "XOR"
 )
 
-// listedOld returns the node's datasets from the file maps in the list, and from other file maps in the same folder. t is the
-// list or a file map.
+// listedOld returns the node's datasets according to its file maps. t is the tree of the file name, either the list of file
+// maps or one file map. File maps in the same folder that are not in the list are included.
 func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 	o := oldMaps{sets: map[int]*Holding{}, ranks: map[[2]int]*RankHolding{}}
 	if t.Has(keyRank) {
@@ -37,7 +37,7 @@ func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 		if gone(err) != nil {
 			return nil, err
 		}
-		for _, e := range list { // from a run that ended before it wrote the list
+		for _, e := range list { // from a run that ended before it wrote the list of file maps
 			text, ok := strings.CutPrefix(e.Name(), filemapPrefix)
 			if !ok {
 				continue
@@ -68,10 +68,10 @@ func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 	return o.holdings(fsys), nil
 }
 
-// oldMaps merges the file maps of processes by dataset and rank.
+// oldMaps merges the file maps of all processes by dataset and rank.
 type oldMaps struct {
 	sets  map[int]*Holding
-	ranks map[[2]int]*RankHolding // by dataset and rank
+	ranks map[[2]int]*RankHolding // by dataset number and rank
 }
 
 func (o *oldMaps) add(t *kvtree.Tree, file string) error {
@@ -138,7 +138,7 @@ func (o *oldMaps) addRank(id, rank int, t *kvtree.Tree, file string) error {
 	return f.Err()
 }
 
-// holdings checks the files and returns all datasets by number.
+// holdings checks that the files exist, and returns all datasets, sorted by number.
 func (o *oldMaps) holdings(fsys vfs.FS) []Holding {
 	keys := make([][2]int, 0, len(o.ranks))
 	for k := range o.ranks {

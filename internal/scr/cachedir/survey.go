@@ -14,23 +14,23 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Holding describes a node's files of a dataset.
+// Holding describes the files of a dataset that are on a node.
 type Holding struct {
-	Cached               // for a folder that is not listed, only ID and Path are known
+	Cached               // for a folder that is not listed in the catalogue, only ID and Path are known
 	Ranks  []RankHolding // ascending by rank
 	Listed bool          // the catalogue lists the dataset
 	Gone   bool          // the catalogue lists the dataset, but its folder does not exist
-	Old    bool          // generation A or B; Path is the folder of the first file
+	Old    bool          // the dataset is of generation A or B; Path is the folder of the first file
 	Err    error         // the folder cannot be read
 }
 
-// RankHolding describes a node's files of one rank in a dataset.
+// RankHolding describes the files of one rank of a dataset that are on a node.
 type RankHolding struct {
 	Rank       int
 	Map        *Filemap // nil: missing or damaged
 	Files      []string // application files that exist with the recorded size, in the order of registration
 	Missing    []string // files in Map that do not exist, have another size, or were never completed
-	Redundancy []string // redundancy files of the rank, of both groups and of generations A and B; sorted
+	Redundancy []string // redundancy files of the rank, sorted, from both groups and all generations
 	Err        error    // why the map cannot be used or files cannot be examined
 }
 
@@ -39,11 +39,11 @@ func (r RankHolding) Whole() bool {
 	return r.Map != nil && r.Err == nil && len(r.Missing) == 0
 }
 
-// Survey examines all datasets in the caches of a node and returns them by number. catalogName is the catalogue, or in
-// generations A and B the list of file maps (filemap.scrinfo) or a file map. Datasets in it whose folders do not exist are
-// reported too. Survey also looks in the cache folders dirs for folders scr.dataset.<id> that the catalogue does not list. If the
-// catalogue is damaged, Survey returns these datasets together with the error. Damage of one dataset is reported in its Holding.
-// File contents are not read.
+// Survey examines all datasets in the caches of a node and returns them, sorted by number. catalogName is the path of the
+// catalogue. In generations A and B it is the path of the list of file maps (filemap.scrinfo), or of one file map. Listed
+// datasets whose folders do not exist are reported too. Survey also searches the cache folders dirs for folders scr.dataset.<id>
+// that the catalogue does not list. If the catalogue is damaged, Survey returns the datasets of these folders together with the
+// error. Damage to one dataset is reported in its Holding. Survey does not read the contents of files.
 func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) {
 	all, err := listed(fsys, catalogName)
 	if err != nil && !fault.IsDamage(err) {
@@ -74,7 +74,6 @@ func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) 
 	return all, err
 }
 
-// listed returns the datasets that the catalogue lists.
 func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	t, err := kvtree.ReadFile(fsys, name, nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +98,6 @@ func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	return all, nil
 }
 
-// fill reads the folder of the dataset.
 func (h *Holding) fill(fsys vfs.FS) {
 	list, err := fsys.ReadDir(MetaDir(h.Path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +139,6 @@ func (h *Holding) fill(fsys vfs.FS) {
 	}
 }
 
-// fill checks which files of the map exist.
 func (r *RankHolding) fill(fsys vfs.FS) {
 	if r.Map == nil {
 		return

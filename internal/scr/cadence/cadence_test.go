@@ -19,7 +19,7 @@ func TestNeedNothingConfigured(t *testing.T) {
 func TestNeedInterval(t *testing.T) {
 	p := NewPacer(Pace{Interval: 3}, t0)
 	for call := 1; call <= 10; call++ {
-		// A call with halt counts too.
+		// Need also counts calls in which halt is true.
 		if got := p.Need(t0, call == 5); got != (call%3 == 0) && call != 5 {
 			t.Errorf("call %d: %v", call, got)
 		}
@@ -32,7 +32,7 @@ func TestNeedSeconds(t *testing.T) {
 		t.Error("before the first checkpoint the time runs from the start")
 	}
 	p.Start(at(12))
-	p.Done(at(15)) // measured from the end, not from the start
+	p.Done(at(15)) // the interval begins at the end of the checkpoint, not at its start
 	if p.Need(at(24.9), false) || !p.Need(at(25), false) {
 		t.Error("after a checkpoint the time runs from its end")
 	}
@@ -49,7 +49,7 @@ func TestNeedOverhead(t *testing.T) {
 	p.Start(t0)
 	p.Done(at(1))
 	p.Start(at(1))
-	p.Done(at(4)) // mean cost 2 s: 2/(t+2) < 0.1 from t > 18 on
+	p.Done(at(4)) // mean cost 2 s: 2/(t+2) < 0.1 if t > 18
 	if got := p.Mean(); got != 2*time.Second {
 		t.Errorf("mean %v", got)
 	}
@@ -66,8 +66,8 @@ func TestHaltConditions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		l      Limits
-		before float64 // last whole second before the run must end
-		reason string  // reason from the next second on
+		before float64 // time of the last whole second in which the run may continue
+		reason string  // reason to end from the next second on
 	}{
 		{"time limit", Limits{HaltSeconds: 100, EndTime: end}, 899, TimeLimit},
 		{"time limit, seconds of the file", Limits{HaltSeconds: 100, EndTime: end, Halt: Halt{HaltSeconds: Int(300)}}, 699, TimeLimit},
@@ -79,7 +79,7 @@ func TestHaltConditions(t *testing.T) {
 		if v := c.l.Check(at(c.before)); v.Halt {
 			t.Errorf("%s: halts a second early: %+v", c.name, v)
 		}
-		for _, later := range []float64{1, 2, 5000} { // a checkpoint stays due
+		for _, later := range []float64{1, 2, 5000} { // a checkpoint stays due until one is taken
 			if v := c.l.Check(at(c.before + later)); !v.Halt || v.Reason != c.reason || !v.Write || v.Note == "" {
 				t.Errorf("%s: %v s later: %+v, want %s", c.name, later, v, c.reason)
 			}

@@ -1,6 +1,6 @@
-// Package cadence decides when the application should take a checkpoint, when the
-// run should end, and which checkpoints are flushed. It only computes: it uses no files
-// and no ranks, and gets the time from its caller.
+// Package cadence decides when the application should take a checkpoint, when the run
+// should end, and which checkpoints are flushed. It only computes: it accesses no files
+// and does not communicate, and the caller passes the time.
 //
 //	Pacer.Need               is a checkpoint needed?
 //	Limits.Check             should the run end?

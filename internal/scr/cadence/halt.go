@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Reasons to end, as written in the halt file.
+// Reasons to end the run, as written in the halt file.
 const (
 	TimeLimit         = "TIME_LIMIT"
 	NoCheckpointsLeft = "NO_CHECKPOINTS_LEFT"
@@ -31,17 +31,17 @@ func (f Field) Or(n int64) int64 {
 	return n
 }
 
-// Halt is the content of a halt file. The zero value is an empty one.
+// Halt is the content of a halt file. The zero value is an empty halt file.
 type Halt struct {
-	CheckpointsLeft Field  // checkpoints to be completed before the run ends
-	ExitAfter       Field  // seconds since 1970
-	ExitBefore      Field  // seconds since 1970
+	CheckpointsLeft Field  // the run ends after this number of checkpoints
+	ExitAfter       Field  // the run ends after this time, in seconds since 1970
+	ExitBefore      Field  // the run ends HaltSeconds before this time, in seconds since 1970
 	HaltSeconds     Field  // seconds
 	ExitReason      string // "" if not set
 }
 
-// Countdown subtracts n completed checkpoints from CheckpointsLeft, down to 0. It reports whether the value changed, so that the
-// file must be written.
+// Countdown subtracts n completed checkpoints from CheckpointsLeft, down to 0. It reports whether the value changed. If the
+// value changed, the caller must write the file.
 func (h *Halt) Countdown(n int64) bool {
 	if !h.CheckpointsLeft.Set || h.CheckpointsLeft.Value <= 0 || n <= 0 {
 		return false
@@ -50,12 +50,12 @@ func (h *Halt) Countdown(n int64) bool {
 	return true
 }
 
-// Limits are the conditions for the run to end.
+// Limits are the conditions that end the run.
 type Limits struct {
 	Halt Halt
 	// HaltSeconds is the parameter SCR_HALT_SECONDS, used if the halt file sets no value.
 	HaltSeconds int64
-	// EndTime is when the allocation ends (SCR_END_TIME); zero: unknown.
+	// EndTime is the time at which the allocation ends (SCR_END_TIME); zero if unknown.
 	EndTime time.Time
 	// RunLoop is set when the run loop asks whether to start another run. Without RunLoop, ExitReason SCR_FINALIZE_CALLED is
 	// ignored.
@@ -65,14 +65,15 @@ type Limits struct {
 // Verdict is the result of Check.
 type Verdict struct {
 	Halt   bool
-	Reason string // one of the constants, or the text of ExitReason
+	Reason string // one of the constants, or the text of ExitReason in the halt file
 	// Note explains the reason with numbers: "600 s remain, HaltSeconds is 900".
 	Note string
-	// Write is set if Reason must still be written to ExitReason in the halt file, so that the run loop starts no further run.
+	// Write is set if the caller must write Reason to ExitReason in the halt file, so that the run loop does not start another
+	// run.
 	Write bool
 }
 
-// Remaining returns the remaining time of the allocation, at least 0. ok is false if its end is unknown.
+// Remaining returns the remaining time of the allocation, at least 0. ok is false if EndTime is unknown.
 func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
 	if l.EndTime.IsZero() {
 		return 0, false
@@ -80,9 +81,9 @@ func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
 	return max(l.EndTime.Sub(now), 0), true
 }
 
-// Check tests five conditions at the time now. The first one that holds decides:
+// Check tests five conditions at the time now. The verdict is the first condition that holds:
 //
-//	TIME_LIMIT            HaltSeconds > 0, and no more than that many seconds remain until EndTime
+//	TIME_LIMIT            HaltSeconds > 0, and at most HaltSeconds remain until EndTime
 //	(the text found)      Halt.ExitReason is set. Without RunLoop, SCR_FINALIZE_CALLED is ignored: a successful
 //	                      run sets it for the run loop, and must not prevent a new run
 //	NO_CHECKPOINTS_LEFT   CheckpointsLeft is set and 0
@@ -106,7 +107,7 @@ func (l Limits) Check(now time.Time) Verdict {
 	if h.CheckpointsLeft.Set && h.CheckpointsLeft.Value <= 0 {
 		return due(NoCheckpointsLeft, "CheckpointsLeft is 0")
 	}
-	// A difference that overflows comes from meaningless times. Comparing with now first prevents the overflow.
+	// If the subtraction overflows, the times are meaningless. Compare with now first, to prevent the overflow.
 	if h.ExitBefore.Set && reached(unix, h.ExitBefore.Value, max(seconds, 0)) {
 		return due(ExitBeforeTime, fmt.Sprintf("ExitBefore is %s, HaltSeconds is %d", clock(h.ExitBefore.Value), seconds))
 	}
@@ -116,7 +117,7 @@ func (l Limits) Check(now time.Time) Verdict {
 	return Verdict{}
 }
 
-// reached reports whether now >= at-before, without overflow, for before >= 0.
+// reached reports whether now >= at-before. The computation does not overflow. before must be >= 0.
 func reached(now, at, before int64) bool {
 	if d := at - before; d <= at {
 		return now >= d
@@ -124,7 +125,7 @@ func reached(now, at, before int64) bool {
 	return true
 }
 
-// secs returns n seconds, or the longest duration.
+// secs returns a duration of n seconds, or the longest duration if that overflows.
 func secs(n int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Second)
 	return time.Duration(min(n, most)) * time.Second

@@ -9,7 +9,7 @@ type Pace struct {
 	Overhead float64 // maximum cost of checkpoints in percent of the run time; 0 or less: unused
 }
 
-// Pacer decides when the application should take a checkpoint. It belongs to one rank; the other ranks use its answer.
+// Pacer decides when the application should take a checkpoint. One rank has the Pacer and sends its answers to the other ranks.
 type Pacer struct {
 	pace    Pace
 	calls   int64
@@ -22,7 +22,7 @@ type Pacer struct {
 // NewPacer returns a pacer for a run that starts at now.
 func NewPacer(p Pace, now time.Time) *Pacer { return &Pacer{pace: p, end: now} }
 
-// Need counts the call and reports whether a checkpoint is needed, which is so if one of these holds.
+// Need counts the call and reports whether a checkpoint is needed. A checkpoint is needed if one of these conditions holds.
 //
 //	halt           the run is about to end and must lose no work
 //	Interval > 0   the number of calls so far is a multiple of it
@@ -43,9 +43,9 @@ func (p *Pacer) overheadLow(since time.Duration) bool {
 	}
 	c := p.Mean().Seconds()
 	if c <= 0 {
-		return true // checkpoints have no measurable cost
+		return true // the checkpoints take no measurable time
 	}
-	// The clock may have been set back. A negative time must not make the divisor 0.
+	// Someone may have set the clock back. A negative time must not make the divisor 0.
 	t := max(since.Seconds(), 0)
 	return 100*c/(t+c) < p.pace.Overhead
 }
@@ -53,7 +53,7 @@ func (p *Pacer) overheadLow(since time.Duration) bool {
 // Start records the beginning of a checkpoint.
 func (p *Pacer) Start(now time.Time) { p.started = now }
 
-// Done records the end of the checkpoint that Start began. A failed checkpoint counts too, because it took time.
+// Done records the end of the checkpoint whose beginning Start recorded. A failed checkpoint counts too, because it took time.
 func (p *Pacer) Done(now time.Time) {
 	if !p.started.IsZero() {
 		p.cost += max(now.Sub(p.started), 0)
@@ -63,7 +63,7 @@ func (p *Pacer) Done(now time.Time) {
 	p.end = now
 }
 
-// Mean returns the mean cost of the checkpoints of this run; 0 before the first.
+// Mean returns the mean cost of the checkpoints of this run. Before the first checkpoint it returns 0.
 func (p *Pacer) Mean() time.Duration {
 	if p.taken == 0 {
 		return 0
@@ -71,6 +71,6 @@ func (p *Pacer) Mean() time.Duration {
 	return p.cost / time.Duration(p.taken)
 }
 
-// FlushDue reports whether checkpoint id (from 1) must be flushed: every n-th, none for n <= 0 (SCR_FLUSH). Only the id counts,
-// so that a restart keeps the rhythm.
+// FlushDue reports whether checkpoint id must be flushed (SCR_FLUSH). ids begin with 1. Every n-th checkpoint is flushed; if n
+// <= 0, no checkpoint is flushed. The result depends only on id and n. Therefore a restarted run flushes the same checkpoints.
 func FlushDue(id, n int64) bool { return n > 0 && id > 0 && id%n == 0 }

@@ -11,7 +11,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// section reads a range of a file once and counts the bytes.
+// section reads a byte range of a file once and counts the bytes it has read.
 type section struct {
 	ctx  context.Context
 	f    vfs.File
@@ -37,14 +37,12 @@ func (s *section) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// crcOf returns the CRC-32 and the length of a stream.
 func crcOf(r io.Reader) (uint32, int64, error) {
 	h := crc32.NewIEEE()
 	n, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{r}, make([]byte, 1<<20))
 	return h.Sum32(), n, err
 }
 
-// crcOfPart returns the CRC-32 of a range of a file.
 func crcOfPart(ctx context.Context, read func(int), fsys vfs.FS, name string, off, length int64) (uint32, error) {
 	file, err := fsys.Open(name)
 	if err != nil {
@@ -58,7 +56,8 @@ func crcOfPart(ctx context.Context, read func(int), fsys vfs.FS, name string, of
 	return crc, err
 }
 
-// compareCRC adds a job that compares the CRC-32 of a part of a file, or of the whole file if the part has no name.
+// compareCRC adds a job that compares the CRC-32 of a part of a file. If the part has no name, the job compares the
+// whole file.
 func (c *checked) compareCRC(fsys vfs.FS, id int, name string, x redset.Part) {
 	off, field := int64(-1), "crc"
 	if x.Name != "" {

@@ -24,8 +24,8 @@ import (
 // catalogue does not list.
 type Node = salvage.Node
 
-// Caches finds all faults in the caches of nodes. A finding about a file compared with its redundancy names the node that has the
-// file. If no node has the file, it names the first node that has any part of the dataset.
+// Caches finds all faults in the caches of nodes. When a file differs from its redundancy, the finding names the node that has
+// the file. If no node has the file, the finding names the first node that has any part of the dataset.
 func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 	return check(ctx, "", o, func(r *run) error {
 		nodes, all := slices.Clone(nodes), make([]*checked, len(nodes))
@@ -52,7 +52,7 @@ func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 
 // survey checks the metadata in the caches of a node and adds jobs for the files.
 func (c *checked) survey(n salvage.Node) error {
-	// A lost or empty catalogue does not list the folders in its directory.
+	// If the catalogue is lost or empty, its directory must be searched for datasets too.
 	if beside := path.Dir(n.Catalog); !slices.Contains(n.Caches, beside) {
 		n.Caches = append(slices.Clone(n.Caches), beside)
 	}
@@ -63,7 +63,7 @@ func (c *checked) survey(n salvage.Node) error {
 		}
 		c.add(findingOf(Error, 0, n.Catalog, err))
 	} else if _, err := n.FS.Stat(n.Catalog); errors.Is(err, fs.ErrNotExist) && len(held) == 0 {
-		return fmt.Errorf("%s: no catalogue %s, and no dataset", n.Name, path.Base(n.Catalog))
+		return fmt.Errorf("%s: neither a catalogue %s nor a dataset exists", n.Name, path.Base(n.Catalog))
 	}
 	if c.o.Dataset > 0 && !slices.ContainsFunc(held, func(h cachedir.Holding) bool { return h.ID == c.o.Dataset }) {
 		return fmt.Errorf("%s: no dataset %d", n.Name, c.o.Dataset)
@@ -101,15 +101,16 @@ func (c *checked) survey(n salvage.Node) error {
 	return nil
 }
 
-// group checks that the files of a group and their redundancy files exist. Survey returns only files that exist.
+// group checks that the protected files of a group and its redundancy files exist. Survey has already left out files that do not
+// exist.
 func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	files, err := cachedir.ReadShuffile(n.FS, h.Path, group)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if state, err := cachedir.ReadState(n.FS, h.Path, group); err == nil && state == cachedir.StateEncoded {
-			c.say(Warning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file: without it files do not move with their ranks")
+			c.say(Warning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file (needed to move files with their ranks)")
 		}
-		return // state reports a dataset whose protection is unfinished
+		return // the method state reports a dataset whose protection is unfinished
 	case err != nil:
 		c.add(findingOf(Error, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), err))
 		return
@@ -144,7 +145,7 @@ func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && h.Bypass && group == cachedir.DataGroup: // the files are in the prefix directory
 	case errors.Is(err, fs.ErrNotExist):
-		c.say(Warning, h.ID, name, "", "absent", "a file: the dataset was not protected to the end")
+		c.say(Warning, h.ID, name, "", "absent", "a file (the protection of the dataset was not completed)")
 	case err != nil:
 		c.add(findingOf(Error, h.ID, name, err))
 	case state != cachedir.StateEncoded:
@@ -152,7 +153,7 @@ func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	}
 }
 
-// rank checks a node's files of a rank.
+// rank checks the files of one rank on a node.
 func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHolding) {
 	if r.Err != nil {
 		c.add(findingOf(Error, h.ID, cachedir.FilemapName(h.Path, r.Rank), r.Err))
@@ -189,8 +190,8 @@ func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHoldin
 	}
 }
 
-// redundancy checks the header and the payload size of a redundancy file. If there are sums (of package redset, in a separate
-// file), it also checks the payload itself. The reference checks only the header.
+// redundancy checks the header and the payload size of a redundancy file. If a file with checksums of package redset exists, it
+// also checks the payload itself. The original SCR checks only the header.
 func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	info, err := fsys.Stat(name)
 	if err != nil {
@@ -224,8 +225,8 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	}
 }
 
-// groupOf returns the common prefix of the names of a group's redundancy files, given one of them. In generations A and B it is
-// the folder.
+// groupOf returns the part that the names of all redundancy files of a group begin with, from the name of one of these files. In
+// generations A and B it returns the folder.
 func groupOf(name string) string {
 	dir, base := path.Split(name)
 	for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {

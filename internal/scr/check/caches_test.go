@@ -20,7 +20,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// cache makes the cache of a node with all four ranks of a protected dataset. It returns the node and the dataset's folder.
+// cache makes a node whose cache holds all four ranks of a protected dataset. It returns the node and the dataset's folder.
 func cache(t *testing.T, o redset.Options) (salvage.Node, string) {
 	t.Helper()
 	control := t.TempDir()
@@ -105,7 +105,7 @@ func TestCachesPayload(t *testing.T) {
 	}
 }
 
-// Files without checksums are compared with their redundancy.
+// Files that have no checksums are compared with their redundancy.
 func TestCachesCompare(t *testing.T) {
 	node, dir := cache(t, redset.Options{Scheme: redset.RS, K: 2})
 	sums, err := filepath.Glob(filepath.Join(cachedir.MetaDir(dir), "*.redsum"))
@@ -142,7 +142,7 @@ func TestCachesNothing(t *testing.T) {
 	good, _ := cache(t, redset.Options{Scheme: redset.XOR})
 	all := slices.Collect(check.Caches(t.Context(), []salvage.Node{good, none}, nil))
 	var why *check.LookError
-	if len(all) == 0 || !errors.As(all[len(all)-1].Err, &why) || !strings.Contains(why.Error(), "n7: no catalogue") {
+	if len(all) == 0 || !errors.As(all[len(all)-1].Err, &why) || !strings.Contains(why.Error(), "n7: neither a catalogue") {
 		t.Errorf("%v", all)
 	}
 	if all := slices.Collect(check.Caches(t.Context(), nil, nil)); len(all) != 0 {

@@ -12,8 +12,9 @@ import (
 	"blobio/scr/redset"
 )
 
-// compare checks cached files without checksums, as SCR 3 writes them, against their redundancy on other nodes. A finding names
-// the node that has the file, or else the first node that has any part of the dataset.
+// compare checks cached files that have no checksums against their redundancy on other nodes. SCR 3 writes no checksums. A
+// finding names the node that has the file. If no node has the file, the finding names the first node that has any part of the
+// dataset.
 func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	type set struct {
 		at    []redset.Held
@@ -25,14 +26,14 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	for i, n := range nodes {
 		held, err := salvage.Survey(n)
 		if err != nil {
-			continue // survey reports the error
+			continue // survey has reported the error
 		}
 		for _, h := range held {
 			if h.Old || h.Gone || h.Bypass || r.skips(h.ID) {
 				continue
 			}
 			if state, err := cachedir.ReadState(n.FS, h.Path, cachedir.DataGroup); err != nil || state != cachedir.StateEncoded {
-				continue // its protection is unfinished
+				continue // the protection of the dataset is unfinished
 			}
 			s := sets[h.ID]
 			if s == nil {
@@ -59,7 +60,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 			continue
 		}
 		for _, w := range res.Wrong {
-			all[s.home[w.Rank]].add(differs(id, w.Name, "", "not what the other files and their redundancy make of it", "", fault.ErrCorrupt))
+			all[s.home[w.Rank]].add(differs(id, w.Name, "", "differs from the other files and their redundancy", "", fault.ErrCorrupt))
 		}
 		if res.Sets > 0 && len(res.Wrong) == 0 {
 			sets := "1 set"

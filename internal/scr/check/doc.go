@@ -4,11 +4,12 @@
 //		fmt.Println(f)
 //	}
 //
-// In a prefix directory it checks the index, and the summary and map of each dataset. It also checks that each file exists and has
-// the size and CRC-32 in the map. SCR 3 writes neither; then only the sum of the sizes is known.
+// In a prefix directory the package checks the index, and the summary and the map of each dataset. It also checks that each file
+// exists and has the size and the CRC-32 that the map records. Maps of SCR 3 record neither sizes nor checksums. Then only the total
+// size of the dataset is checked.
 //
-// In caches it checks the catalogue, file maps, files, and the redundancy files with their payload. It compares files without
-// checksums with their redundancy, if all nodes are checked together.
+// In caches the package checks the catalogue, the file maps, the files, and the redundancy files with their payload. If all nodes are
+// checked together, it compares files that have no checksums with their redundancy.
 //
 // A check changes nothing. It yields each finding as soon as it is known. Findings about the bytes of files come last, in file order.
 //

@@ -16,11 +16,11 @@ type Severity = fault.Severity
 const (
 	Note    = fault.Note    // information
 	Warning = fault.Warning // unexpected, but harmless
-	Error   = fault.Error   // data or their protection are lost or untrustworthy
+	Error   = fault.Error   // data or redundancy is lost or cannot be trusted
 )
 
-// Finding is a result of Prefix or Caches. Node is the index of the node; it is unknown for a prefix directory. Dataset is
-// unknown if the finding is about no dataset or about all. File is the path on the node. An Err of type *LookError ends an
+// Finding is one result of Prefix or Caches. Node is the index of the node; it is unset for a prefix directory. Dataset is
+// unset if the finding is not about one dataset. File is the path on the node. An Err of type *LookError ends an
 // incomplete check.
 type Finding = fault.Finding
 
@@ -61,12 +61,12 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 	return f
 }
 
-// differs returns a finding about bytes with a wrong value, without an offset.
+// differs returns a finding about bytes with a wrong value, without giving an offset.
 func differs(id int, file, field string, found, wanted any, class error) Finding {
 	return Finding{Severity: Error, Dataset: number(id), File: file, Offset: -1, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
 }
 
-// number returns the number of a dataset; 0 means no dataset.
+// number returns the number of a dataset for a finding; id 0 means that the finding is about no dataset.
 func number(id int) fault.Number {
 	if id == 0 {
 		return fault.Number{}

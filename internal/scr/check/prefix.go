@@ -72,7 +72,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 		switch {
 		case en.Complete:
 			c.dataset(d, en, taken)
-		case taken != nil && !taken.Doubtful: // usual for all but the last checkpoint if a program writes the same files each time
+		case taken != nil && !taken.Doubtful: // normal for all checkpoints but the last, if the program uses the same file names in each checkpoint
 			gone[en.ID] = true
 			c.say(Note, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+": "+taken.String()+")", "")
 		default:
@@ -90,14 +90,14 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	return c.others(d, x, gone)
 }
 
-// has reports whether the index or a found summary lists a dataset.
+// has reports whether the index or one of the found summaries lists the dataset.
 func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 	return slices.ContainsFunc(x.Entries(), func(en prefixdir.Entry) bool { return en.ID == id }) ||
 		slices.ContainsFunc(found, func(s prefixdir.Found) bool { return s.ID == id })
 }
 
-// dataset checks the metadata and the files of a dataset that the index lists as complete, unless a newer dataset has taken the
-// files.
+// dataset checks the metadata and the files of a dataset that the index lists as complete. It skips the files if a newer
+// dataset has overwritten them.
 func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir.Taken) {
 	at, err := d.Datasets.Locate(en)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 	}
 	if taken != nil {
 		c.say(Error, en.ID, filepath.Join(d.Path, filepath.FromSlash(taken.File)), "dataset", fmt.Sprintf("%d %s, which is newer", taken.By.ID, fault.Quoted(taken.By.Name)),
-			fmt.Sprintf("%d %s, which the index calls complete too: it is overwritten", en.ID, fault.Quoted(en.Name)))
+			fmt.Sprintf("%d %s, which the index lists as complete but which is overwritten", en.ID, fault.Quoted(en.Name)))
 		return
 	}
 	var files, size int64
@@ -151,13 +151,13 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 			}
 		}
 	}
-	// Without sizes in the map, only the sum is known.
+	// If the map has no sizes, only the total size can be checked.
 	if ds := en.Dataset; whole && files == ds.Files && size != ds.Size {
 		c.say(Error, en.ID, at.Data, "size of the files of "+fault.Quoted(en.Name), fmt.Sprint(size), fmt.Sprint(ds.Size))
 	}
 }
 
-// file checks that a file of a dataset exists and adds a job to read it. It returns the size of the data.
+// file checks that a file of a dataset exists, and adds a job that reads the file. It returns the size of the file's data.
 func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry, rank int, x prefixdir.File) (size int64, ok bool) {
 	c.seen.Files++
 	bad := func(name, field string, found, wanted any) {
@@ -212,10 +212,10 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 type storedFile struct {
 	prefixdir.File
 	fs    vfs.FS
-	dir   string // base folder of the paths in the dataset
+	dir   string // folder that the paths in the map are relative to
 	id    int
 	name  string              // name in findings
-	parts []prefixdir.Segment // location of the bytes: the file itself or containers
+	parts []prefixdir.Segment // location of the bytes: in the file itself or in containers
 }
 
 // read reads the file and compares size and CRC-32.
@@ -246,14 +246,14 @@ func (x *storedFile) read(ctx context.Context, read func(int)) []Finding {
 	return nil
 }
 
-// others checks the remaining metadata files. gone holds incomplete datasets whose files belong to newer ones.
+// others checks the remaining metadata files. gone holds the incomplete datasets whose files newer datasets have overwritten.
 func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index, gone map[int]bool) error {
 	if fl, err := d.Flush.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("flush.scr"), err))
 	} else {
 		for _, en := range fl.Entries() {
 			at, ok := x.Entry(en.Name)
-			if !ok { // dropped by the user: its files exist
+			if !ok { // the user dropped the dataset from the index, but its files exist
 				sum, err := d.Datasets.ReadSummary(d.Datasets.Place(en.ID))
 				ok = err == nil && sum.Dropped && sum.Complete
 				at.Complete = ok

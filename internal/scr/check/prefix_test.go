@@ -22,7 +22,7 @@ import (
 
 var must = testfiles.Must
 
-// flip changes a byte of a file; negative at counts from the end.
+// flip changes the byte at an offset of a file; a negative offset counts from the end.
 func flip(t *testing.T, name string, at int) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -36,7 +36,7 @@ func flip(t *testing.T, name string, at int) {
 
 const files = 5
 
-// prefix makes a prefix directory with datasets 1 to n, with files f0, f1, ... of 1000 bytes.
+// prefix makes a prefix directory with datasets 1 to n. Their files f0, f1, ... have 1000 bytes.
 func prefix(t *testing.T, n int) string {
 	t.Helper()
 	d := prefixdir.Open(nil, t.TempDir())
@@ -65,7 +65,7 @@ func prefix(t *testing.T, n int) string {
 	return d.Path
 }
 
-// look returns the findings and the totals of a check of a prefix directory.
+// look checks a prefix directory and returns the findings and the totals.
 func look(t *testing.T, dir string, o check.Options) (all []check.Finding, seen check.Seen) {
 	t.Helper()
 	o.Seen = func(node int, s check.Seen) { seen = s }
@@ -106,7 +106,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// A finding about a damaged record has the offset.
+// A finding about a damaged record gives the offset.
 func TestPrefixOffset(t *testing.T) {
 	dir := prefix(t, 1)
 	name := filepath.Join(dir, ".scr", "index.scr")
@@ -121,7 +121,7 @@ func TestPrefixOffset(t *testing.T) {
 func TestPrefixOrder(t *testing.T) {
 	dir := prefix(t, 3)
 	var want []string
-	for id := 3; id > 0; id-- { // in the order of the index
+	for id := 3; id > 0; id-- { // the index lists the newest dataset first
 		for i := range files {
 			name := filepath.Join(dir, fmt.Sprint("ckpt.", id), fmt.Sprint("f", i))
 			flip(t, name, i)
@@ -149,7 +149,7 @@ func TestPrefixOrder(t *testing.T) {
 	}
 }
 
-// Findings about metadata come before any file is read, and the caller can end the check.
+// Findings about metadata are yielded before any file is read, and the caller can stop the check.
 func TestPrefixStreams(t *testing.T) {
 	dir := prefix(t, 2)
 	must(t, os.Remove(filepath.Join(dir, "ckpt.1", "f0")))
@@ -203,8 +203,8 @@ func TestPrefixLookError(t *testing.T) {
 	}
 }
 
-// TestPrefixOverwritten checks that a file listed by two complete datasets is an error of the older one, even without sizes and
-// checksums.
+// TestPrefixOverwritten checks that a file listed by two complete datasets is reported as an error of the older dataset, even
+// if the maps have no sizes and checksums.
 func TestPrefixOverwritten(t *testing.T) {
 	dir := prefix(t, 3)
 	d := prefixdir.Open(nil, dir)

@@ -12,9 +12,10 @@ import (
 // Options configure Prefix and Caches. nil or the zero value checks everything.
 type Options struct {
 	Quick   bool // check only metadata and sizes: read no files
-	Dataset int  // check only the files of this dataset; 0: all datasets
+	Dataset int  // check only the files of the dataset with this number; 0: all datasets
 	Workers int  // number of files read at once; default: the number of CPUs, at most 16
-	// Progress gets the number of bytes read of a node or of the prefix directory. Several goroutines call it often.
+	// Progress gets the number of bytes that were read of a node or of the prefix directory. Several goroutines call
+	// Progress, often.
 	Progress func(node int, done, total int64)
 	// Seen gets the totals of a node, or of the prefix directory (node 0), after the last finding about it.
 	Seen func(node int, s Seen)
@@ -28,14 +29,14 @@ type Seen struct {
 	Verified int64 // bytes that match a checksum
 }
 
-// run is a check in progress.
 type run struct {
 	ctx context.Context
 	o   Options
 	col *fault.Collector
 }
 
-// check returns the findings of look as a sequence. An error of look becomes a *LookError.
+// check runs look and returns its findings as a sequence. If look returns an error, the last finding has a
+// *LookError.
 func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
 	return fault.Collect(ctx, nil, func(col *fault.Collector) {
 		r := &run{ctx: col.Context(), col: col}
@@ -54,7 +55,7 @@ func check(ctx context.Context, what string, o *Options, look func(*run) error) 
 // checked is the prefix directory or a node that is being checked.
 type checked struct {
 	*run
-	index int // index of the node
+	index int
 	node  fault.Number
 	seen  Seen
 	jobs  []job
@@ -62,7 +63,7 @@ type checked struct {
 
 func (c *checked) add(f Finding) { c.col.Add(c.here(f)) }
 
-// here completes a finding with the node.
+// here sets the node of a finding.
 func (c *checked) here(f Finding) Finding {
 	f.Node = c.node
 	return f
@@ -72,13 +73,13 @@ func (c *checked) say(sev Severity, id int, file, field, found, wanted string) {
 	c.add(Finding{Severity: sev, Dataset: number(id), File: file, Offset: -1, Field: field, Found: found, Wanted: wanted})
 }
 
-// skips reports whether Options exclude a dataset.
+// skips reports whether the check leaves out a dataset: Options exclude it, or the check has stopped.
 func (r *run) skips(id int) bool { return r.col.Stopped() || r.o.Dataset > 0 && r.o.Dataset != id }
 
 // job reads a file, or a part of one.
 type job struct {
 	size int64
-	sums bool // do compares all bytes with checksums
+	sums bool // the job compares all bytes with checksums
 	do   func(ctx context.Context, read func(n int)) []Finding
 }
 

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// files returns a file system in memory; names are below /d.
+// files returns a file system in memory with files below /d.
 func files(t testing.TB, nameText ...string) vfs.FS {
 	t.Helper()
 	m := vfs.NewMem()
@@ -29,7 +29,7 @@ func files(t testing.TB, nameText ...string) vfs.FS {
 	return m
 }
 
-// abs makes a slash path absolute on this system.
+// abs converts a slash path to an absolute path of this operating system.
 func abs(name string) string {
 	p, err := filepath.Abs(filepath.FromSlash(name))
 	if err != nil {
@@ -51,7 +51,7 @@ func load(t testing.TB, user, system string, environ ...string) *Set {
 	return s
 }
 
-// Every combination of the four sources: the first one that sets the parameter wins.
+// For each combination of the four sources, the first source that sets the parameter wins.
 func TestPrecedence(t *testing.T) {
 	for mask := range 16 {
 		var environ []string
@@ -102,7 +102,7 @@ func TestUserFilePlace(t *testing.T) {
 		{"SCR_PREFIX=" + abs("/p"), "2"},
 		{"SCR_CONF_FILE=" + abs("/c/my.conf"), "3"},
 		{"SCR_CONF_FILE=rel.conf", "4"},
-		{"SCR_PREFIX=" + abs("/nowhere"), "10"}, // a missing file counts as empty
+		{"SCR_PREFIX=" + abs("/nowhere"), "10"}, // a missing file is treated as empty
 	} {
 		s, err := Load(Sources{Environ: []string{c.environ}, Dir: abs("/d"), FS: m})
 		if err != nil || s.Get("SCR_FLUSH") != c.want {
@@ -181,7 +181,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// The last of several settings wins, even if its value was set before.
+// The last of several settings wins, even if it repeats an earlier value.
 func TestLastCounts(t *testing.T) {
 	s := load(t, "SCR_FLUSH=1\nSCR_FLUSH=2\nSCR_FLUSH=1\n", "")
 	check := func(s *Set) {
@@ -234,7 +234,7 @@ func TestConfig(t *testing.T) {
 		{"CKPT=0 TYPE=SINGLE", "", false, nil},
 		{"CKPT=0 TYPE", "SINGLE", true, nil},
 		{"CKPT=0 SET_SIZE", "4", true, nil},
-		{"CKPT=5 TYPE", "", false, nil}, // lines of two sources are not mixed
+		{"CKPT=5 TYPE", "", false, nil}, // lines from different sources are not merged
 		{"CKPT=0 SET_SIZE=", "", false, nil},
 		{"CKPT=0 SET_SIZE", "", false, nil},
 		{"CKPT=0 TYPE", "SINGLE", true, nil},
@@ -305,7 +305,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// TestNegative checks that counts are not negative in any source: "none" is 0.
+// TestNegative checks that no source can set a negative count. 0 means none.
 func TestNegative(t *testing.T) {
 	for _, p := range Params() {
 		if p.Kind != kindInteger && p.Kind != kindNumber {
@@ -323,7 +323,7 @@ func TestNegative(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark checks that a byte order mark is not part of the first name.
+// TestByteOrderMark checks that a byte order mark is not read as part of the first name.
 func TestByteOrderMark(t *testing.T) {
 	s := load(t, "\ufeffSCR_FLUSH=5\n", "\ufeff# a comment\nSCR_DEBUG=2\n")
 	if s.Get("SCR_FLUSH") != "5" || s.Get("SCR_DEBUG") != "2" || len(s.Notes()) != 0 {
@@ -387,7 +387,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// Encode includes no secrets of the environment.
+// Encode sends only SCR's variables, so that it never sends secrets from the environment.
 func TestEncodeLeavesOut(t *testing.T) {
 	b, err := Encode(load(t, "", "", "TOKEN=secret", "SCR_FLUSH=1"))
 	if err != nil || strings.Contains(string(b), "secret") {
@@ -415,7 +415,7 @@ func TestRealFiles(t *testing.T) {
 	_ = fmt.Sprint(s.Notes())
 }
 
-// TestRelativeDir checks that a session with a relative directory has an absolute prefix directory.
+// TestRelativeDir checks that the prefix directory is absolute even if Sources.Dir is relative.
 func TestRelativeDir(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s, err := Load(Sources{Environ: []string{}, Dir: "sim"})

@@ -11,7 +11,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// maxDescriptors is the maximum number of descriptors of one kind, except GROUPS, which has one per node.
+// maxDescriptors is the maximum number of descriptors of one kind. GROUPS has no maximum, because there is one line for each
+// node.
 const maxDescriptors = 1000
 
 func tooMany(key string, at Origin) error {
@@ -20,12 +21,12 @@ func tooMany(key string, at Origin) error {
 
 // Groups holds the failure groups besides NODE and WORLD: GROUPS=<host> <NAME>=<value> ...
 type Groups struct {
-	Names []string // group names in the order of their first line; without NODE and WORLD
+	Names []string // names in the order of their first line, without NODE and WORLD
 	hosts map[string][]Pair
 }
 
-// Value returns the value of a host for a group name: hosts with equal values form a group. The value of NODE is the host, the
-// value of WORLD is "". ok is false if no line puts the host into such a group.
+// Value returns the value of a host for a group name. Hosts with equal values form a group. For NODE the value is the host's
+// name, and for WORLD it is "". ok is false if no GROUPS line of the host has the name.
 func (g *Groups) Value(host, name string) (string, bool) {
 	switch name {
 	case "NODE":
@@ -73,15 +74,15 @@ func GroupsOf(s *Set) (*Groups, error) {
 type Store struct {
 	Name    string // mount directory of the device
 	Group   string // group of ranks that share the store
-	Count   int64  // maximum number of datasets kept
+	Count   int64  // maximum number of datasets in the store
 	Enabled bool
-	Mkdir   bool   // directories can be created
+	Mkdir   bool   // the library creates directories in the store
 	Type    string // transfer type, upper case
 	Origin  Origin
 }
 
-// StoresOf returns the stores, sorted by name and identical on all ranks. They come from the STORE lines. The cache base (count:
-// the cache size) and the control base (count 0) are added if no line names them.
+// StoresOf returns the stores, sorted by name and identical on all ranks. The STORE lines define them. If no line defines the
+// cache base, it is added with SCR_CACHE_SIZE as its count. If no line defines the control base, it is added with count 0.
 func StoresOf(s *Set) ([]Store, error) {
 	count, err := s.Int("SCR_CACHE_SIZE")
 	if err != nil {
@@ -109,7 +110,7 @@ func StoresOf(s *Set) ([]Store, error) {
 			Count:   f.integer("COUNT", count, 0, 1<<31-1),
 			Enabled: f.flag("ENABLED", true),
 			Mkdir:   f.flag("MKDIR", true),
-			// The guide says TYPE, generation C reads FLUSH.
+			// The user guide calls this key TYPE, but SCR 3 reads FLUSH.
 			Type:   strings.ToUpper(f.text("FLUSH", f.text("TYPE", transfer))),
 			Origin: f.at,
 		}
@@ -131,14 +132,14 @@ func StoresOf(s *Set) ([]Store, error) {
 	return out, errors.Join(errs...)
 }
 
-// Capacity is the space required on a node: CNTLDIR or CACHEDIR=<dir> BYTES=<size>.
+// Capacity is the space that a CNTLDIR or CACHEDIR line requires on a node: CACHEDIR=<dir> BYTES=<size>.
 type Capacity struct {
 	Dir   string
 	Bytes int64 // 0: not specified
 }
 
-// CapacitiesOf returns the CNTLDIR or CACHEDIR lines, in file order. Without any it returns the control base or the cache base,
-// without a size.
+// CapacitiesOf returns the CNTLDIR or CACHEDIR lines, in file order. If there are no such lines, it returns the control base or
+// the cache base without a size.
 func CapacitiesOf(s *Set, key string) ([]Capacity, error) {
 	lines, at := Lines(s, key)
 	if len(lines) == 0 {
@@ -211,7 +212,7 @@ func (f *fields) flag(key string, none bool) bool {
 	return n != 0
 }
 
-// known reports unknown children: without this check a misspelled key would silently leave a default in effect.
+// known reports unknown children. Without this check a misspelled key would silently have no effect.
 func (f *fields) known(keys ...string) {
 	for _, c := range f.e.Children {
 		f.want(slices.Contains(keys, c.Key), c.Key, c.Value, "one of the keys "+strings.Join(keys, ", "))

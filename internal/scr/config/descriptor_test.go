@@ -62,7 +62,7 @@ func TestStores(t *testing.T) {
 		{Name: "/p/lscratcha", Group: "WORLD", Count: 5, Enabled: true, Mkdir: true, Type: "PTHREAD"},
 		{Name: "/run", Group: "NODE", Count: 0, Enabled: true, Mkdir: true, Type: "SYNC"},
 		{Name: "/ssd", Group: "NODE", Count: 3, Enabled: true, Mkdir: true, Type: "BBAPI"},
-		{Name: "/tmp", Group: "NODE", Count: 1, Enabled: true, Mkdir: true, Type: "SYNC"}, // its line overrides the cache size
+		{Name: "/tmp", Group: "NODE", Count: 1, Enabled: true, Mkdir: true, Type: "SYNC"}, // the STORE line overrides the cache size
 	}
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
@@ -143,7 +143,7 @@ func TestDescriptorErrors(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "want") != 2 {
 		t.Errorf("%v", err)
 	}
-	// The implied descriptor names the parameter.
+	// Errors about the descriptor made from parameters name the parameter.
 	_, err = DescriptorsOf(load(t, "", "", "SCR_GROUP=RACK"))
 	if err == nil || !strings.Contains(err.Error(), `environment: SCR_GROUP is "RACK"`) {
 		t.Errorf("%v", err)
@@ -165,7 +165,7 @@ func TestCapacities(t *testing.T) {
 	}
 }
 
-// The selected interval divides the id, and no larger enabled one does.
+// Select returns the largest enabled interval that divides the id.
 func TestSelectIsLargestDivisor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		levels := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Descriptor {

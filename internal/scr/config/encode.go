@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// wire is the form in which settings are sent to other ranks. From the environment it includes only the variables for SCR: SCR_*
-// and the job names.
+// wire is the form in which settings are sent to other ranks. It includes only the environment variables that this package
+// reads: SCR_* and jobVars.
 type wire struct {
 	Env                   map[string]string
 	Dir                   string
@@ -22,7 +22,7 @@ type wireFile struct {
 	Entries []Entry
 }
 
-// Encode returns the settings as bytes, for the ranks that did not load them.
+// Encode returns the settings as bytes, to send them to ranks that have not called Load.
 func Encode(s *Set) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -40,11 +40,12 @@ func Encode(s *Set) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode is the inverse of Encode. If Config is called later, $NAME is empty unless NAME is a variable for SCR.
+// Decode is the inverse of Encode. The decoded Set knows only the environment variables for SCR. Later calls of Config replace
+// any other $NAME by nothing.
 func Decode(b []byte) (*Set, error) {
 	var w wire
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
-		return nil, fmt.Errorf("settings of another rank: %w", err)
+		return nil, fmt.Errorf("cannot parse the settings of another rank: %w", err)
 	}
 	unpack := func(f *wireFile) *file {
 		if f == nil {

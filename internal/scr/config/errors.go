@@ -14,7 +14,7 @@ var (
 	ErrNotYours = errors.New("the program may not set this parameter")   // Config tried to set a restricted name
 )
 
-// SyntaxError is a syntax error in a line of a file or in a text passed to Config. It wraps ErrUsage.
+// SyntaxError is a syntax error in a line of a configuration file or in the text passed to Config. It wraps ErrUsage.
 type SyntaxError struct {
 	File   string // "" for a text passed to Config
 	Line   int    // from 1
@@ -30,9 +30,10 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns ErrUsage.
 func (e *SyntaxError) Unwrap() error { return ErrUsage }
 
-// ValueError is an invalid value of a parameter or of a descriptor field, with the place where it was set. It wraps ErrUsage.
+// ValueError reports an invalid value of a parameter or of a descriptor field, and the place where the value was set. It
+// wraps ErrUsage.
 type ValueError struct {
-	Name   string // SCR_FLUSH, or CKPT=1 INTERVAL
+	Name   string // for example SCR_FLUSH, or CKPT=1 INTERVAL
 	Value  string
 	Origin Origin
 	Msg    string // the allowed values
@@ -79,14 +80,14 @@ func (s Source) String() string {
 	return sourceNames[s]
 }
 
-// Origin is the place where a value was set.
+// Origin is the place where a parameter was set.
 type Origin struct {
 	Source Source
 	File   string // for UserFile and SystemFile
 	Line   int    // for UserFile and SystemFile, from 1
 }
 
-// String returns file:line, or the name of the source.
+// String returns file:line for a file, and the name of the source for any other origin.
 func (o Origin) String() string {
 	if o.File != "" {
 		return position(o.File, o.Line, 0)

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// maxFile is the maximum size of a configuration file, in bytes. It leaves room for a GROUPS line of 100 bytes for each of
-// 100,000 nodes.
+// maxFile is the maximum size of a configuration file, in bytes. It is large enough for 100,000 GROUPS lines of 100 bytes,
+// one for each node.
 const maxFile = 64 << 20
 
 // maxLine is the maximum length of a line, in bytes.
@@ -20,12 +20,12 @@ const maxLine = 64 << 10
 // Pair is a key and its value.
 type Pair struct{ Key, Value string }
 
-// Entry is a parent pair and its children, merged from all lines with the same parent pair.
+// Entry is a parent pair and its children. It is merged from all lines that begin with the parent pair.
 type Entry struct {
 	Pair
 	Children []Pair // in order of first appearance; each key once
-	Line     int    // number of the first such line; 0 for settings of the program
-	Last     int    // number of the last such line
+	Line     int    // number of the first line with the parent pair; 0 for settings of the program
+	Last     int    // number of the last line with the parent pair
 }
 
 // Child returns the value of a child.
@@ -44,11 +44,11 @@ type file struct {
 	Entries []Entry // each parent pair once, in order of first appearance
 	index   map[Pair]int
 	byKey   map[string][]int
-	final   map[string]int // by key: the entry whose pair is in the last line
+	final   map[string]int // for each key, the index of the entry that was set last
 }
 
-// readFile reads and parses a configuration file. env looks up $NAME. The error joins all faults of the file, each a
-// *SyntaxError.
+// readFile reads and parses a configuration file. env returns the value of an environment variable. The error joins all
+// faults of the file, each a *SyntaxError.
 func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file, error) {
 	fsys = vfs.OrOS(fsys)
 	b, err := vfs.ReadFile(fsys, name, maxFile)
@@ -60,11 +60,11 @@ func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file,
 
 func nothing(string) (string, bool) { return "", false }
 
-// maxErrors is the maximum number of reported errors of one file: a file of another type could have millions.
+// maxErrors is the maximum number of errors reported for one file, because a file of another type could cause millions.
 const maxErrors = 20
 
 // parse parses the text of a configuration file: lines of KEY=value pairs with # comments. WriteManual prints the syntax. env
-// looks up $NAME.
+// returns the value of an environment variable.
 func parse(name string, text []byte, env func(string) (string, bool)) (*file, error) {
 	if env == nil {
 		env = nothing
@@ -89,7 +89,7 @@ func parse(name string, text []byte, env func(string) (string, bool)) (*file, er
 			continue
 		}
 		if !f.add(pairs, line) {
-			errs = append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("more than %d keys behind %s=%s", maxChildren, pairs[0].Key, pairs[0].Value)})
+			errs = append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("more than %d keys after %s=%s", maxChildren, pairs[0].Key, pairs[0].Value)})
 		}
 	}
 	if len(errs) > 0 {
@@ -98,7 +98,7 @@ func parse(name string, text []byte, env func(string) (string, bool)) (*file, er
 	return f, nil
 }
 
-// maxChildren is the maximum number of children of one parent, because they are searched linearly.
+// maxChildren is the maximum number of children of one parent. It limits the time of linear searches.
 const maxChildren = 1024
 
 // add adds the pairs of a line. It returns false if the parent has too many children.
@@ -140,7 +140,7 @@ func (f *file) merge(n Entry) bool {
 	return true
 }
 
-// with returns the entries of a key.
+// with returns the entries whose parent has this key.
 func (f *file) with(key string) []Entry {
 	if f == nil {
 		return nil
@@ -152,7 +152,7 @@ func (f *file) with(key string) []Entry {
 	return out
 }
 
-// last returns the effective entry of a parameter.
+// last returns the entry that is in effect for a parameter.
 func (f *file) last(key string) (*Entry, bool) {
 	if f == nil {
 		return nil, false

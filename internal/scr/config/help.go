@@ -13,7 +13,7 @@ type Setting struct {
 	Value Value
 }
 
-// Settings returns all parameters with their effective values, in table order. Passwords are left out.
+// Settings returns all parameters, except passwords, with their effective values, in the order of the table.
 func Settings(s *Set) []Setting {
 	out := make([]Setting, 0, len(params))
 	for _, p := range Params() {
@@ -26,8 +26,8 @@ func Settings(s *Set) []Setting {
 	return out
 }
 
-// WriteManual writes a text for a terminal: the sources of parameters, the file syntax, all parameters with their defaults, and
-// the descriptors.
+// WriteManual writes a manual for a terminal: the sources of parameters, the file syntax, all parameters with their defaults,
+// and the descriptors.
 func WriteManual(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(manualHead)
@@ -62,17 +62,17 @@ func WriteManual(w io.Writer) error {
 
 const manualHead = `WHERE PARAMETERS ARE SET
 
-The first of these places that sets a parameter wins:
+If several places set a parameter, the first of this list wins:
   1. the environment
-  2. the user file: $SCR_CONF_FILE, else <prefix>/.scrconf, where <prefix> is SCR_PREFIX
-     of the environment or the working directory
+  2. the user file: $SCR_CONF_FILE, or else <prefix>/.scrconf. <prefix> is SCR_PREFIX
+     in the environment, or else the working directory
   3. the program (scr.Config.Params; in C SCR_Config)
   4. the system file
   5. the default
-Descriptors (GROUPS, STORE, CKPT, ...) are read from files and the program only. The
-first place with any line of a key supplies all lines of that key.
-A setting without effect gives a note: an unknown parameter, one that is set twice, one
-that this place may not set.
+Descriptors (GROUPS, STORE, CKPT, ...) are read only from the files and the program. All
+lines of a key are read from the first place that has a line with this key.
+A setting without effect causes a note. This happens if the parameter is unknown, if it is
+set twice, or if this place may not set it.
 
 FILES
 
@@ -81,23 +81,23 @@ FILES
   SCR_PREFIX=/p/${USER}/run\ 1
   CKPT=0 INTERVAL=1 TYPE=XOR SET_SIZE=16
 
-A line holds one entry; further pairs on the line belong to it. A value ends at a blank,
-"=", "#" or the end of the line; a backslash makes a blank, "=", "#" or "$" part of it.
-$NAME and ${NAME} come from the environment. Keys are case-insensitive. Paths are written
-with "/", on Windows too.
+A line is one entry. Further pairs on the line belong to the first pair. A value ends at a
+blank, "=", "#" or the end of the line. After a backslash, these characters and "$" are part
+of the value. $NAME and ${NAME} are replaced from the environment. Keys are case-insensitive.
+Paths are written with "/", also on Windows.
 
-  flag      an integer; 0 is no
+  flag      an integer; 0 means no
   integer   decimal
   number    decimal fraction
-  size      bytes; k m g t p e are powers of 1024, b may follow: 512k, 1.5m, 2GB
+  size      bytes; the units k m g t p e are powers of 1024, and b may follow: 512k, 1.5m, 2GB
   time      seconds since 1970
 
-A value of the wrong kind is an error with file and line.
+A value of the wrong kind causes an error that names the file and the line.
 
 PARAMETERS
 
-Each with its default or its kind, and in brackets the generations of SCR that know it:
-A (2011 to 2013), B (1.1.8 to 2.0), C (3.x).
+Each parameter is shown with its default or its kind. In brackets are the generations of
+SCR that know it: A (2011 to 2013), B (1.1.8 to 2.0), C (3.x).
 
 `
 
@@ -109,35 +109,36 @@ GROUPS=NODE NAME=VALUE ...    one line for each node
   NODE and WORLD always exist.
     GROUPS=zin1 POWER=psu1 SWITCH=0
 
-STORE=DIR ...                 a directory on a storage device; also the name of the store
+STORE=DIR ...                 a directory on a storage device; DIR is also the name of the store
   GROUP=NODE                  ranks that share the device
-  COUNT=SCR_CACHE_SIZE        datasets kept in it
+  COUNT=SCR_CACHE_SIZE        number of datasets kept in the store
   ENABLED=1                   0: not used
-  MKDIR=1                     0: directories cannot be made in it
-  FLUSH, TYPE                 how files are moved from it (C: FLUSH; A, B: TYPE); without
-                              effect here, see SCR_FLUSH_ASYNC
-  The cache base and the control base (COUNT=0) are stores without a line.
+  MKDIR=1                     0: directories cannot be created in the store
+  FLUSH, TYPE                 how files are copied from the store (FLUSH in C, TYPE in A
+                              and B); without effect here, see SCR_FLUSH_ASYNC
+  The cache base and the control base (COUNT=0) are stores even if no line defines them.
     STORE=/ssd GROUP=NODE COUNT=3
 
-CKPT=NUMBER ...               redundancy; used if SCR_COPY_TYPE is FILE, else the
-                              parameters make the only descriptor. Numbers go from 0
-                              without a gap. Of the enabled descriptors whose INTERVAL
+CKPT=NUMBER ...               redundancy; used only if SCR_COPY_TYPE is FILE. Otherwise
+                              the parameters define a single descriptor. The numbers are
+                              0, 1, 2 and so on. Of the enabled descriptors whose INTERVAL
                               divides the id of a checkpoint, the one with the largest
                               INTERVAL is used.
-  INTERVAL=1                  one descriptor must have 1
+  INTERVAL=1                  one descriptor must have INTERVAL=1
   GROUP=SCR_GROUP             failure group
   STORE=SCR_CACHE_BASE        store
   TYPE=SCR_COPY_TYPE          SINGLE, PARTNER, XOR or RS; XOR if SCR_COPY_TYPE is FILE
-  SET_SIZE=SCR_SET_SIZE       least number of ranks of a set
-  SET_FAILURES=SCR_SET_FAILURES   RS: losses that a set survives
-  REPLICAS=1                  PARTNER: copies (blobio only)
+  SET_SIZE=SCR_SET_SIZE       minimum number of ranks in a set
+  SET_FAILURES=SCR_SET_FAILURES   RS: number of lost ranks that a set survives
+  REPLICAS=1                  PARTNER: number of copies (blobio only)
   HOP_DISTANCE=SCR_HOP_DISTANCE   A: distance between the members of a set
-  OUTPUT=0                    1: for datasets that are not checkpoints
-  BYPASS=SCR_CACHE_BYPASS     1: write to the prefix directory directly
+  OUTPUT=0                    1: used for datasets that are not checkpoints
+  BYPASS=SCR_CACHE_BYPASS     1: files are written directly to the prefix directory
   ENABLED=1                   0: not used
     CKPT=1 INTERVAL=4 GROUP=NODE STORE=/ssd TYPE=XOR SET_SIZE=8
 
-CNTLDIR=DIR BYTES=SIZE        what a node must offer: the run loop leaves out nodes on
-CACHEDIR=DIR BYTES=SIZE       which DIR is smaller, or cannot be listed or written to
+CNTLDIR=DIR BYTES=SIZE        space that a node must have. The run loop does not use
+CACHEDIR=DIR BYTES=SIZE       nodes on which the file system of DIR is smaller, or on which
+                              DIR cannot be listed or written to
     CACHEDIR=/ssd BYTES=500GB
 `

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDefect11Defaults covers a defect of the reference: its documents and code disagree on defaults. Here every unset parameter
-// has the default in the manual, which lists each parameter once.
+// TestDefect11Defaults checks that each unset parameter has the default in the manual, and that the manual lists each parameter
+// once. In the original SCR the documentation and the code disagree about defaults.
 func TestDefect11Defaults(t *testing.T) {
 	var manual bytes.Buffer
 	if err := WriteManual(&manual); err != nil {

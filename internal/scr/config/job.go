@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// NoJob is the allocation ID if none is known.
+// NoJob is the allocation ID that is used if no resource manager gives one.
 const NoJob = "defjobid"
 
-// Prefix returns the absolute prefix directory: SCR_PREFIX, else the working directory.
+// Prefix returns the absolute prefix directory: SCR_PREFIX, or else the working directory.
 func (s *Set) Prefix() string {
 	p := s.Get("SCR_PREFIX")
 	if filepath.IsAbs(p) {
@@ -19,14 +19,15 @@ func (s *Set) Prefix() string {
 	return filepath.Join(s.dir, p)
 }
 
-// Job identifies the allocation and its user, and so the directories on the nodes.
+// Job identifies the allocation and its user. Both are parts of the paths of the directories on the nodes.
 type Job struct {
-	User    string // SCR_USER_NAME, else the user of the environment, else "nobody"
+	User    string // SCR_USER_NAME, else the user in the environment, else "nobody"
 	ID      string // SCR_JOB_ID, else the ID from the resource manager, else NoJob
 	Control string // the control directory, <SCR_CNTL_BASE>/<user>/scr.<allocation>
 }
 
-// JobOf returns the job of the settings. The error is a *ValueError if user or allocation cannot be a directory name.
+// JobOf returns the job of the settings. If the user or the allocation is not a valid directory name, the error is a
+// *ValueError.
 func JobOf(s *Set) (j Job, err error) {
 	user, uerr := component(s, "nobody", "SCR_USER_NAME", "USER", "LOGNAME", "USERNAME")
 	id, ierr := component(s, NoJob, "SCR_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
@@ -41,14 +42,15 @@ func JobOf(s *Set) (j Job, err error) {
 // CacheDir returns the cache directory of a store: <store>/<user>/scr.<allocation>.
 func (j Job) CacheDir(store string) string { return filepath.Join(store, j.User, "scr."+j.ID) }
 
-// component returns the first of the parameters that is set.
+// component returns the value of the first of these parameters that is set, or none. The value must be a valid directory
+// name.
 func component(s *Set, none string, names ...string) (string, error) {
 	for _, name := range names {
 		v := s.Lookup(name)
 		switch {
 		case v.Text == "":
 		case v.Text == "." || v.Text == ".." || strings.ContainsAny(v.Text, "/\\\x00"):
-			return "", &ValueError{name, v.Text, v.Origin, "a name that a directory can have"}
+			return "", &ValueError{name, v.Text, v.Origin, "a valid directory name"}
 		default:
 			return v.Text, nil
 		}
@@ -56,11 +58,11 @@ func component(s *Set, none string, names ...string) (string, error) {
 	return none, nil
 }
 
-// Unlimited is the number of runs if SCR_RUNS is negative.
+// Unlimited is the number of runs that a negative SCR_RUNS stands for.
 const Unlimited = math.MaxInt32
 
-// Runs returns the maximum number of runs in an allocation, at least 1. It is SCR_RUNS, or Unlimited if that is negative; if
-// SCR_RUNS is not set, it is SCR_RETRIES + 1.
+// Runs returns the maximum number of runs in an allocation, at least 1. It is SCR_RUNS, or Unlimited if SCR_RUNS is
+// negative, or SCR_RETRIES + 1 if SCR_RUNS is not set.
 func Runs(s *Set) (int64, error) {
 	if !s.IsSet("SCR_RUNS") && s.IsSet("SCR_RETRIES") {
 		n, err := s.Int("SCR_RETRIES")

@@ -12,29 +12,30 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// DefaultSystemFile is the path where programs look for the system file.
+// DefaultSystemFile is the usual path of the system file.
 const DefaultSystemFile = "/etc/scr.conf"
 
-// Sources are the sources of settings. The zero value is the environment of the process and the user's file, without a system
-// file.
+// Sources are the sources of settings. With the zero value, Load reads the environment of the process and the user's file, but no
+// system file.
 type Sources struct {
-	// Environ holds NAME=value strings; nil: os.Environ().
+	// Environ is a list of NAME=value strings; nil means os.Environ().
 	Environ []string
-	// FS holds the files; nil: vfs.OS.
+	// FS is the file system of the configuration files; nil means vfs.OS.
 	FS vfs.FS
-	// Dir is the base directory of relative names, and the prefix directory if SCR_PREFIX is not set; "": the working directory.
+	// Dir is the directory that relative names refer to. It is also the prefix directory if SCR_PREFIX is not set. "" means the
+	// working directory.
 	Dir string
-	// UserFile, if not "", overrides SCR_CONF_FILE. The file must exist.
+	// UserFile overrides SCR_CONF_FILE unless it is "". The file must exist.
 	UserFile string
-	// SystemFile is the administrator's file, which may be missing; "": none.
+	// SystemFile is the administrator's file. The file need not exist; "" means that there is none.
 	SystemFile string
 }
 
-// jobVars are environment variables, besides SCR_*, that this package reads.
+// jobVars are the environment variables, besides SCR_*, that this package reads.
 var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "USER", "LOGNAME", "USERNAME"}
 
-// Load reads the environment and the files. In a job of several ranks only one rank loads. The other ranks get its settings
-// through Encode and Decode, because all ranks need the same settings.
+// Load reads the environment and the files. In a job only one rank calls Load and sends its settings to the other ranks with
+// Encode and Decode, because all ranks need equal settings.
 func Load(o Sources) (*Set, error) {
 	s := &Set{places: places{env: map[string]string{}, program: &file{}}, vars: map[string]string{}}
 	environ := o.Environ
@@ -100,8 +101,8 @@ func Load(o Sources) (*Set, error) {
 	return s, nil
 }
 
-// restrict drops settings that the user may not make. It adds notes about them, and about all other settings in the files without
-// effect.
+// restrict removes settings that the user may not make. It adds notes about them, and about all other settings in the files that
+// have no effect.
 func (p *places) restrict() {
 	no := map[string]bool{}
 	for i := range params {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// tail is the form in which a line ends.
+// tail is how a line ends.
 type tail int
 
 const (
-	endsWhole tail = iota // a whole pair, or nothing
+	endsWhole tail = iota // ends after a whole pair, or the line is empty
 	endsQuery             // a key alone
-	endsUnset             // a key and "="
+	endsUnset             // ends after a key and "="
 )
 
 // lineParser parses one line.
@@ -20,8 +20,8 @@ type lineParser struct {
 	line int
 	text string
 	pos  int
-	env  func(string) (string, bool) // nil: unset names are empty
-	open bool                        // SCR_Config: the line may end with a key, or with a key and "="; "=" in a value and "#" are ordinary characters
+	env  func(string) (string, bool) // nil: unset names are replaced by nothing
+	open bool                        // for SCR_Config: the line may end with a key, or with a key and "="; "#", and "=" in a value, are ordinary characters
 }
 
 // parseLine returns the pairs of a line of a file.
@@ -89,7 +89,7 @@ func (p *lineParser) blanks() {
 	}
 }
 
-// ended reports whether the line, or the part before its comment, is at its end.
+// ended reports whether the parser is at the end of the line or at a comment.
 func (p *lineParser) ended() bool {
 	return p.pos == len(p.text) || p.text[p.pos] == '#' && !p.open
 }
@@ -126,7 +126,7 @@ func (p *lineParser) token(value bool) (string, error) {
 	return b.String(), nil
 }
 
-// variable reads $NAME or ${NAME} and returns its value. A $ without a name stays unchanged.
+// variable reads $NAME or ${NAME} and returns its value. A $ that no name follows is kept.
 func (p *lineParser) variable() (string, error) {
 	start := p.pos
 	name, n, err := variableAt(p.text[start:])
@@ -144,7 +144,8 @@ func (p *lineParser) variable() (string, error) {
 	return v, nil
 }
 
-// variableAt returns the name at the beginning of s, which starts with $, and its length in s. The name is "" if none follows.
+// variableAt returns the variable name at the beginning of s, and the length of $NAME or ${NAME}. s begins with $. The name is
+// "" if no name follows the $.
 func variableAt(s string) (name string, n int, err error) {
 	braced := strings.HasPrefix(s, "${")
 	i := 1
@@ -164,7 +165,8 @@ func variableAt(s string) (name string, n int, err error) {
 	return name, i + 1, nil
 }
 
-// expand replaces $NAME in a value from the environment. Unset names are empty; a $ without a name stays.
+// expand replaces each $NAME in a value by the value of the environment variable. Unset names are replaced by nothing. A $
+// that no name follows is kept.
 func expand(s string, env func(string) (string, bool)) string {
 	if !strings.Contains(s, "$") {
 		return s

@@ -88,7 +88,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// All faults of a file are reported, up to a maximum number.
+// All faults of a file are reported, up to maxErrors.
 func TestParseAllErrors(t *testing.T) {
 	_, err := parse("f", []byte("A\nB=1\nC\nD=1 E"), nil)
 	if got := strings.Count(err.Error(), "want '='"); got != 3 {
@@ -112,7 +112,7 @@ func TestParseManyChildren(t *testing.T) {
 	}
 }
 
-// Text written with escapes is read back unchanged.
+// Values written with escapes are read back unchanged.
 func TestParseRoundTrip(t *testing.T) {
 	escape := strings.NewReplacer(" ", `\ `, "\t", "\\\t", "=", `\=`, "#", `\#`, `\`, `\\`, "$", `\$`)
 	key := rapid.StringMatching(`[A-Z_][A-Z_0-9]{0,5}`)

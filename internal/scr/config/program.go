@@ -6,8 +6,7 @@ import (
 	"iter"
 )
 
-// Config is SCR's function SCR_Config. It sets, unsets or queries a parameter or a
-// child of a descriptor.
+// Config implements SCR_Config. It sets, unsets or queries a parameter or a child of a descriptor.
 //
 //	"SCR_FLUSH=5"             sets
 //	"CKPT=0 TYPE=XOR"         sets a child of a descriptor
@@ -16,10 +15,9 @@ import (
 //	"SCR_FLUSH"               queries the effective value, from any source
 //	"CKPT=0 TYPE"             queries a child
 //
-// ok reports whether a queried name has a value; it is false for the other forms.
-// The environment and the user's file override settings of the program. After Lock only
-// queries are allowed (ErrLocked). Some names may never be set by the program
-// (ErrNotYours). A text of any other form is a *SyntaxError.
+// For a query, ok reports whether the name has a value. For the other forms ok is false. The environment and the user's file
+// override settings of the program. After Lock only queries are allowed; other calls return ErrLocked. Some parameters may
+// never be set by the program; Config returns ErrNotYours. For any other text Config returns a *SyntaxError.
 func (s *Set) Config(text string) (value string, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +45,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 	return "", false, s.places.program.set(pairs)
 }
 
-// ask answers a query; the last pair is a key alone.
+// ask answers a query. The last of pairs is a key without a value.
 func (p *places) ask(pairs []Pair) (string, bool, error) {
 	key := pairs[len(pairs)-1].Key
 	switch len(pairs) {
@@ -67,7 +65,7 @@ func (p *places) ask(pairs []Pair) (string, bool, error) {
 	return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "query has too many keys, want at most a parent and a key"}
 }
 
-// unset removes a setting; the last pair is a key alone.
+// unset removes a setting. The last of pairs is a key without a value.
 func (f *file) unset(pairs []Pair) {
 	key := pairs[len(pairs)-1].Key
 	if len(pairs) == 1 {
@@ -88,9 +86,9 @@ func (f *file) unset(pairs []Pair) {
 	}
 }
 
-// Paths yields the settings of one source (UserFile, Program or SystemFile) as paths of SCR's tree: {KEY, VALUE}, and {KEY,
-// VALUE, CHILD, VALUE} for each child of a descriptor. The paths of Program are the content of <prefix>/.scr/app.conf, which
-// shows the program's settings to users and to programs outside the run.
+// Paths yields the settings of one source (UserFile, Program or SystemFile) as paths of SCR's tree: {KEY, VALUE} for each
+// parent pair, and {KEY, VALUE, CHILD, VALUE} for each child of a descriptor. The paths of Program are written to
+// <prefix>/.scr/app.conf, where users and other programs can read them.
 func Paths(s *Set, src Source) iter.Seq[[]string] {
 	s.mu.RLock()
 	var paths [][]string
@@ -100,7 +98,7 @@ func Paths(s *Set, src Source) iter.Seq[[]string] {
 		}
 		for _, e := range f.Entries {
 			if _, tree := descriptorKeys[e.Key]; !tree {
-				// A parameter has one value: the last one.
+				// A parameter has only one value, the last.
 				if last, _ := f.last(e.Key); last.Pair != e.Pair {
 					continue
 				}
@@ -129,15 +127,15 @@ func (f *file) set(pairs []Pair) error {
 		return err
 	}
 	if _, tree := descriptorKeys[key]; !tree {
-		f.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has one value
+		f.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has only one value
 	}
 	if !f.add(pairs, 0) {
-		return fault.Usage("more than %d keys behind %s=%s", maxChildren, key, pairs[0].Value)
+		return fault.Usage("more than %d keys after %s=%s", maxChildren, key, pairs[0].Value)
 	}
 	return nil
 }
 
-// mayProgram returns an error if the program may not set this name.
+// mayProgram returns an error if the program may not set the name of the first pair.
 func mayProgram(pairs []Pair) error {
 	key := pairs[0].Key
 	_, tree := descriptorKeys[key]

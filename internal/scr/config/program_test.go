@@ -35,7 +35,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A value that a program sets may contain separators of the file syntax, as in the reference.
+// The program may set values that contain separators of the file syntax, as it may with the
+// original SCR.
 func TestConfigTakesValuesAsTheyAre(t *testing.T) {
 	s := load(t, "", "")
 	for text, want := range map[string]string{

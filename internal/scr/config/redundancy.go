@@ -15,26 +15,26 @@ import (
 type Descriptor struct {
 	Index    int
 	Enabled  bool
-	Interval int64  // applies to checkpoints whose id is a multiple; the largest interval wins
+	Interval int64  // the descriptor applies to checkpoints whose number is a multiple; if several apply, the largest interval wins
 	Output   bool   // for datasets that are not checkpoints
-	Bypass   bool   // files are written directly to the prefix directory
-	Group    string // failure group
+	Bypass   bool   // the descriptor is for datasets that are not checkpoints
+	Group    string // files are written directly to the prefix directory, not to the cache
 	Store    string // directory of the store
 	Type     string // SINGLE, PARTNER, XOR or RS
 
 	SetSize     int64 // minimum number of ranks in a set
-	SetFailures int64 // number of losses that an RS set survives
-	Replicas    int64 // number of PARTNER copies; our addition
+	SetFailures int64 // number of lost ranks that an RS set survives
+	Replicas    int64 // number of PARTNER copies; the original SCR has no such key
 	HopDistance int64 // generation A only
 
 	Origin Origin
 }
 
-// maxSet is the maximum number of ranks in a set, limited by the file fields for member numbers.
+// maxSet is the maximum number of ranks in a set. The files store member numbers in 31 bits.
 const maxSet = 1<<31 - 1
 
-// DescriptorsOf returns the redundancy descriptors: from the CKPT lines if SCR_COPY_TYPE is FILE, else a single one made from the
-// parameters. The error joins all faults, each a *ValueError with its line.
+// DescriptorsOf returns the redundancy descriptors. If SCR_COPY_TYPE is FILE, they are read from the CKPT lines. Otherwise
+// DescriptorsOf makes one descriptor from the parameters. The error joins all faults, each a *ValueError with its line.
 func DescriptorsOf(s *Set) ([]Descriptor, error) {
 	base, err := implied(s)
 	if err != nil {
@@ -57,7 +57,7 @@ func DescriptorsOf(s *Set) ([]Descriptor, error) {
 		})
 		return []Descriptor{base}, errors.Join(errs...)
 	}
-	// A descriptor without TYPE cannot have the type FILE.
+	// A CKPT line without TYPE must not inherit the type FILE.
 	base.Type = "XOR"
 	lines, at := Lines(s, "CKPT")
 	if len(lines) == 0 {
@@ -109,9 +109,10 @@ func DescriptorsOf(s *Set) ([]Descriptor, error) {
 	return out, nil
 }
 
-// Select returns the index of the descriptor for checkpoint ckpt (from 1). It is the first enabled one with the largest interval
-// that divides ckpt. For output without a checkpoint it is the first with Output, else the descriptor of checkpoint 1. The error
-// is ErrUsage if no interval divides ckpt, which cannot happen if one interval is 1.
+// Select returns the index of the descriptor for checkpoint ckpt (from 1). Of the enabled descriptors whose interval divides
+// ckpt, it is the first with the largest interval. For output without a checkpoint it is the first descriptor with Output, or
+// else the descriptor of checkpoint 1. The error is ErrUsage if no interval divides ckpt. This cannot happen if a descriptor has
+// interval 1.
 func Select(list []Descriptor, ckpt int64, output bool) (int, error) {
 	if output {
 		if i := slices.IndexFunc(list, func(d Descriptor) bool { return d.Enabled && d.Output }); i >= 0 {
@@ -135,7 +136,7 @@ var impliedNames = map[string]string{
 	"GROUP": "SCR_GROUP", "STORE": "SCR_CACHE_BASE", "TYPE": "SCR_COPY_TYPE", "SET_SIZE": "SCR_SET_SIZE", "SET_FAILURES": "SCR_SET_FAILURES",
 }
 
-// implied returns the descriptor made from the parameters; its type may be FILE.
+// implied returns the descriptor made from the parameters. Its type may be FILE.
 func implied(s *Set) (d Descriptor, err error) {
 	d = Descriptor{Enabled: true, Interval: 1, Replicas: 1, Group: s.Get("SCR_GROUP"), Store: path.Clean(s.Get("SCR_CACHE_BASE"))}
 	d.Origin = s.Lookup("SCR_COPY_TYPE").Origin

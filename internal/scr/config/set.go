@@ -9,14 +9,14 @@ import (
 type Set struct {
 	mu     sync.RWMutex
 	places places
-	vars   map[string]string // the whole environment, for $NAME; not sent to other ranks
+	vars   map[string]string // the whole environment, to replace $NAME; not sent to other ranks
 	dir    string            // working directory
 	locked bool
 }
 
-// places holds the sources of the package comment, except the defaults.
+// places holds the sources listed in the package comment, except the defaults.
 type places struct {
-	env     map[string]string // SCR_* and the job names, without restricted ones
+	env     map[string]string // SCR_* and jobVars, without restricted names
 	user    *file             // nil: none
 	program *file
 	system  *file // nil: none
@@ -36,20 +36,20 @@ func (p *places) addNote(o Origin, format string, a ...any) {
 	p.notes = append(p.notes, Note{o, fmt.Sprintf(format, a...)})
 }
 
-// Notes returns the ignored settings with the reasons. The original reports none of them.
+// Notes returns the settings that are ignored, with the reasons. The original SCR ignores them silently.
 func (s *Set) Notes() []Note {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return append([]Note(nil), s.places.notes...)
 }
 
-// Value is the text of a parameter and the place where it was set.
+// Value is the text of a parameter and its origin.
 type Value struct {
 	Text   string
 	Origin Origin // Source is Unset if there is neither a setting nor a default
 }
 
-// Lookup returns a parameter from the first of the five sources that sets it; see the package comment.
+// Lookup returns a parameter from the first of the five sources that sets it. The package comment lists the sources.
 func (s *Set) Lookup(name string) Value {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -61,7 +61,7 @@ func (p *places) lookup(name string) Value {
 		return Value{v, Origin{Source: Environment}}
 	}
 	if name == "SCR_CONF_FILE" {
-		return Value{} // a file cannot set it: too late
+		return Value{} // files are read too late to set this parameter
 	}
 	for _, f := range p.files() {
 		if name == "SCR_RESTRICTED" && f.src != SystemFile {
@@ -102,8 +102,8 @@ func (s *Set) IsSet(name string) bool {
 	return src != Unset && src != Default
 }
 
-// Lines returns the lines of a key (GROUPS, STORE, CKPT, CNTLDIR, CACHEDIR, CACHE) from the first source that has any, and this
-// source.
+// Lines returns the lines of a descriptor key (GROUPS, STORE, CKPT, CNTLDIR, CACHEDIR, CACHE). All lines come from the first
+// source that has any. The Origin is this source.
 func Lines(s *Set, key string) ([]Entry, Origin) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -119,7 +119,7 @@ func (p *places) lines(key string) ([]Entry, Origin) {
 	return nil, Origin{}
 }
 
-// Lock makes all later Config calls fail that set a value, because SCR is open.
+// Lock makes all later Config calls fail that would change a setting, because SCR is initialized.
 func (s *Set) Lock() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Flag reports whether a parameter is not 0; false if it is not set. The error of all typed getters is a *ValueError with the
-// place of the setting.
+// Flag reports whether a parameter is not 0. It is false if the parameter is not set. The errors of Flag and of the other typed
+// getters are *ValueErrors with the place of the setting.
 func (s *Set) Flag(name string) (bool, error) {
 	n, err := s.Int(name)
 	return n != 0, err
 }
 
-// Int returns a parameter as an integer, 0 if it is not set. Counts must not be negative.
+// Int returns a parameter as an integer, or 0 if it is not set. Counts must not be negative.
 func (s *Set) Int(name string) (int64, error) {
 	n, err := typed(s, name, "an integer", parseInt)
 	if err == nil && n < 0 {
@@ -26,7 +26,7 @@ func (s *Set) Int(name string) (int64, error) {
 	return n, err
 }
 
-// Float returns a parameter as a number, 0 if it is not set.
+// Float returns a parameter as a number, or 0 if it is not set.
 func (s *Set) Float(name string) (float64, error) {
 	x, err := typed(s, name, "a number", parseFloat)
 	if err == nil && x < 0 {
@@ -35,7 +35,7 @@ func (s *Set) Float(name string) (float64, error) {
 	return x, err
 }
 
-// negative returns an error if the kind of parameter forbids the negative value.
+// negative returns an error for a negative value if the parameter does not allow negative values.
 func (s *Set) negative(name string, kind Kind, want string) error {
 	if p := find(name); p == nil || p.Kind != kind || p.Negative {
 		return nil
@@ -44,17 +44,18 @@ func (s *Set) negative(name string, kind Kind, want string) error {
 	return &ValueError{name, v.Text, v.Origin, want}
 }
 
-// Size returns a parameter in bytes, 0 if it is not set.
+// Size returns a parameter as a number of bytes, or 0 if it is not set.
 func (s *Set) Size(name string) (int64, error) { return typed(s, name, sizeWant, ParseSize) }
 
-// Seconds returns a parameter of whole seconds as a duration, 0 if it is not set.
+// Seconds returns a parameter that counts whole seconds as a duration, or 0 if it is not set.
 func (s *Set) Seconds(name string) (time.Duration, error) {
 	n, err := s.Int(name)
 	const most = int64(math.MaxInt64 / time.Second)
 	return time.Duration(min(max(n, -most), most)) * time.Second, err
 }
 
-// Time returns a parameter in seconds since 1970 as a time; the zero time if it is not set, or not positive.
+// Time returns a parameter in seconds since 1970 as a time. It returns the zero time if the parameter is not set or not
+// positive.
 func (s *Set) Time(name string) (time.Time, error) {
 	n, err := s.Int(name)
 	if err != nil || n <= 0 {
@@ -99,11 +100,12 @@ func parseFloat(s string) (float64, error) {
 
 const sizeWant = "a size: 4096, 512k, 1.5m, 2GB"
 
-// units of sizes: the n-th letter, from 1, means 1024 to the power n.
+// units are the unit letters of sizes. The n-th letter, counted from 1, stands for 1024 to the power n.
 const units = "kmgtpe"
 
-// ParseSize parses a number of bytes: a decimal number, optionally with a unit k m g t p e (powers of 1024, upper or lower case,
-// with an optional b). A fraction is allowed only with a unit. Fractions of a byte are cut off. The error is ErrUsage.
+// ParseSize parses a number of bytes: a decimal number, optionally followed by a unit. The units are the letters k m g t p e
+// (powers of 1024), in upper or lower case, with an optional b. A fraction is allowed only with a unit. Fractions of a byte are
+// cut off. The error is ErrUsage.
 func ParseSize(s string) (int64, error) {
 	t := strings.ToLower(strings.TrimSpace(s))
 	t = strings.TrimSuffix(t, "b")

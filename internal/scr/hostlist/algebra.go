@@ -3,7 +3,7 @@ package hostlist
 // Diff returns the hosts of a that are not in b, in the order of a.
 func Diff(a, b []string) []string { return filter(a, b, false) }
 
-// Intersect returns the hosts of a that are in b too, in the order of a.
+// Intersect returns the hosts of a that are also in b, in the order of a.
 func Intersect(a, b []string) []string { return filter(a, b, true) }
 
 func filter(a, b []string, keep bool) []string {
@@ -35,7 +35,8 @@ func Union(lists ...[]string) []string {
 	return out
 }
 
-// Nth returns the n-th host, counted from 1, or from the end for negative n. ok is false if there is none.
+// Nth returns the n-th host, counted from 1. Negative n count from the end. ok is false if there is no
+// such host.
 func Nth(hosts []string, n int) (host string, ok bool) {
 	if n < 0 {
 		n += len(hosts) + 1

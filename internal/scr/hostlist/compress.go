@@ -8,8 +8,7 @@ import (
 )
 
 // Compress returns the compressed form of a list of hosts. It sorts by number within each machine name, keeps duplicates and
-// drops empty names. Expand(Compress(hosts)) returns the hosts in that order, unless a name contains a comma, a blank or a
-// bracket.
+// drops empty names. Expand(Compress(hosts)) returns the sorted hosts, unless a name contains a comma, a blank or a bracket.
 func Compress(hosts []string) string {
 	list := make([]host, 0, len(hosts))
 	for _, h := range hosts {
@@ -48,7 +47,7 @@ func compare(a, b host) int {
 		cmp.Compare(a.digits, b.digits))
 }
 
-// host is a name split around its number. Without a number, digits is "", head is the whole name and n is -1.
+// host is a host name, split around its number. If the name has no number, digits is "", head is the whole name and n is -1.
 type host struct {
 	head, digits, tail string
 	n                  int64
@@ -71,7 +70,6 @@ func split(name string) host {
 	return host{head: name[:start], digits: name[start:end], tail: name[end:], n: n}
 }
 
-// writeGroup writes the sorted hosts of one machine name.
 func writeGroup(b *strings.Builder, list []host) {
 	if len(list) == 1 || list[0].n < 0 {
 		for i, h := range list {
@@ -86,7 +84,7 @@ func writeGroup(b *strings.Builder, list []host) {
 	for i := 0; i < len(list); {
 		lo := list[i]
 		j := i
-		// A range continues if the next number is one more and has the digits that expanding the range would produce.
+		// A range continues if the next number is larger by one and has the same digits that Expand would print.
 		for j+1 < len(list) && list[j+1].n == list[j].n+1 && list[j+1].digits == pad(list[j+1].n, len(lo.digits)) {
 			j++
 		}

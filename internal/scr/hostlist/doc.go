@@ -11,10 +11,10 @@
 //	ranges  = range { "," range }
 //	range   = number | number "-" number
 //
-// Blanks may separate groups too. A number keeps its leading zeros: n[08-10]
-// is n08 n09 n10. Several brackets in one group are combined, and the last one
-// varies fastest: r[1-2]n[1-2] is r1n1 r1n2 r2n1 r2n2. Names without a number stay
-// unchanged.
+// Blanks may separate groups too. A number keeps its leading zeros: n[08-10] is
+// n08 n09 n10. A group with several brackets is expanded to all combinations, and
+// the last bracket varies fastest: r[1-2]n[1-2] is r1n1 r1n2 r2n1 r2n2. Names
+// without a number stay unchanged.
 //
 // [Expand] keeps order and duplicates. [Compress] sorts by number within each
 // machine name and keeps duplicates (atlas[3,3,5]). Machine names are sorted

@@ -10,13 +10,13 @@ import (
 const (
 	// MaxHosts is the maximum number of hosts in a list.
 	MaxHosts = 1 << 20
-	// maxDigits is chosen so that every number fits in an int64.
+	// maxDigits is the maximum number of digits of a number, so that it fits in an int64.
 	maxDigits = 18
-	// maxBytes limits the total length of all names, so that many long names cannot fill the memory.
+	// maxBytes limits the total length of all names, to limit memory.
 	maxBytes = 1 << 28
 )
 
-// Expand returns the hosts of a compressed list, with order and duplicates kept. An empty string is an empty list. Errors are
+// Expand returns the hosts of a compressed list and keeps order and duplicates. An empty string is an empty list. Errors are
 // *SyntaxError.
 func Expand(s string) ([]string, error) {
 	var out []string
@@ -40,7 +40,7 @@ func Expand(s string) ([]string, error) {
 		}
 		for name := range g.all() {
 			if bytes += len(name); bytes > maxBytes {
-				return nil, p.fail(start, fault.ErrTooLarge, "the names have more than %d bytes", maxBytes)
+				return nil, p.fail(start, fault.ErrTooLarge, "the names together have more than %d bytes", maxBytes)
 			}
 			out = append(out, name)
 		}
@@ -53,7 +53,7 @@ type namePart struct {
 	ranges []numbers
 }
 
-// numbers is the range lo..hi, padded to width digits.
+// numbers is the range lo..hi, printed with at least width digits.
 type numbers struct {
 	lo, hi int64
 	width  int
@@ -66,7 +66,7 @@ func (p namePart) count() int64 {
 	var n int64
 	for _, r := range p.ranges {
 		if n += r.hi - r.lo + 1; n > MaxHosts {
-			return MaxHosts + 1 // saturate: the sum must not overflow
+			return MaxHosts + 1 // return a number above the limit, so that sums do not overflow
 		}
 	}
 	return n
@@ -74,7 +74,7 @@ func (p namePart) count() int64 {
 
 type group []namePart
 
-// all yields the hosts of a group; the last bracket varies fastest.
+// all yields the hosts of a group. The last bracket varies fastest.
 func (g group) all() func(yield func(string) bool) {
 	return func(yield func(string) bool) { g.walk("", yield) }
 }
@@ -122,10 +122,11 @@ func (p *parser) fail(pos int, class error, format string, a ...any) error {
 	return &SyntaxError{Text: p.text, Pos: pos, Msg: fmt.Sprintf(format, a...), Err: class}
 }
 
-// maxBrackets is the maximum number of brackets in a group: no host name needs more, and each adds a recursion level.
+// maxBrackets is the maximum number of brackets in a group. No host name needs more, and each bracket adds a level of
+// recursion.
 const maxBrackets = 8
 
-// group parses up to a comma or blank outside brackets.
+// group parses a group. The group ends at a comma or blank outside brackets.
 func (p *parser) group() (group, error) {
 	var g group
 	brackets := 0
@@ -157,7 +158,7 @@ func (p *parser) group() (group, error) {
 	return g, nil
 }
 
-// brackets parses "[3,5-7]"; the position is at the '['.
+// brackets parses "[3,5-7]". The parser is at the '['.
 func (p *parser) brackets() ([]numbers, error) {
 	open := p.pos
 	p.pos++
@@ -197,7 +198,7 @@ func (p *parser) numbers() (numbers, error) {
 			return numbers{}, err
 		}
 		if hi < lo {
-			return numbers{}, p.fail(start, fault.ErrUsage, "range %d-%d runs backwards", lo, hi)
+			return numbers{}, p.fail(start, fault.ErrUsage, "range is %d-%d, want ascending numbers", lo, hi)
 		}
 		if hi-lo >= MaxHosts {
 			return numbers{}, p.fail(start, fault.ErrTooLarge, "range of more than %d hosts", MaxHosts)

@@ -56,7 +56,7 @@ func TestExpandErrors(t *testing.T) {
 		{"b1,a[0-999999][0-999999]", 3, fault.ErrTooLarge},
 		{"a[0-999999],a[0-999999]", 12, fault.ErrTooLarge},
 		{"a" + strings.Repeat("[1]", 9), 25, fault.ErrUsage},
-		{"a" + strings.Repeat("[1-999999]", 8), 0, fault.ErrTooLarge}, // the product would overflow
+		{"a" + strings.Repeat("[1-999999]", 8), 0, fault.ErrTooLarge}, // the number of hosts would overflow
 	} {
 		got, err := Expand(c.in)
 		var se *SyntaxError
@@ -115,7 +115,8 @@ func TestAlgebra(t *testing.T) {
 	}
 }
 
-// Expanding the compressed form gives the same hosts, sorted. Compressing twice changes nothing.
+// Expanding the compressed form gives the same hosts, sorted. Compressing the result again
+// changes nothing.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {

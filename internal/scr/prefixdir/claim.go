@@ -9,25 +9,25 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Claims maps files of the prefix directory to the complete datasets that own them. It belongs to a dataset that is about to be
-// written.
+// Claims maps files of the prefix directory to the complete datasets that own them. A Claims is made for one dataset that is
+// about to be written.
 //
-// Files of output datasets, and of datasets with a higher number, are never overwritten (ErrExist). A later dataset may take
-// files of the same name from a checkpoint, because some programs write the same files each time. Before the first byte changes,
-// the summary and the index durably mark the older checkpoint as incomplete. This happens once the new dataset is whole (see
-// Hidden). An older dataset with the name of the new one is always replaced.
+// The dataset must not overwrite files of output datasets, or of datasets with a higher number (ErrExist). It may overwrite files
+// of an older checkpoint, because some programs use the same file names in each checkpoint. Before the first byte changes, the
+// summary and the index durably mark the older checkpoint as incomplete. They are marked when the new dataset is whole (see
+// Hidden). An older dataset with the same name is always replaced.
 type Claims struct {
 	dir    *Dir
 	ds     Dataset
 	owners map[string][]Entry // by file name, relative to the prefix directory
 }
 
-// Owned reports whether a file, named as in File.Path, belongs to a complete dataset. It returns an error if the dataset is whole
-// but still has hidden names, because its hidden files must not be written to.
+// Owned reports whether a file, named as in File.Path, belongs to a complete dataset. It returns an error if the file belongs to
+// a whole dataset whose files still have hidden names, because those hidden files must not be overwritten.
 func (c *Claims) Owned(name string) (bool, error) {
 	for _, e := range c.owners[path.Clean(name)] {
 		if !e.Complete {
-			return false, fmt.Errorf("%s is reserved for dataset %d %.80q, which is complete, but its files are not renamed yet: %w", name, e.ID, e.Name, fault.ErrExist)
+			return false, fmt.Errorf("%s is reserved for the complete dataset %d %.80q, whose files are not renamed yet: %w", name, e.ID, e.Name, fault.ErrExist)
 		}
 	}
 	return len(c.owners[path.Clean(name)]) > 0, nil
@@ -55,7 +55,7 @@ func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 	return c, nil
 }
 
-// ClaimsAndWaiting is like Claims, but also includes datasets that still have hidden names.
+// ClaimsAndWaiting is like Claims, but also includes whole datasets whose files still have hidden names.
 func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
 	c, err := d.Claims(ds)
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error that wraps ErrExist if one of the files, named as in File.Path, must not be written.
+// Check returns an error that wraps ErrExist if one of the files must not be overwritten. Files are named as in File.Path.
 func (c *Claims) Check(files ...string) error {
 	for _, name := range files {
 		for _, e := range c.owners[path.Clean(name)] {
@@ -98,8 +98,8 @@ func (c *Claims) Check(files ...string) error {
 	return nil
 }
 
-// Claim must be called before existing files are overwritten. It marks the datasets that own them as incomplete in all summaries
-// and in the index, and returns these datasets.
+// Claim marks the datasets that own the files as incomplete, in all summaries and in the index. It returns these datasets. The
+// caller must call Claim before it overwrites existing files.
 func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 	if err := c.Check(files...); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 	return lost, c.dir.demote(ctx)
 }
 
-// demote marks datasets as incomplete in the index if their summaries do.
+// demote marks datasets as incomplete in the index if their summaries mark them as incomplete.
 func (d *Dir) demote(ctx context.Context) error {
 	return d.Index.Update(ctx, func(x *Index) error {
 		for _, e := range x.Entries() {
@@ -137,7 +137,7 @@ func (d *Dir) demote(ctx context.Context) error {
 			}
 			p, err := d.Datasets.Locate(e)
 			if err != nil {
-				continue // the next reader gets the error
+				continue // later readers get the error
 			}
 			if s, err := d.Datasets.ReadSummary(p); err == nil && !s.Complete {
 				if err := x.SetComplete(e.Name, false); err != nil {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestClaims checks which datasets may take files of other datasets.
+// TestClaims checks which datasets may overwrite files of other datasets.
 func TestClaims(t *testing.T) {
 	ctx := t.Context()
 	for _, x := range []struct {
 		what string
-		ds   Dataset // the dataset to be written
+		ds   Dataset
 		old  func(ds *Dataset)
 		ok   bool
 	}{

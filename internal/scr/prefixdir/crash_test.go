@@ -13,8 +13,8 @@ import (
 
 var errPower = errors.New("power is gone")
 
-// TestCrash cuts the power before each operation of a flush and of a deletion. Afterwards all complete datasets are found and
-// whole, and the index lists no damaged one as complete.
+// TestCrash cuts the power before each operation of a flush and of a deletion. After each power loss all complete datasets
+// must be found and whole, and the index must not list a damaged dataset as complete.
 func TestCrash(t *testing.T) {
 	ctx := t.Context()
 	story := func(d *Dir) error {
@@ -67,7 +67,7 @@ func at(fsys vfs.FS) *Dir {
 	return d
 }
 
-// TestFaults fails each operation of a flush once. The flush must return an error or be complete.
+// TestFaults lets each operation of a flush fail once. The flush must return an error, or the dataset must be complete.
 func TestFaults(t *testing.T) {
 	ctx := t.Context()
 	sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error { return flush(ctx, at(fsys), ckpt(1)) })}
@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsSay checks that errors of the disk are not reported as format errors.
+// TestFaultsSay checks that I/O errors are not reported as format errors.
 func TestFaultsSay(t *testing.T) {
 	m := vfs.NewMem()
 	must(t, flush(t.Context(), at(m), ckpt(1)))

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Datasets gives access to the metadata of the datasets of a prefix directory: one folder for each, with a summary and a map.
+// Datasets gives access to the metadata of the datasets of a prefix directory. Each dataset has a folder with a summary and a
+// map.
 type Datasets struct{ *Folder }
 
 // Dir returns the metadata folder of a dataset, <prefix>/.scr/scr.dataset.<id> (generations B and C).
@@ -34,7 +35,7 @@ func (d *Datasets) Create(id int) error {
 
 // Place holds the folders of a dataset.
 type Place struct {
-	From Generation // GenC also for generation B, which differs only in names
+	From Generation // GenC also for generation B, whose files differ only in their names
 	ID   int
 	Meta string // the folder that holds the summary and the map
 	Data string // the folder that paths in the map are relative to
@@ -45,8 +46,8 @@ func (d *Datasets) Place(id int) Place {
 	return Place{From: GenC, ID: id, Meta: d.Dir(id), Data: d.Path}
 }
 
-// Locate finds the dataset of an index entry: by its number in generations B and C, else in the folder of its name [A]. The error
-// wraps ErrMissing if neither has a summary.
+// Locate finds the dataset of an index entry. It looks in the folder with the dataset's number (generations B and C), then in the
+// folder with its name (generation A). The error wraps ErrMissing if neither folder has a summary.
 func (d *Datasets) Locate(e Entry) (Place, error) {
 	places := []Place{d.Place(e.ID)}
 	if fs.ValidPath(path.Clean(e.Name)) {
@@ -87,8 +88,9 @@ func (f Found) State() string {
 	return "not complete"
 }
 
-// Survey finds datasets without the index, ordered by number. It reads each folder .scr/scr.dataset.<id> [B,C], and the summary
-// in each folder of the prefix directory [A]. A folder without a summary is an unfinished dataset; its Err wraps ErrMissing.
+// Survey finds datasets without the index and returns them sorted by number. It reads the summary in each folder
+// .scr/scr.dataset.<id> (generations B and C) and in each folder of the prefix directory (generation A). If a folder
+// scr.dataset.<id> has no summary, the dataset is unfinished, and its Err wraps ErrMissing.
 func (d *Datasets) Survey() ([]Found, error) {
 	var all []Found
 	look := func(p Place, name string) {
@@ -138,8 +140,8 @@ func (d *Datasets) Survey() ([]Found, error) {
 	return all, nil
 }
 
-// LastID returns the highest known dataset number, from the index and the folders. A new dataset needs a higher number, even if
-// the index was lost. x may be nil.
+// LastID returns the highest known dataset number, from the index and the folders. A new dataset must get a higher number, even
+// if the index was lost. x may be nil.
 func (d *Datasets) LastID(x *Index) (int, error) {
 	last := 0
 	if x != nil {

@@ -10,10 +10,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Delete removes a dataset from the index and from the disk: its files, its metadata, and the folders that become empty. A crash
-// at any moment leaves a dataset that is whole, or one that the index and the missing summary mark as incomplete. ctx can end
-// Delete between two files. Files that also belong to another dataset of the index stay, because an application may write the
-// same names each time.
+// Delete removes a dataset from the index and from the disk: its files, its metadata, and the folders that become empty. After a
+// crash at any moment the dataset is either whole, or incomplete according to the index and the missing summary. Cancelling ctx
+// stops Delete between two files. Files that also belong to another dataset are kept, because an application may use the same
+// file names in each dataset.
 func (d *Dir) Delete(ctx context.Context, name string) error { return d.DeleteExcept(ctx, name, nil) }
 
 // DeleteExcept is like Delete, but also keeps the files of a dataset that is not in the index yet. keep holds their names, as in
@@ -54,7 +54,7 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 	return d.Index.Update(ctx, func(x *Index) error { return x.Remove(name) })
 }
 
-// shared lists the files of all datasets except own, and the files of keep.
+// shared lists the files of all other datasets, and the files in keep. own is the number of the dataset to be deleted.
 func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[string]bool, error) {
 	all := map[string]bool{}
 	for name := range keep {
@@ -65,7 +65,7 @@ func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[st
 		return nil, err
 	}
 	var places []Place
-	for _, f := range found { // whole, and about to be complete
+	for _, f := range found { // datasets that are whole, but not yet complete in the index
 		if f.Err == nil && f.Summary.Renames && f.ID != own {
 			places = append(places, f.Place)
 		}
@@ -80,7 +80,7 @@ func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[st
 	}
 	for _, p := range places {
 		m, err := d.ReadMap(p)
-		if err != nil && !lost(err) { // files of a dataset with lost metadata are useless
+		if err != nil && !lost(err) { // if a dataset's metadata are lost, its files are useless
 			return nil, err
 		}
 		for _, name := range m.Paths() {
@@ -90,14 +90,14 @@ func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[st
 	return all, nil
 }
 
-// deleteFiles removes the files of a dataset, the summary first and the map last.
+// deleteFiles removes the files of a dataset. It removes the summary first and the map last.
 func (d *Datasets) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
 	m, err := d.ReadMap(p)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if !fault.IsDamage(err) {
 			return err
 		}
-		d.warn("files of a dataset are unknown and remain", "dataset", p.ID, "err", err)
+		d.warn("the files of a dataset are unknown and are not deleted", "dataset", p.ID, "err", err)
 	}
 	stay, err := d.shared(p.ID, others, keep)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *Datasets) deleteFiles(ctx context.Context, p Place, others []Entry, kee
 	return d.removeMeta(p)
 }
 
-// removeMeta removes the metadata of a dataset whose summary is already removed.
+// removeMeta removes the metadata of a dataset. Its summary must already be removed.
 func (d *Datasets) removeMeta(p Place) error {
 	list, err := d.fs().ReadDir(p.Meta)
 	if errors.Is(err, fs.ErrNotExist) {

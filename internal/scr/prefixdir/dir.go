@@ -33,7 +33,7 @@ func (g Generation) String() string {
 // Dataset is the record of a dataset.
 type Dataset = record.Dataset
 
-// Names in the prefix directory.
+// Names of files and folders in the prefix directory.
 const (
 	MetaDir       = ".scr" // the folder of all metadata
 	indexName     = "index.scr"
@@ -53,7 +53,7 @@ type Dir struct {
 	Flush    FlushFile
 	Halt     HaltFile
 	Nodes    NodesFile
-	AppConf  TreeFile // settings that the application made through the library: NAME/value/... as in a configuration file
+	AppConf  TreeFile // settings that the application made through the library, as a tree NAME/value/...
 	Datasets Datasets
 }
 
@@ -68,7 +68,7 @@ func Open(fsys vfs.FS, prefix string) *Dir {
 	return d
 }
 
-// Prerun removes the flush file and the nodes file. A new allocation needs this because its caches are empty.
+// Prerun removes the flush file and the nodes file. A new allocation must call Prerun, because its caches are empty.
 func (d *Dir) Prerun() error { return errors.Join(d.Flush.remove(), d.Nodes.remove()) }
 
 func checkID(id int) error {
@@ -78,7 +78,8 @@ func checkID(id int) error {
 	return nil
 }
 
-// checkName returns an error if name cannot name a dataset. A name is any text, as in SCR: only the folders of generation A have it.
+// checkName returns an error if name cannot be the name of a dataset. As in SCR, any text without NUL is a valid name, because only
+// generation A uses it as the name of a folder.
 func checkName(name string) error {
 	if name == "" || strings.Contains(name, "\x00") {
 		return fault.Usage("name of a dataset is %.80q, want a text without NUL", name)

@@ -15,13 +15,14 @@
 //	      rank2file, ...      which rank wrote which files         Map
 //
 // The package reads files of SCR 1 to 3 and writes the form of SCR 3. It keeps unknown
-// keys. It replaces files atomically, except the halt file, which the reference
-// programs lock. It rebuilds a lost index from the summaries (IndexFile.Load).
+// keys. It replaces files atomically, except the halt file: that file is changed in place,
+// because the programs of the original SCR lock it. The package rebuilds a lost index from
+// the summaries (IndexFile.Load).
 //
 // A flush calls Index.Update with Add(ds, false), writes the files, calls Datasets.WriteMap
 // and WriteSummary, and ends with Index.Update and Publish(ds). After a crash at any point
-// the index lists the dataset as incomplete, or as complete with all its files. Files that
-// belong to another dataset must be claimed before (Claims).
+// the index lists the dataset as incomplete, or as complete with all its files. Before a
+// flush writes files that belong to another dataset, it must claim them (Claims).
 //
 // docs/format-scr.md describes the trees. Read first: dir.go, datasets.go, indexfile.go.
 package prefixdir

@@ -21,8 +21,8 @@ func TestRemoveSummaryDurable(t *testing.T) {
 	}
 }
 
-// TestMapReplacedCrash cuts the power while a map of several parts is replaced. Afterwards the map is the old one, the new one,
-// or missing, but not a mix.
+// TestMapReplacedCrash cuts the power while a map of several parts is replaced. Afterwards the old map or the new map exists,
+// or no map, but never a mix of both.
 func TestMapReplacedCrash(t *testing.T) {
 	write := func(fsys vfs.FS, what string) error {
 		d := at(fsys)

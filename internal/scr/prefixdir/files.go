@@ -31,16 +31,16 @@ type Segment struct {
 	Length int64  // in bytes
 }
 
-// File is one file of a dataset in the prefix directory.
+// File describes a file of a dataset in the prefix directory.
 type File struct {
 	Path     string // slash-separated, relative to Place.Data and always below it
 	Size     int64  // in bytes, if HasSize
-	HasSize  bool   // false in maps of SCR 3, which records no sizes; true in ours
+	HasSize  bool   // false in maps of SCR 3, which does not record sizes; true in maps of this library
 	CRC      uint32 // CRC-32 of the file, if HasCRC
 	HasCRC   bool
 	Failed   bool      // the file could not be written
-	NoFetch  bool      // a redundancy file, which the application does not get
-	Segments []Segment // pieces in containers; empty if the bytes are in Path
+	NoFetch  bool      // the file is a redundancy file, which the application does not get back
+	Segments []Segment // pieces in containers; empty if the file itself holds the bytes
 	Extra    *kvtree.Tree
 }
 
@@ -49,7 +49,7 @@ var fileKeys = map[string]bool{keySize: true, keyCRC: true, keyNoFetch: true, ke
 // maxSegments is the maximum number of segments of one file.
 const maxSegments = 1 << 20
 
-// checkPath returns an error if p is not a path below its base folder.
+// checkPath returns an error if p does not lead to a place below its base folder.
 func checkPath(p string) error {
 	if p == "" || path.IsAbs(p) || strings.ContainsAny(p, "\x00\\") || path.Clean(p) == "." || !fs.ValidPath(path.Clean(p)) {
 		return fmt.Errorf("%.80q, want a path below the folder", p)
@@ -57,8 +57,8 @@ func checkPath(p string) error {
 	return nil
 }
 
-// ParseFiles reads the map entries of one rank: the tree that holds FILE. It checks paths, numbers and segments. where is the
-// file name for errors.
+// ParseFiles reads the map entries of one rank. t is the tree that contains the key FILE. ParseFiles checks paths, numbers
+// and segments. Errors name the file where.
 func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 	var all []File
 	for name, sub := range t.Get(keyFile).All() {
@@ -121,11 +121,11 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 	return all, nil
 }
 
-// FilesTree makes the tree of one rank's map entries: FILE/<path>/... The rank passes it to a gather.
+// FilesTree makes the tree of one rank's map entries: FILE/<path>/... The ranks gather these trees into the map.
 func FilesTree(files []File) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	list := t.Touch(keyFile)
-	for i := len(files) - 1; i >= 0; i-- { // backwards, so that the tree has the order of files
+	for i := len(files) - 1; i >= 0; i-- { // backwards, because a tree lists the key that was set last first
 		f := files[i]
 		if err := checkPath(f.Path); err != nil {
 			return nil, fault.Usage("file: %w", err)

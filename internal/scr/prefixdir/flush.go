@@ -10,13 +10,13 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Location is a set of the locations of a dataset.
+// Location is a set of places where a dataset is stored.
 type Location uint8
 
 // The locations in flush.scr.
 const (
 	Cache        Location = 1 << iota // in the caches of the nodes
-	PFS                               // whole in the prefix directory
+	PFS                               // complete in the prefix directory
 	Flushing                          // being copied to the prefix directory in the background
 	SyncFlushing                      // being copied to the prefix directory while the application waits
 )
@@ -32,10 +32,10 @@ const (
 	keyDesc     = "DSETDESC"
 )
 
-// Flush is the content of the flush file: the locations of this allocation's datasets. Unknown entries are kept.
+// Flush is the content of the flush file. It records where the datasets of this allocation are stored. Unknown entries are kept.
 type Flush struct {
 	Tree *kvtree.Tree
-	From Generation // generation of the file that was read; GenC also for B, which has the same form
+	From Generation // generation of the file that was read; GenC also for generation B, whose flush file has the same form
 	key  string     // DATASET or DSET
 	file string
 }
@@ -53,7 +53,7 @@ type FlushEntry struct {
 // FlushFile is the flush file.
 type FlushFile struct{ TreeFile }
 
-// Read reads a flush file of any generation. A missing file counts as empty.
+// Read reads a flush file of any generation. If the file is missing, Read returns an empty Flush.
 func (file *FlushFile) Read() (*Flush, error) {
 	t, err := file.TreeFile.Read()
 	if err != nil {
@@ -70,8 +70,8 @@ func (file *FlushFile) Read() (*Flush, error) {
 	return f, nil
 }
 
-// Load is like Read, but treats a damaged file as empty and keeps it as flush.scr.damaged. The file is only about this
-// allocation; caches and index still hold the same information.
+// Load is like Read, but treats a damaged file as empty and keeps it as flush.scr.damaged. Nothing is lost, because the caches
+// and the index hold the same information.
 func (file *FlushFile) Load() (*Flush, error) {
 	f, err := file.Read()
 	if err == nil {
@@ -93,7 +93,7 @@ func (file *FlushFile) Write(f *Flush) error { return file.TreeFile.Write(f.Tree
 func (f *Flush) Entries() []FlushEntry {
 	all, err := f.entries()
 	if err != nil {
-		return nil // only if other code changed Tree
+		return nil // happens only if other code changed Tree
 	}
 	return all
 }
@@ -162,7 +162,7 @@ func (f *Flush) Add(id int, at Location) error {
 	return f.move(id, func(l Location) Location { return l | at })
 }
 
-// Clear removes locations. A dataset without a location is removed.
+// Clear removes locations of a dataset. A dataset without locations is removed from the flush file.
 func (f *Flush) Clear(id int, at Location) error {
 	return f.move(id, func(l Location) Location { return l &^ at })
 }
@@ -184,19 +184,19 @@ func (f *Flush) move(id int, change func(Location) Location) error {
 // Remove removes a dataset.
 func (f *Flush) Remove(id int) { f.Tree.UnsetKVInt(f.key, id) }
 
-// Is reports whether a dataset is at all the given locations.
+// Is reports whether a dataset is stored at all these locations.
 func (f *Flush) Is(id int, at Location) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&at == at
 }
 
-// NeedFlush reports whether a dataset is in the caches and not yet in the prefix directory.
+// NeedFlush reports whether a dataset is in the caches but not yet complete in the prefix directory.
 func (f *Flush) NeedFlush(id int) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&Cache != 0 && e.Location&PFS == 0
 }
 
-// putLocation sets the locations under t and keeps unknown keys.
+// putLocation sets the location keys under t and keeps unknown keys.
 func putLocation(t *kvtree.Tree, at Location) {
 	for i, name := range locationNames {
 		if at&(1<<i) != 0 {
@@ -207,16 +207,16 @@ func putLocation(t *kvtree.Tree, at Location) {
 	}
 }
 
-// setPresent sets a flag that the reference omits when it is false.
+// setPresent sets a flag. A false flag is stored by omitting its key, as in the original SCR.
 func setPresent(t *kvtree.Tree, key string, v bool) {
 	if t.Unset(key); v {
 		t.Value(key).SetInt(1)
 	}
 }
 
-// Forget removes a dataset from the flush file before the dataset is deleted. Otherwise the flush file would list it as safe in
-// the prefix directory. The cached copy need not be flushed again. Forget does nothing if the flush file cannot be read, because
-// no reader would trust it.
+// Forget removes a dataset from the flush file, before the dataset is deleted in the prefix directory. Otherwise the flush file
+// would still list the dataset there. The cached copy need not be flushed again. If the flush file cannot be read, Forget does
+// nothing, because no reader would trust the file.
 func (file *FlushFile) Forget(id int) error {
 	f, err := file.Read()
 	if err != nil {

@@ -10,21 +10,24 @@ import (
 	"path/filepath"
 )
 
-// Folder holds the files of a prefix directory: its permissions, its locks, and the trees in its metadata folder.
+// Folder holds what all files of a prefix directory share: the path, the permissions and the locks.
 type Folder struct {
 	FS   vfs.FS // nil: the operating system's file system
-	Path string // of the prefix directory
+	Path string // path of the prefix directory
 
-	// NoLock disables the locks of the halt file and of the index. Open sets it for any file system except the operating system's.
+	// NoLock disables the locks of the halt file and of the index. Open sets NoLock if the file system is not the operating
+	// system's.
 	NoLock bool
 	Logger *slog.Logger // gets warnings about repairs; nil: nothing is logged
-	// Shared allows the prefix directory to be writable for the group, and for others if it is sticky; see CheckOwner.
+	// Shared allows the group to write to the prefix directory. If the directory has the sticky bit, others may write too; see
+	// CheckOwner.
 	Shared bool
 }
 
 func (f *Folder) fs() vfs.FS { return vfs.OrOS(f.FS) }
 
-// Create makes the metadata folder, durably, after CheckOwner. Every change of the prefix directory begins with it.
+// Create calls CheckOwner and durably makes the metadata folder. Every function that changes the prefix directory calls Create
+// first.
 func (f *Folder) Create() error {
 	if err := f.CheckOwner(); err != nil {
 		return err
@@ -35,7 +38,7 @@ func (f *Folder) Create() error {
 	return f.fs().SyncDir(f.Path)
 }
 
-// EnvShared is the environment variable that sets Dir.Shared in programs and commands if it is 1.
+// EnvShared is the environment variable with which users set Dir.Shared in programs and commands, by the value 1.
 const EnvShared = "BLOBIO_SHARED"
 
 // CheckOwner checks that the prefix directory is safe to write to. The directory and its metadata folder must belong to the
@@ -65,8 +68,8 @@ func (f *Folder) CheckOwner() error {
 }
 
 // CheckLocks checks that the file system supports locks. If it does not, CheckLocks sets NoLock and returns an error that wraps
-// kvtree.ErrNoLocks, for a warning. A single writer still works, but a command that changes the halt file or the index at the
-// same moment is no longer excluded. Call Create first.
+// kvtree.ErrNoLocks, for a warning. Without locks a single writer is safe, but nothing prevents a command from changing the halt
+// file or the index at the same moment. Call Create before CheckLocks.
 func (f *Folder) CheckLocks() error {
 	if f.NoLock {
 		return nil
@@ -93,10 +96,9 @@ type TreeFile struct {
 	name string
 }
 
-// path returns the path of the file.
 func (f *TreeFile) path() string { return f.File(f.name) }
 
-// Read reads the tree. A missing file counts as an empty tree.
+// Read reads the tree. If the file is missing, Read returns an empty tree.
 func (f *TreeFile) Read() (*kvtree.Tree, error) {
 	t, err := kvtree.ReadFile(f.fs(), f.path(), nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +110,6 @@ func (f *TreeFile) Read() (*kvtree.Tree, error) {
 // Write replaces the file.
 func (f *TreeFile) Write(t *kvtree.Tree) error { return kvtree.WriteFile(f.fs(), f.path(), t) }
 
-// remove removes the file if it exists.
 func (f *TreeFile) remove() error {
 	err := f.fs().Remove(f.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,14 +123,15 @@ func (f *TreeFile) remove() error {
 
 // keepDamaged renames an unreadable file, so that users can examine it later.
 func (f *TreeFile) keepDamaged(cause error) error {
-	f.warn("damaged file set aside", "file", f.path(), "as", f.name+damagedSuffix, "err", cause)
+	f.warn("a damaged file is set aside", "file", f.path(), "as", f.name+damagedSuffix, "err", cause)
 	return durable.Rename(f.fs(), f.path(), f.path()+damagedSuffix)
 }
 
-// maxDamaged is the maximum number of bytes kept of a damaged file.
+// maxDamaged is the maximum number of bytes that are kept of a damaged file.
 const maxDamaged = 1 << 20
 
-// copyDamaged copies a damaged file that must stay in place because it carries the lock. Errors of the copy are ignored.
+// copyDamaged copies a damaged file. The file itself must stay in place because it carries the lock. Errors of copying are
+// ignored.
 func (f *TreeFile) copyDamaged() {
 	b, err := vfs.ReadFile(f.fs(), f.path(), maxDamaged)
 	if err == nil {
@@ -137,6 +139,6 @@ func (f *TreeFile) copyDamaged() {
 		err = vfs.WriteFile(f.fs(), f.path()+damagedSuffix, b)
 	}
 	if err != nil {
-		f.warn("damaged file could not be copied", "file", f.path(), "err", err)
+		f.warn("a damaged file could not be copied", "file", f.path(), "err", err)
 	}
 }

@@ -35,18 +35,18 @@ func (f *HaltFile) Read(ctx context.Context) (cadence.Halt, error) {
 	return parseHalt(t, f.path())
 }
 
-// Update changes the halt file in place, under an exclusive lock that the reference programs honour. It creates a missing file
-// and keeps unknown keys. If change returns an error, Update returns it and writes nothing.
+// Update changes the halt file in place, under an exclusive lock that the programs of the original SCR respect. It creates a
+// missing file and keeps unknown keys. If change returns an error, Update returns the error and writes nothing.
 //
-// A crash during a change may leave a damaged file. Update copies it to halt.scr.damaged, logs a warning, and passes empty
-// conditions to change.
+// A crash during Update may leave a damaged file. The next Update copies it to halt.scr.damaged, logs a warning, and passes
+// empty conditions to change.
 func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) error) error {
 	if err := f.Create(); err != nil {
 		return err
 	}
 	name := f.path()
 	opts := &kvtree.Options{NoLock: f.NoLock}
-	var refused error // error for invalid values in an undamaged file
+	var refused error // error about invalid values in a file that is not damaged
 	edit := func(t *kvtree.Tree) error {
 		h, err := parseHalt(t, name)
 		if err != nil {
@@ -65,7 +65,7 @@ func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) erro
 	if refused != nil || !errors.As(err, &damage) {
 		return err
 	}
-	f.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
+	f.warn("the halt file is damaged, and its conditions are lost", "file", name, "err", err)
 	f.copyDamaged()
 	opts.Replace = true
 	return kvtree.Update(ctx, f.fs(), name, opts, edit)
@@ -88,7 +88,7 @@ func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
 	return h, f.Err()
 }
 
-// putHalt sets only the fields that differ, so that all others keep their order and spelling.
+// putHalt sets only the fields that have changed. All other fields keep their order and spelling.
 func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 	number := func(key string, was, is cadence.Field) {
 		switch {

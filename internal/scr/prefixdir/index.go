@@ -21,7 +21,7 @@ const (
 	keyFlushed  = "FLUSHED"
 	keyFetched  = "FETCHED"
 	keyFailed   = "FAILED"
-	keyCopy     = "COPY" // our own key: further copies of a dataset, which exist only in generations A and B
+	keyCopy     = "COPY" // not in the original SCR: further copies of a dataset, which exist only in generations A and B
 )
 
 const (
@@ -32,14 +32,14 @@ const (
 // timeLayout is the layout of times in the index: local time without a zone.
 const timeLayout = "2006-01-02T15:04:05"
 
-// maxIndexEntries is the maximum number of entries read from a file.
+// maxIndexEntries is the maximum number of entries in an index file.
 const maxIndexEntries = 1 << 20
 
-// Index is the content of the index: the datasets and their states. It is always held in the form of generation C. Unknown
-// entries are kept. Times have whole seconds.
+// Index is the content of the index: the datasets and their states. In memory it always has the form of generation C. Unknown
+// entries are kept. Times are rounded to whole seconds.
 type Index struct {
 	Tree *kvtree.Tree
-	From Generation // generation of the file that was read; 0 if there was none
+	From Generation // generation of the file that was read; 0 if there was no file
 
 	file string // for errors
 	loc  *time.Location
@@ -57,7 +57,7 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 	case t.Len() == 0: // an empty file
 		return nil, fault.In(file, keyVersion, fault.ErrTruncated, "the file is empty")
 	case version == indexVersionC:
-	case version <= indexVersionAB: // version 0: the key is missing
+	case version <= indexVersionAB: // version 0 means that the key is missing
 		if err := x.fromAB(); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries { // correct names that are missing or refer to another dataset
+	for _, e := range entries { // correct the names that are missing or that refer to another dataset
 		if !e.Copy && t.GetKV(keyName, e.Name).GetKVInt(keyDset, e.ID) == nil {
 			t.SetKV(keyName, e.Name).Value(keyDset).SetInt(e.ID)
 		}
@@ -82,7 +82,7 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 // Len returns the number of datasets.
 func (x *Index) Len() int { return x.Tree.Get(keyDset).Len() }
 
-// Entry returns the dataset with the given name.
+// Entry returns the dataset with this name.
 func (x *Index) Entry(name string) (Entry, bool) {
 	id, ok := x.ID(name)
 	if !ok {
@@ -93,13 +93,13 @@ func (x *Index) Entry(name string) (Entry, bool) {
 	return e, err == nil && e.Name == name
 }
 
-// ID returns the number of the dataset with the given name.
+// ID returns the number of the dataset with this name.
 func (x *Index) ID(name string) (int, bool) {
 	id, err := x.Tree.GetKV(keyName, name).Value(keyDset).Int()
 	return id, err == nil && x.entryTree(id) != nil
 }
 
-// LastID returns the highest dataset number, 0 if there is none. The next dataset gets a higher number.
+// LastID returns the highest dataset number, or 0 if the index is empty. The next dataset must get a higher number.
 func (x *Index) LastID() int {
 	last := 0
 	for _, e := range x.Entries() {
@@ -108,7 +108,7 @@ func (x *Index) LastID() int {
 	return last
 }
 
-// LastCkpt returns the highest checkpoint number, 0 if there is none.
+// LastCkpt returns the highest checkpoint number, or 0 if there is no checkpoint.
 func (x *Index) LastCkpt() int {
 	last := 0
 	for _, e := range x.Entries() {
@@ -119,8 +119,9 @@ func (x *Index) LastCkpt() int {
 
 func (x *Index) entryTree(id int) *kvtree.Tree { return x.Tree.Get(keyDset).Get(strconv.Itoa(id)) }
 
-// Add adds a dataset to the index, or replaces its record and keeps its times. The error is ErrExist if another dataset has the
-// name, or if the number has another name. A dataset is added with complete false before its first byte is written.
+// Add adds a dataset to the index. If the dataset is already listed, Add replaces its record and keeps its times. The error is
+// ErrExist if another dataset has the same name, or if the index has another name for the number. Before the first byte of a
+// dataset is written, it must be added with complete false.
 func (x *Index) Add(ds Dataset, complete bool) error {
 	if err := checkID(ds.ID); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 	return nil
 }
 
-// Remove removes a dataset from the index. If it was the current one, the next older restartable dataset becomes current.
+// Remove removes a dataset from the index. If the dataset was current, the next older restartable dataset becomes current.
 func (x *Index) Remove(name string) error {
 	e, ok := x.Entry(name)
 	if !ok {
@@ -172,17 +173,17 @@ func (x *Index) SetComplete(name string, complete bool) error {
 	return x.edit(name, func(t *kvtree.Tree) { record.SetBool(t, keyComplete, complete) })
 }
 
-// MarkFlushed records the time when a dataset was written.
+// MarkFlushed records the time at which a dataset was flushed.
 func (x *Index) MarkFlushed(name string, at time.Time) error {
 	return x.mark(name, keyFlushed, at, false)
 }
 
-// MarkFetched adds a time when a fetch of the dataset began.
+// MarkFetched adds the time at which a fetch of the dataset began.
 func (x *Index) MarkFetched(name string, at time.Time) error {
 	return x.mark(name, keyFetched, at, true)
 }
 
-// MarkFailed records the time when a dataset proved unusable. From then on Newest and Candidates skip it.
+// MarkFailed records the time at which a dataset proved unusable. Newest and Candidates skip such a dataset.
 func (x *Index) MarkFailed(name string, at time.Time) error {
 	return x.mark(name, keyFailed, at, false)
 }
@@ -211,7 +212,7 @@ func (x *Index) edit(name string, change func(t *kvtree.Tree)) error {
 	return nil
 }
 
-// Current returns the name of the dataset to restart from, "" if none is set.
+// Current returns the name of the dataset to restart from, or "" if none is set.
 func (x *Index) Current() string {
 	name, err := x.Tree.Value(keyCurrent).Str()
 	if err != nil {
@@ -233,7 +234,8 @@ func (x *Index) SetCurrent(name string) error {
 	return nil
 }
 
-// Newest returns the newest checkpoint that is complete, has not failed, and has a number below limit. 0 means no limit.
+// Newest returns the newest checkpoint that is complete, has not failed, and has a number below limit. If limit is 0, all
+// numbers are allowed.
 func (x *Index) Newest(limit int) (Entry, bool) {
 	for _, e := range x.Entries() {
 		if e.Restartable() && (limit == 0 || e.ID < limit) {
@@ -243,9 +245,10 @@ func (x *Index) Newest(limit int) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Candidates returns the checkpoints to restart from, in the order to try them: the current one, then older ones, newest first.
-// Without a current one it returns all, newest first. Incomplete and failed checkpoints are left out, even the current one. A
-// program that sets the current checkpoint has given up all newer ones.
+// Candidates returns the checkpoints to restart from, in the order in which to try them. It begins with the current checkpoint,
+// followed by older ones, newest first. Newer checkpoints are left out, because a program that sets the current checkpoint
+// gives up all newer ones. If no checkpoint is current, Candidates returns all, newest first. Incomplete and failed checkpoints
+// are always left out.
 func (x *Index) Candidates() []Entry {
 	limit := 0
 	if e, ok := x.Entry(x.Current()); ok {

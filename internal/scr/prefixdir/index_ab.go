@@ -13,7 +13,7 @@ import (
 //
 //	DSET/<id>/DIR|NAME/<name>/{COMPLETE, DSET, FLUSHED, FETCHED, FAILED}
 //
-// and the best copy becomes DSET/<id>. The others go below COPY, which programs of generation C ignore.
+// In version 2 the best copy becomes DSET/<id>. The other copies are kept below COPY, which programs of generation C ignore.
 func (x *Index) fromAB() error {
 	t := x.Tree
 	x.From = GenB
@@ -52,9 +52,9 @@ func (x *Index) fromAB() error {
 		main := copies.Extract(best)
 		ds := main.Touch(keyDset)
 		if name, _ := ds.Value(keyName).Str(); name != best {
-			ds.Value(keyName).SetStr(best) // generation A: the folder, which may have been renamed
+			ds.Value(keyName).SetStr(best) // in generation A the name of the folder, because the folder may have been renamed
 		}
-		for name := range copies.All() { // a name of version 2 refers to the only entry of its dataset
+		for name := range copies.All() { // in version 2 every name refers to the only entry of its dataset
 			if t.GetKV(keyName, name).GetKVInt(keyDset, id) != nil {
 				t.UnsetKV(keyName, name)
 			}
@@ -68,8 +68,8 @@ func (x *Index) fromAB() error {
 	return nil
 }
 
-// bestCopy returns the name of the copy to restart from: the current one, else a complete copy that has not failed, else the copy
-// that was flushed last.
+// bestCopy returns the name of the copy to restart from: the current copy, or else a complete copy that has not failed, or else
+// the copy that was flushed last.
 func (x *Index) bestCopy(id int, copies *kvtree.Tree, current string) (string, error) {
 	type rated struct {
 		name string

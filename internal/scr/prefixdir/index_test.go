@@ -69,7 +69,7 @@ func TestIndexSearch(t *testing.T) {
 	if e, ok := x.Newest(6); !ok || e.ID != 4 || !e.Current {
 		t.Errorf("newest below 6: %+v", e)
 	}
-	must(t, x.Remove("ckpt.4")) // 3 has failed: 2 becomes current
+	must(t, x.Remove("ckpt.4")) // dataset 3 has failed: dataset 2 becomes current
 	if x.Current() != "ckpt.2" || x.Len() != 6 {
 		t.Errorf("current %q of %d", x.Current(), x.Len())
 	}
@@ -158,7 +158,8 @@ func TestIndexA(t *testing.T) {
 		if _, ok := x.Entry("copy.of.12"); ok {
 			t.Error("a copy is found as a dataset of version 2")
 		}
-		// Write as generation C and read again: all entries stay, and the keys of version 1 are gone.
+		// Write as generation C and read again: all entries must be kept, and the keys of version 1
+		// must be gone.
 		must(t, d.Index.Write(x))
 		y, err := d.Index.Read()
 		must(t, err)
@@ -169,7 +170,7 @@ func TestIndexA(t *testing.T) {
 	}
 }
 
-// TestIndexB uses NAME instead of DIR.
+// TestIndexB reads an index with the key NAME instead of DIR.
 func TestIndexB(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
@@ -251,7 +252,8 @@ func TestDropAndDelete(t *testing.T) {
 	}
 }
 
-// TestLost checks that an index finds lost datasets and can list them again.
+// TestLost checks that Lost finds datasets that the index has lost, and that they can be listed
+// again.
 func TestLost(t *testing.T) {
 	ctx := t.Context()
 	d := memDir()

@@ -15,7 +15,7 @@ import (
 // Entry is a dataset in the index.
 type Entry struct {
 	ID       int
-	Name     string // of the dataset; in generation A the name of its folder
+	Name     string // name of the dataset; in generation A the name of its folder
 	Dataset  Dataset
 	Complete bool
 	Flushed  time.Time   // zero: unknown
@@ -47,7 +47,7 @@ func (e Entry) Unfit() string {
 func (x *Index) Entries() []Entry {
 	all, err := x.entries()
 	if err != nil {
-		return nil // only if other code changed Tree
+		return nil // happens only if other code changed Tree
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 		return e, fault.In(x.file, path+"/DSET/ID", fault.ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
 	}
 	e.Dataset.ID = id
-	if e.Name == "" { // generation A, entry without a record
+	if e.Name == "" { // an entry of generation A without a record
 		for name, sub := range x.Tree.Get(keyName).All() {
 			if sub.GetKVInt(keyDset, id) != nil {
 				e.Name, e.Dataset.Name = name, name

@@ -15,8 +15,8 @@ import (
 // IndexFile is the index file, which lists the datasets.
 type IndexFile struct {
 	TreeFile
-	datasets *Datasets      // source of the summaries that replace a lost index
-	location *time.Location // time zone of the index: the reference writes local time without a zone
+	datasets *Datasets      // summaries from which a lost index is rebuilt
+	location *time.Location // time zone of the times in the index: the original SCR writes local time without a zone
 
 	mu sync.Mutex // held by Update
 }
@@ -33,7 +33,7 @@ func (f *IndexFile) New() *Index {
 func (f *IndexFile) Read() (*Index, error) {
 	file := f.path()
 	t, err := kvtree.ReadFile(f.fs(), file, nil)
-	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have kept the index in the prefix directory itself
+	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have kept the index directly in the prefix directory
 		above := filepath.Join(f.Path, indexName)
 		if t, aerr := kvtree.ReadFile(f.fs(), above, nil); !errors.Is(aerr, fs.ErrNotExist) {
 			if aerr != nil {
@@ -48,8 +48,8 @@ func (f *IndexFile) Read() (*Index, error) {
 	return parseIndex(t, file, f.location)
 }
 
-// Load is like Read, but rebuilds a lost or damaged index from the summaries, in memory only. Then rebuilt is true and found
-// lists the summaries. A prefix directory without datasets has an empty index.
+// Load is like Read, but if the index is lost or damaged, Load makes a new index from the summaries. It changes no file. rebuilt
+// is true if it made a new index, and found then lists the summaries. A prefix directory without datasets has an empty index.
 func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 	x, cause := f.Read()
 	if cause == nil {
@@ -60,7 +60,7 @@ func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 		return nil, false, nil, cause
 	}
 	if errors.Is(cause, fault.ErrVersion) {
-		return nil, false, nil, cause // written by a later program: do not replace it
+		return nil, false, nil, cause // a newer program wrote the index: do not replace it
 	}
 	if x, found, err = f.Rebuild(); err != nil {
 		return nil, false, nil, errors.Join(cause, err)
@@ -71,13 +71,13 @@ func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 	return x, true, found, nil
 }
 
-// Write replaces the index. After a crash it is the old or the new one, whole. Use Update where other processes may change the
-// index too.
+// Write replaces the index file. After a crash the file holds either the old or the new index. Use Update if other processes may
+// change the index too.
 func (f *IndexFile) Write(x *Index) error { return f.TreeFile.Write(x.Tree) }
 
 // Update calls change on the index and replaces the file. A lock on the file index.lock excludes concurrent calls, also in other
-// processes; the reference programs use no lock. If the index is lost or damaged, Update first rebuilds it as Load does, and
-// keeps a damaged file as index.scr.damaged. If change returns an error, Update returns it and writes nothing.
+// processes. The programs of the original SCR take no lock. If the index is lost or damaged, Update first rebuilds it as Load
+// does, and keeps a damaged file as index.scr.damaged. If change returns an error, Update returns the error and writes nothing.
 func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,8 +115,8 @@ func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) err
 
 var errRebuilt = errors.New("the index could not be read")
 
-// Rebuild makes an index from the usable summaries that Survey found. The newest restartable dataset becomes current. Failure
-// marks and fetch times are lost.
+// Rebuild makes an index from the usable summaries that Survey found. The newest restartable dataset becomes current. The times
+// of fetches and failures are lost.
 func (f *IndexFile) Rebuild() (*Index, []Found, error) {
 	found, err := f.datasets.Survey()
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *IndexFile) Rebuild() (*Index, []Found, error) {
 		if d.Err != nil || d.Summary.Dropped {
 			continue
 		}
-		if err := x.Adopt(d); err != nil { // a copy of a dataset under another name
+		if err := x.Adopt(d); err != nil { // the dataset is a copy under another name
 			found[i].Err = err
 		}
 	}

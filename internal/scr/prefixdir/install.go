@@ -20,8 +20,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Some datasets are written directly in the prefix directory, or replace files of a complete dataset. Their files have hidden names
-// until the dataset is whole. An older dataset with the same file names stays intact until then. The steps:
+// Some datasets are written directly to the prefix directory, or replace files of a complete dataset. Until such a dataset is
+// whole, its files have hidden names, and an older dataset with the same file names stays intact. The steps:
 //
 //	files under their hidden names, synced
 //	map, and an incomplete summary with the key RENAMES     from here on the dataset is whole
@@ -29,14 +29,15 @@ import (
 //	each file renamed; in parallel, in any order
 //	index, and then summary: complete
 //
-// A crash before RENAMES leaves the older dataset intact. After a later crash, FinishInstalls does the remaining steps. Until
-// then neither dataset is complete, so that no program reads a mix of their files.
+// After a crash before RENAMES is written, the older dataset is intact. After a later crash, FinishInstalls does the remaining
+// steps. Until then neither dataset is complete. Therefore no program reads a mix of their files.
 
-// hiddenPrefix begins the base name of a hidden file. The end of the name stays, because programs derive the file format from it.
+// The base name of a hidden file begins with hiddenPrefix. It ends like the original name, because programs derive the file format
+// from the end of the name.
 const hiddenPrefix = ".scr."
 
-// Hidden returns the name that a file has until its dataset is whole. It is in the same folder, because the folder may determine
-// where the data are stored.
+// Hidden returns the name that a file has until its dataset is whole. The hidden file is in the same folder, because the folder may
+// determine where the data are stored.
 func Hidden(name string) string {
 	base := path.Base(name)
 	if len(hiddenPrefix)+len(base) > 255 {
@@ -54,7 +55,8 @@ func IsHidden(name string) bool {
 // BeginInstall durably records that all files of a dataset are whole under their hidden names. The map must exist.
 func (d *Dir) BeginInstall(ds Dataset) error { return d.Datasets.writeSummary(ds, false, true) }
 
-// Rename durably gives files their final names. The ranks of a shared file may call it concurrently, and it may be repeated.
+// Rename durably gives files their final names. Several ranks may call Rename concurrently for a shared file, and calls may be
+// repeated.
 func (d *Dir) Rename(files iter.Seq[string]) error {
 	return durable.RenameAll(d.fs(), func(yield func(a, b string) bool) {
 		for name := range files {
@@ -65,7 +67,8 @@ func (d *Dir) Rename(files iter.Seq[string]) error {
 	}, true)
 }
 
-// Withdraw gives up a dataset before any file was renamed. It removes the summary and the map; the caller removes the files.
+// Withdraw gives up a dataset. No file may have been renamed yet. Withdraw removes the summary and the map; the caller must remove
+// the files.
 func (d *Dir) Withdraw(id int) error {
 	p := d.Datasets.Place(id)
 	if err := d.Datasets.RemoveSummary(p); err != nil {
@@ -74,8 +77,8 @@ func (d *Dir) Withdraw(id int) error {
 	return d.Datasets.removeMeta(p)
 }
 
-// FinishInstalls completes installations that a crash or an error interrupted: it renames the files of each whole dataset and
-// lists it as complete. It deletes a dataset that lacks files.
+// FinishInstalls completes installations that a crash or an error interrupted. It renames the files of each whole dataset and lists
+// the dataset as complete. If files of a dataset are missing, it deletes the dataset.
 func (d *Dir) FinishInstalls(ctx context.Context) error {
 	found, err := d.Datasets.Survey()
 	if err != nil {
@@ -92,14 +95,14 @@ func (d *Dir) FinishInstalls(ctx context.Context) error {
 	return nil
 }
 
-// installation is a dataset, presumably whole, whose files get their final names.
+// installation is a dataset whose files get their final names. The dataset is presumably whole.
 type installation struct {
 	dir    *Dir
 	place  Place
 	ds     Dataset
-	at     time.Time // when the dataset was written
-	names  []string  // names of its files
-	hidden []string  // names whose files may still be hidden
+	at     time.Time // time at which the dataset was written
+	names  []string  // names of the dataset's files
+	hidden []string  // names of files that may still be hidden
 	claims *Claims
 }
 
@@ -129,17 +132,17 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		}
 	}
 	if bad != nil {
-		d.warn("unfinished dataset is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
+		d.warn("an unfinished dataset is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
 		return i.giveUp()
 	}
-	d.warn("files of a complete dataset are renamed", "dataset", f.ID, "name", ds.Name)
+	d.warn("the files of a complete dataset are renamed", "dataset", f.ID, "name", ds.Name)
 	_, err = i.finish(ctx)
 	return err
 }
 
-// Install durably records that a dataset is whole, renames its hidden files, and lists it as complete. It replaces an older
-// dataset of the same name. The map must exist. Install returns the datasets that lost files to the new one and are now
-// incomplete.
+// Install durably records that a dataset is whole, renames its hidden files, and lists it as complete. It replaces an older dataset
+// with the same name. The map must exist. Install returns the datasets that are now incomplete because the new dataset has
+// overwritten their files.
 func (d *Dir) Install(ctx context.Context, ds Dataset, at time.Time, names, hidden []string) ([]Entry, error) {
 	if err := d.BeginInstall(ds); err != nil {
 		return nil, err
@@ -152,7 +155,7 @@ func (d *Dir) Install(ctx context.Context, ds Dataset, at time.Time, names, hidd
 	return i.finish(ctx)
 }
 
-// finish renames the files and lists the dataset; see Install.
+// finish does the work of Install: it renames the files and lists the dataset as complete.
 func (i *installation) finish(ctx context.Context) ([]Entry, error) {
 	d, ds := i.dir, i.ds
 	lost, err := i.claims.Claim(ctx, i.names...)
@@ -188,9 +191,10 @@ func (i *installation) finish(ctx context.Context) ([]Entry, error) {
 	return lost, d.Datasets.WriteSummary(ds, true)
 }
 
-// arrived returns in bad the reason why a dataset cannot be installed. Each file must exist under its hidden or its final name. A
-// file with the final name may belong to an older dataset, so arrived compares its CRC-32. Without a CRC-32 the file must not be
-// older than the dataset. After a crash between the renames, rank 0 reads all renamed files.
+// arrived checks that a dataset can be installed, and returns the reason in bad if it cannot. Each file must exist under its hidden
+// or its final name. A file under the final name may belong to an older dataset. Therefore arrived compares its CRC-32, or, if the
+// map has no CRC-32, checks that the file is not older than the dataset. After a crash between the renames, rank 0 reads all
+// renamed files.
 func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
 		for _, f := range m.Files[rank] {
@@ -209,7 +213,7 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 			case err != nil:
 				return nil, err
 			case !st.Mode().IsRegular() || st.Size() != f.Size:
-				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d bytes", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
 			case !renamed:
 			case f.HasCRC:
 				crc, _, err := vfs.SumFile(ctx, i.dir.fs(), at)
@@ -227,7 +231,7 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 	return nil, nil
 }
 
-// giveUp removes a dataset and its hidden files. Files with final names stay: they may belong to an older dataset.
+// giveUp removes a dataset and its hidden files. It keeps files with final names, because they may belong to an older dataset.
 func (i *installation) giveUp() error {
 	d := &i.dir.Datasets
 	if err := d.RemoveSummary(i.place); err != nil {
@@ -241,7 +245,7 @@ func (i *installation) giveUp() error {
 	return d.removeMeta(i.place)
 }
 
-// Publish lists a dataset as complete. A checkpoint becomes current unless the current one is newer.
+// Publish lists a dataset as complete. A checkpoint becomes current unless a newer checkpoint is current.
 func (x *Index) Publish(ds Dataset, at time.Time) error {
 	if err := x.Add(ds, true); err != nil {
 		return err
@@ -253,7 +257,7 @@ func (x *Index) Publish(ds Dataset, at time.Time) error {
 		return nil
 	}
 	if e, ok := x.Entry(x.Current()); ok && e.ID > ds.ID {
-		return nil // an older checkpoint may be flushed later
+		return nil // an older checkpoint may be flushed after a newer one
 	}
 	return x.SetCurrent(ds.Name)
 }

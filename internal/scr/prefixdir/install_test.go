@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// installing returns a prefix directory with the complete dataset 1 and with dataset 2, which has the same file names and is
-// whole. The given number of files of dataset 2 have their final names, the others hidden ones.
+// installing returns a prefix directory with the complete dataset 1, and with dataset 2, which is whole and has the same
+// file names. renamed files of dataset 2 have their final names. The other files of dataset 2 have hidden names.
 func installing(t *testing.T, renamed int) *Dir {
 	ctx, d := t.Context(), memDir()
 	a, b := ckpt(1), ckpt(2)
@@ -43,7 +43,7 @@ func installing(t *testing.T, renamed int) *Dir {
 	return d
 }
 
-// holds describes the contents of the files and the datasets listed as complete.
+// holds returns a text with the contents of the files and the datasets that are listed as complete.
 func holds(t *testing.T, d *Dir) string {
 	var s strings.Builder
 	for _, name := range []string{"x", "y.nc", ".scr.x", ".scr.y.nc"} {
@@ -63,7 +63,7 @@ func holds(t *testing.T, d *Dir) string {
 	return s.String()
 }
 
-// TestFinishInstalls interrupts the renames at each point. The installation is then completed or given up.
+// TestFinishInstalls interrupts the renames at each point. FinishInstalls must then complete the installation or give it up.
 func TestFinishInstalls(t *testing.T) {
 	for _, x := range []struct {
 		what    string
@@ -93,7 +93,7 @@ func TestFinishInstalls(t *testing.T) {
 	}
 }
 
-// TestInstallReplaces checks that a finished dataset replaces an older one of the same name.
+// TestInstallReplaces checks that a finished dataset replaces an older dataset with the same name.
 func TestInstallReplaces(t *testing.T) {
 	d := installing(t, 1)
 	b := ckpt(2)
@@ -107,7 +107,7 @@ func TestInstallReplaces(t *testing.T) {
 	}
 }
 
-// TestInstallDelete checks that deleting or dropping a dataset removes no file of a newer dataset in installation.
+// TestInstallDelete checks that deleting or dropping a dataset removes no file of a newer dataset that is being installed.
 func TestInstallDelete(t *testing.T) {
 	ctx := t.Context()
 	for renamed := range 3 {
@@ -134,7 +134,7 @@ func TestInstallDelete(t *testing.T) {
 	}
 }
 
-// TestHidden checks that a hidden name has the same folder and suffix, and is not too long.
+// TestHidden checks that a hidden name has the folder and the suffix of the original name, and is not too long.
 func TestHidden(t *testing.T) {
 	long := strings.Repeat("a", 248) + ".h5"
 	for _, name := range []string{"a", "/p/a/b.nc", "a/" + long} {

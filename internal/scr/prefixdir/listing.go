@@ -11,7 +11,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Find finds a dataset by its name, else by its number. The error wraps ErrMissing if there is none.
+// Find finds a dataset by its name, or else by its number. The error wraps ErrMissing if there is no such dataset.
 func (x *Index) Find(word string) (Entry, error) {
 	if e, ok := x.Entry(word); ok {
 		return e, nil
@@ -26,8 +26,8 @@ func (x *Index) Find(word string) (Entry, error) {
 	return Entry{}, missing(word)
 }
 
-// Drop removes a dataset from the index but keeps its files. The summary records this, so that a later Rebuild does not list it
-// again.
+// Drop removes a dataset from the index but keeps its files. Drop marks the dataset in its summary, so that a later Rebuild
+// does not list it again.
 func (d *Dir) Drop(ctx context.Context, name string) error {
 	return d.Index.Update(ctx, func(x *Index) error {
 		e, ok := x.Entry(name)
@@ -41,8 +41,8 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 	})
 }
 
-// DropAfter drops all datasets with a higher number than the dataset that word names, as for Find. They leave the index in one
-// step. DropAfter returns the named dataset and the number of dropped ones.
+// DropAfter drops all datasets with a higher number than the dataset word, which is a name or a number. They are removed from
+// the index in one step. DropAfter returns the dataset word and the number of dropped datasets.
 func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err error) {
 	err = d.Index.Update(ctx, func(x *Index) error {
 		if of, err = x.Find(word); err != nil {
@@ -52,7 +52,7 @@ func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err 
 			return err
 		}
 		n = 0
-		for _, e := range x.Entries() { // newest first, so that an index rebuilt after a crash has no gap
+		for _, e := range x.Entries() { // newest first, so that an index that is rebuilt after a crash has no gap
 			if e.ID <= of.ID {
 				continue
 			}
@@ -75,8 +75,9 @@ func (d *Dir) drop(x *Index, e Entry) error {
 	return x.Remove(e.Name)
 }
 
-// Add lists a dataset again from its summary, found by number or name, and clears the mark of Drop. The error is ErrMissing if
-// there is no summary. For an unfinished or damaged dataset, f.Err is set.
+// Add lists a dropped or lost dataset again. It reads the summary of the dataset, which word gives by number or name, and
+// clears the mark that Drop made. The error is ErrMissing if there is no summary. f.Err is set if the dataset is unfinished or
+// damaged.
 func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 	if err := d.FinishInstalls(ctx); err != nil {
 		return f, err
@@ -95,7 +96,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 		if f = all[i]; f.Err != nil {
 			return f.Err
 		}
-		if f.Summary.Dropped { // the other fields of the summary stay
+		if f.Summary.Dropped { // the other fields of the summary are kept
 			f.Summary.Tree.Unset(keyDropped)
 			if err := kvtree.WriteFile(d.fs(), filepath.Join(f.Meta, summaryName), f.Summary.Tree); err != nil {
 				return err
@@ -107,7 +108,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 	return f, err
 }
 
-// Relist lists all datasets that the index has lost, and returns how many the index then has.
+// Relist lists all datasets that the index has lost. It returns the number of datasets that the index has afterwards.
 func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 	if err := d.FinishInstalls(ctx); err != nil {
 		return 0, err
@@ -128,8 +129,8 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Adopt adds a found dataset to the index, with the time of its summary as flush time. The error is ErrUsage if the dataset was
-// dropped (Summary.Dropped) or has no usable summary.
+// Adopt adds a found dataset to the index. The time of its summary becomes its flush time. The error is ErrUsage if the dataset
+// was dropped (Summary.Dropped) or has no usable summary.
 func (x *Index) Adopt(f Found) error {
 	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {
 		return fault.Usage("dataset %d has no summary, or was dropped (%v)", f.ID, f.Err)
@@ -144,8 +145,8 @@ func (x *Index) Adopt(f Found) error {
 	return nil
 }
 
-// Lost returns the found datasets that the index lacks, or lists as incomplete although their summary says complete. It omits
-// dropped datasets and those without a usable summary.
+// Lost returns the found datasets that are missing in the index, and those that the index lists as incomplete although their
+// summaries are complete. It leaves out dropped datasets, and datasets without a usable summary.
 func (x *Index) Lost(found []Found) []Found {
 	var all []Found
 	for _, f := range found {

@@ -10,8 +10,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestDropAfterCrash cuts the power before each operation of DropAfter. The index then lists all datasets, or only those to be
-// kept.
+// TestDropAfterCrash cuts the power before each operation of DropAfter. Afterwards the index must list either all datasets or
+// only the datasets to be kept.
 func TestDropAfterCrash(t *testing.T) {
 	ctx := t.Context()
 	base := memDir()
@@ -63,7 +63,7 @@ func TestAdd(t *testing.T) {
 	if _, n, err := d.DropAfter(ctx, "2"); n != 0 || !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("after one that is not there: %d, %v", n, err)
 	}
-	for _, word := range []string{"3", "ckpt.2", "2"} { // again: already listed
+	for _, word := range []string{"3", "ckpt.2", "2"} { // list again a dataset that is already listed
 		if f, err := d.Add(ctx, word); err != nil || f.Summary.Dropped {
 			t.Errorf("Add %s: %v", word, err)
 		}
@@ -92,7 +92,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestForget checks that a dataset to be deleted leaves the flush file, and that an unreadable flush file stays unchanged.
+// TestForget checks that Forget removes a dataset from the flush file, and does not change an unreadable flush file.
 func TestForget(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())

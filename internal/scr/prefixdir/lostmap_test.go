@@ -9,11 +9,11 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestOverwrittenByUnknown damages or removes the map or summary of the newest dataset. An older dataset that may have lost files
-// to it is then not whole. Without checksums in the older map, its files must be provably older; with checksums, their bytes
-// decide.
+// TestOverwrittenByUnknown damages or removes the map or the summary of the newest dataset. Then an older dataset is not whole if
+// the newest dataset may have overwritten its files. If the older map has no checksums, the file times must prove that the files are
+// older. If it has checksums, the bytes decide.
 func TestOverwrittenByUnknown(t *testing.T) {
-	begun := time.Unix(1e9, 0) // creation of dataset 2
+	begun := time.Unix(1e9, 0) // creation time of dataset 2
 	for _, c := range []struct {
 		what            string
 		crc             bool
@@ -70,7 +70,7 @@ func TestOverwrittenByUnknown(t *testing.T) {
 			if !c.index || c.gone == "" {
 				continue
 			}
-			// Dropping the damaged dataset asserts that it has overwritten nothing.
+			// A user who drops the damaged dataset asserts that it has overwritten no files.
 			must(t, d.Drop(t.Context(), ckpt(2).Name))
 			x, err = d.Index.Read()
 			must(t, err)
@@ -84,14 +84,14 @@ func TestOverwrittenByUnknown(t *testing.T) {
 	}
 }
 
-// TestOverwrittenNames checks that older datasets count as whole, although their files were written shortly before a dataset without
-// a map, if their file names contain the name of their dataset. SCR lists a dataset before it writes it in place, so a killed one
-// has no map.
+// TestOverwrittenNames checks that older datasets are treated as whole if their file names contain the dataset name, even if their
+// files were written shortly before a dataset without a map. SCR lists a dataset before it writes the files in place. Therefore a
+// run that was killed leaves a dataset without a map.
 func TestOverwrittenNames(t *testing.T) {
 	begun := time.Unix(1e9, 123456000)
 	for _, c := range []struct {
 		file  string
-		ago   time.Duration // of the file before dataset 2
+		ago   time.Duration // age of the file when dataset 2 began
 		newer string        // the name of dataset 2
 		taken bool
 	}{
@@ -116,7 +116,7 @@ func TestOverwrittenNames(t *testing.T) {
 		must(t, os.Chtimes(at, written, written))
 		ds = ckpt(2)
 		ds.Name, ds.Created = c.newer, begun
-		if ds.Name == "" { // the index has lost it, and an older summary left a part of its map
+		if ds.Name == "" { // the index has lost the dataset, and a part of its map is left with the summary of an older dataset
 			must(t, d.Datasets.WriteMap(2, 1, func(int) ([]File, error) { return nil, nil }))
 			must(t, os.Remove(filepath.Join(d.Datasets.Dir(2), "rank2file.0.0")))
 		} else {
@@ -131,7 +131,8 @@ func TestOverwrittenNames(t *testing.T) {
 	}
 }
 
-// TestArrivedIsOurs checks that an older dataset's file of the same size does not count as a renamed file that was lost.
+// TestArrivedIsOurs checks that arrived detects when a file with a final name belongs to an older dataset, even if it has the same
+// size as the lost file of the new dataset.
 func TestArrivedIsOurs(t *testing.T) {
 	for _, crc := range []bool{true, false} {
 		for _, lost := range []bool{true, false} {

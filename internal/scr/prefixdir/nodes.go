@@ -6,13 +6,13 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// keyNodes is the key in nodes.scr.
 const keyNodes = "NODES"
 
 // NodesFile is the nodes file, which holds the number of nodes of the last run.
 type NodesFile struct{ TreeFile }
 
-// Read returns the number of nodes of the last run; ok is false if it is unknown.
+// Read returns the number of nodes of the last run. ok is false if the number is
+// unknown.
 func (file *NodesFile) Read() (n int, ok bool, err error) {
 	t, err := file.TreeFile.Read()
 	if err != nil || !t.Has(keyNodes) {
@@ -30,7 +30,7 @@ func (file *NodesFile) Write(n int) error {
 	}
 	t, err := file.TreeFile.Read()
 	if err != nil {
-		t = kvtree.New() // a damaged file held only this number: nothing is lost
+		t = kvtree.New() // a damaged file is replaced, because it held only this number
 	}
 	t.Value(keyNodes).SetInt(n)
 	return file.TreeFile.Write(t)

@@ -17,22 +17,22 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Taken is a file that a newer dataset has taken from a complete one. The file has bytes of the newer dataset, or is incomplete.
+// Taken is a file of a complete dataset that a newer dataset has overwritten. The file has bytes of the newer dataset, or is incomplete.
 type Taken struct {
-	File string // as in File.Path, relative to the prefix directory
+	File string // relative to the prefix directory, as in File.Path
 	By   Entry
-	// Doubtful is set if the file may not be overwritten: the file list of By is lost, the map of the older dataset has no
-	// checksums, and the file is not provably older than By.
+	// Doubtful is set if it is not certain that the file was overwritten. In this case the file list of By is lost, the map of the older
+	// dataset has no checksums, and the file is not provably older than By.
 	Doubtful bool
 }
 
-// Overwritten finds complete datasets of an index that lost files to newer ones. If a program writes the same files each time,
-// SCR lists all its datasets as complete, although only the last one has its bytes.
+// Overwritten finds complete datasets whose files newer datasets have overwritten. If a program uses the same file names in each
+// dataset, SCR lists all datasets as complete, although the files have only the bytes of the last one.
 type Overwritten struct {
 	dir    *Dir
 	index  *Index
-	newest []Entry          // datasets whose files are not in owners yet, newest first; incomplete ones count, since they overwrite files too
-	owners map[string]Entry // by file: the newest dataset that has the file
+	newest []Entry          // datasets whose files are not in owners yet, newest first; includes incomplete datasets, because they overwrite files too
+	owners map[string]Entry // for each file, the newest dataset that has the file
 	unsure []suspect        // newest first
 	begun  bool
 }
@@ -40,7 +40,7 @@ type Overwritten struct {
 // suspect is a dataset whose files are unknown. Any file written since Entry.Created may belong to it.
 type suspect struct {
 	Entry
-	files map[string]bool // the files that it may have written; nil: any file
+	files map[string]bool // files that the dataset may have written; nil: it may have written any file
 }
 
 // Overwritten returns a finder of overwritten datasets. It reads maps on demand.
@@ -48,7 +48,7 @@ func (d *Dir) Overwritten(x *Index) *Overwritten {
 	return &Overwritten{dir: d, index: x, owners: map[string]Entry{}}
 }
 
-// begin lists the datasets of the index, and datasets that left the index but have a folder.
+// begin collects the datasets of the index, and datasets that are not in the index but have a folder.
 func (o *Overwritten) begin() error {
 	o.newest = o.index.Entries()
 	listed := map[int]bool{}
@@ -65,7 +65,7 @@ func (o *Overwritten) begin() error {
 			continue
 		}
 		if _, err := vfs.Lstat(o.dir.fs(), filepath.Join(o.dir.Datasets.Dir(id), mapName)); errors.Is(err, fs.ErrNotExist) {
-			continue // only its number is known
+			continue // only the dataset's number is known
 		}
 		o.newest = append(o.newest, Entry{ID: id, Name: x.Name()})
 	}
@@ -74,7 +74,7 @@ func (o *Overwritten) begin() error {
 	return nil
 }
 
-// Of returns a file that a complete dataset lost to a newer one, or nil.
+// Of returns a file of a complete dataset that a newer dataset has overwritten, or nil if there is none.
 func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	if !e.Complete {
 		return nil, nil
@@ -117,7 +117,7 @@ func (o *Overwritten) Any(e Entry) (*Taken, error) {
 	return nil, nil
 }
 
-// enter records the files of a dataset. A map counts even if the summary is damaged or missing.
+// enter records the files of a dataset. It reads the map even if the summary is damaged or missing.
 func (o *Overwritten) enter(e Entry) error {
 	p, err := o.dir.Datasets.Locate(e)
 	if errors.Is(err, fault.ErrMissing) {
@@ -131,7 +131,7 @@ func (o *Overwritten) enter(e Entry) error {
 		return err
 	}
 	if s != nil && (s.Renames || s.Dropped) {
-		return nil // Renames: its files do not have their final names yet; Dropped: Drop has marked the datasets that it overwrote
+		return nil // if Renames is set, the files do not have their final names yet; if Dropped is set, Drop has already marked the datasets that this dataset overwrote
 	}
 	files, err := o.dir.Datasets.pathsOf(p)
 	if err != nil && !lost(err) {
@@ -149,7 +149,7 @@ func (o *Overwritten) enter(e Entry) error {
 		return nil
 	}
 	doubt := suspect{Entry: e}
-	if err == nil { // no summary says that the files have their final names
+	if err == nil { // no summary states that the files have their final names
 		doubt.files = map[string]bool{}
 		for _, name := range files {
 			if _, err := vfs.Lstat(o.dir.fs(), Hidden(filepath.Join(o.dir.Path, name))); err != nil {
@@ -161,13 +161,13 @@ func (o *Overwritten) enter(e Entry) error {
 	return nil
 }
 
-// clockStep is the minimum difference of two file times that counts. Archives and some file systems store times in steps of two
-// seconds, and the clocks of the file system and of rank 0 may differ.
+// clockStep is the minimum difference at which one of two file times is considered older. Archives and some file systems store times in
+// steps of two seconds, and the clocks of the file system and of rank 0 may differ.
 const clockStep = 2 * time.Second
 
-// namedFor reports whether the path of a file contains the name of its dataset between characters that are neither letters nor
-// digits: ckpt.7/rank_0 and out/state-ckpt.7.h5 are named for ckpt.7. A program with such file names does not write them in a
-// dataset of another name.
+// namedFor reports whether the path of a file contains the name of its dataset, not preceded or followed by a letter or digit. For
+// example, ckpt.7/rank_0 and out/state-ckpt.7.h5 contain ckpt.7. A program with such file names does not write these files in another
+// dataset.
 func namedFor(path, name string) bool {
 	if name == "" {
 		return false
@@ -188,19 +188,19 @@ func namedFor(path, name string) bool {
 	}
 }
 
-// suspected returns a file of a dataset that a suspect may have overwritten. Files with checksums are skipped, because their
-// readers compare the bytes. The suspect cannot have overwritten a file whose last change is older than the suspect. If the times
-// are too close, the names of files decide: SCR lists a dataset that it writes in place before it knows their names.
+// suspected returns a file of a dataset that a suspect may have overwritten. Files with checksums are skipped, because their readers
+// compare the bytes. A file is safe if its last change is older than the suspect. If the times are too close, file names decide. They
+// are needed because SCR lists a dataset that it writes in place before it knows the file names.
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	p, err := o.dir.Datasets.Locate(e)
 	if err != nil {
-		return nil, nil // the dataset is unusable; its readers get the error
+		return nil, nil // the dataset is unusable, and its readers get the error
 	}
 	m, err := o.dir.Datasets.ReadMap(p)
 	if err != nil {
 		return nil, nil
 	}
-	begun := by.Dataset.Created // zero: not known, and before all files
+	begun := by.Dataset.Created // zero if unknown: then all files are newer
 	named := by.files == nil && by.Dataset.Name != ""
 	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
 		for _, f := range m.Files[rank] {
@@ -226,7 +226,8 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 				continue
 			}
 			t := &Taken{File: name, By: by.Entry, Doubtful: true}
-			// A copy of the directory may keep file times: then the older dataset's summary predates the suspect, but the file does not.
+			// If the older dataset's summary predates the suspect but the file does not, the file was certainly overwritten. Otherwise
+			// it is doubtful, because a copy of the directory may not have kept the file times.
 			if s, err := vfs.Lstat(o.dir.fs(), filepath.Join(p.Meta, summaryName)); err == nil && !begun.IsZero() {
 				t.Doubtful = !s.ModTime().Add(clockStep).Before(begun) || st.ModTime().Before(begun)
 			}
@@ -241,8 +242,8 @@ func lost(err error) bool {
 	return errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err)
 }
 
-// demoteOverwritten marks overwritten datasets as incomplete in summaries and index. It must run before a dataset leaves the
-// index, because its file list is what shows that older datasets lost files.
+// demoteOverwritten marks overwritten datasets as incomplete in the summaries and the index. It must run before a dataset is removed
+// from the index, because only its file list shows that it has overwritten files of older datasets.
 func (d *Dir) demoteOverwritten(x *Index) error {
 	over := d.Overwritten(x)
 	for _, e := range x.Entries() {
@@ -263,7 +264,7 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 	return nil
 }
 
-// String returns a predicate for the older dataset.
+// String returns a predicate whose subject is the older dataset, for messages.
 func (t *Taken) String() string {
 	if t.Doubtful {
 		return fmt.Sprintf("perhaps overwritten: the newer dataset %d %s has lost its list of files, and file %s has no checksum and was written after the start of that dataset (scr index --drop %d ignores that dataset)",

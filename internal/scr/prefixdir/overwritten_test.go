@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// constant returns a prefix directory as SCR leaves it. Datasets 1 to 3 have the same files and are all listed as complete.
-// Dataset 4 has its own files.
+// constant returns a prefix directory of the original SCR in which datasets have the same file names. Datasets 1 to 3 have
+// the same files and are all listed as complete. Dataset 4 has its own files.
 func constant(t *testing.T) *Dir {
 	ctx, d := t.Context(), memDir()
 	for id := 1; id <= 4; id++ {
@@ -21,7 +21,7 @@ func constant(t *testing.T) *Dir {
 	return d
 }
 
-// overwritten lists the overwritten datasets of the index and the whole ones, newest first.
+// overwritten returns the overwritten datasets and the whole datasets of the index, newest first.
 func overwritten(t *testing.T, d *Dir) (taken, whole []int) {
 	x, err := d.Index.Read()
 	must(t, err)
@@ -53,7 +53,8 @@ func same(a []int, b ...int) bool {
 	return true
 }
 
-// TestOverwritten checks that only the newest of several datasets with the same files has them, in any order of calls.
+// TestOverwritten checks that of several datasets with the same files only the newest is whole. The order of calls must not
+// matter.
 func TestOverwritten(t *testing.T) {
 	d := constant(t)
 	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4, 3) {
@@ -72,7 +73,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// TestOverwrittenIncomplete checks that an unfinished newer dataset counts as overwriting older ones.
+// TestOverwrittenIncomplete checks that an unfinished newer dataset also overwrites older ones.
 func TestOverwrittenIncomplete(t *testing.T) {
 	d := constant(t)
 	x, err := d.Index.Read()
@@ -85,8 +86,8 @@ func TestOverwrittenIncomplete(t *testing.T) {
 	}
 }
 
-// TestOverwrittenLeave checks that older datasets do not become whole when the newest leaves the index, in our reading and in
-// SCR's.
+// TestOverwrittenLeave checks that older datasets do not become whole when the newest is removed from the index, neither for
+// this library nor for the original SCR.
 func TestOverwrittenLeave(t *testing.T) {
 	for what, leave := range map[string]func(d *Dir) error{
 		"drop":       func(d *Dir) error { return d.Drop(t.Context(), ckpt(3).Name) },

@@ -11,8 +11,8 @@ import (
 	"blobio/internal/scr/cadence"
 )
 
-// TestOwner checks that a prefix directory is not changed if other users own it or may write to it. A symbolic link of the user
-// may lead to it.
+// TestOwner checks that a prefix directory is not changed if another user owns it or may write to it. The path may be a
+// symbolic link of the user.
 func TestOwner(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
 	must(t, os.Mkdir(dir, 0o700))

@@ -9,18 +9,17 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Presence checks that complete datasets of an index exist: summary, map, and every file by its name. It lists each folder once.
-// It compares neither sizes nor bytes.
+// Presence checks that the parts of complete datasets exist: summary, map, and each file. It does not compare sizes or bytes.
 type Presence struct {
 	dir     *Dir
-	folders map[string]map[string]bool // file names by folder; nil: the folder does not exist
+	folders map[string]map[string]bool // names of the files in each folder; nil: the folder does not exist
 }
 
-// Presence returns a checker for one moment: it lists each folder only once.
+// Presence returns a checker. It lists each folder only once, and therefore does not see later changes.
 func (d *Dir) Presence() *Presence { return &Presence{dir: d, folders: map[string]map[string]bool{}} }
 
-// Of returns in gone the reason why a dataset listed as complete is unusable: a file is missing or damaged. gone is nil if
-// everything exists or the entry is incomplete. err is an error of the file system.
+// Of checks a dataset. If the index lists the dataset as complete but a file is missing or damaged, gone is the reason. gone is
+// nil if everything exists, or if the entry is incomplete. err is an error of the file system.
 func (p *Presence) Of(e Entry) (gone, err error) {
 	if !e.Complete {
 		return nil, nil
@@ -44,7 +43,7 @@ func (p *Presence) look(e Entry) error {
 	if err != nil {
 		return err
 	}
-	if !s.Complete && !s.Renames { // an install lists the dataset before it completes the summary
+	if !s.Complete && !s.Renames { // an installation lists the dataset as complete before it completes the summary
 		return fault.In(filepath.Join(at.Meta, summaryName), keyComplete, fault.ErrMissing, "0, want 1, as in the index")
 	}
 	m, err := p.dir.Datasets.ReadMap(at)
@@ -67,7 +66,6 @@ func (p *Presence) look(e Entry) error {
 	return nil
 }
 
-// holds reports whether a file exists.
 func (p *Presence) holds(name string) (bool, error) {
 	folder, base := filepath.Dir(name), filepath.Base(name)
 	names, known := p.folders[folder]

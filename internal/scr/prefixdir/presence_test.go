@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestPresence checks that a dataset listed as complete is whole or lacks what was removed. A file system error is reported
-// separately.
+// TestPresence removes parts of a complete dataset and checks that Presence reports the missing part. An error of the file
+// system must be reported separately.
 func TestPresence(t *testing.T) {
 	d := constant(t)
 	x, err := d.Index.Read()
@@ -47,7 +47,8 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// TestPresenceHere checks a file directly in the prefix directory, which is the working directory.
+// TestPresenceHere checks a file that is directly in the prefix directory, when the working directory is the prefix
+// directory.
 func TestPresenceHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, vfs.WriteFile(vfs.OS, "a", nil))

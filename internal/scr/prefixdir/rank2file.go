@@ -14,7 +14,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The map holds one tree per rank, gathered in a few files: the root rank2file, and rank2file.<level>.<writer>.
+// The map has one tree for each rank. The trees are stored in a few files: the root rank2file, and rank2file.<level>.<writer>.
 //
 //	level 0    LEVEL 0, RANKS n, RANK/<rank>/<its tree>
 //	level >= 1 LEVEL l, RANKS n, RANK/<writer>/{FILE .<l-1>.<writer>, OFFSET 0}; the highest is rank2file itself
@@ -26,7 +26,7 @@ const (
 	keyLevel   = "LEVEL"
 	keyRanks   = "RANKS"
 	keyRank    = "RANK"
-	keyWrapper = "RANK2FILE" // key around a level 0 file in an example of SCR's documentation
+	keyWrapper = "RANK2FILE" // key above the content of a level 0 file, in an example of SCR's documentation
 )
 
 // Limits of one map file.
@@ -36,7 +36,8 @@ const (
 	maxLevel   = 16
 )
 
-// ourMeta reports whether a name in a metadata folder belongs to this package or its siblings. Other files are never deleted.
+// ourMeta reports whether a file in a metadata folder is written by this package or by other packages of this library, judged by
+// its name. Other files are never deleted.
 func ourMeta(name string) bool {
 	for _, p := range []string{summaryName, mapName, "ctr.", "filemap_", "fmap.", "reddesc", "xor."} {
 		if strings.HasPrefix(name, p) {
@@ -46,7 +47,7 @@ func ourMeta(name string) bool {
 	return durable.IsTemp(name) || strings.HasSuffix(name, ".scrfilemap")
 }
 
-// ReadMap reads all map files of a dataset of any generation. The error wraps fs.ErrNotExist if one is missing.
+// ReadMap reads all map files of a dataset of any generation. The error wraps fs.ErrNotExist if one of the files is missing.
 func (d *Datasets) ReadMap(p Place) (*Map, error) {
 	root, name, err := d.openMap(p)
 	if err != nil {
@@ -68,7 +69,7 @@ func (d *Datasets) ReadMap(p Place) (*Map, error) {
 	return r.m, nil
 }
 
-// openMap reads the root of the map. A summary of version 5 is also a root.
+// openMap reads the root of the map. If the summary has version 5, the summary itself is the root.
 func (d *Datasets) openMap(p Place) (*kvtree.Tree, string, error) {
 	var first error
 	for _, name := range []string{mapName, mapName + mapSuffix} {
@@ -100,7 +101,7 @@ type mapReader struct {
 	d    *Datasets
 	p    Place
 	m    *Map
-	seen map[string]bool // files read so far; each may be read once
+	seen map[string]bool // files read so far; a second reference to a file is an error
 }
 
 // read reads a map file and the files that it refers to.
@@ -151,8 +152,8 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 	return nil
 }
 
-// resolve returns the file that a reference names. Generation C stores the suffix after rank2file (.0.0). Older generations store a
-// path (.scr/rank2file.0.0.scr); only its base name counts.
+// resolve returns the name of the file that a reference points to. Generation C stores only the suffix after rank2file (.0.0).
+// Older generations store a path (.scr/rank2file.0.0.scr), and resolve uses only its base name.
 func (r *mapReader) resolve(ref string) (string, error) {
 	base := path.Base(ref)
 	if strings.HasPrefix(ref, ".") && !strings.Contains(ref, "/") {
@@ -185,9 +186,9 @@ func (d *Datasets) readAt(name string, offset int64) (*kvtree.Tree, error) {
 	return rec.Tree, nil
 }
 
-// WriteMap writes the map of a dataset of ranks 0 ... ranks-1 in generation C, the root last. It calls files for each rank in
-// turn; files may return none. WriteMap holds about one part in memory at a time. It first removes the parts of an earlier map,
-// because the reference treats any file with such a name as a part.
+// WriteMap writes the map of a dataset with ranks 0 ... ranks-1 in the form of generation C. It writes the root last. It calls
+// files for each rank in turn; files may return no files. WriteMap holds about one part in memory at a time. It first removes the
+// parts of an earlier map, because the original SCR reads any file with the name of a part.
 func (d *Datasets) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
 		return fault.Usage("map of %d ranks, want at least 1", ranks)
@@ -204,13 +205,13 @@ type mapWriter struct {
 	dir     string
 	ranks   int
 	bytes   int64 // maximum size of a file with more than one entry
-	entries int   // maximum number of entries of a file
+	entries int   // maximum number of entries in a file
 }
 
-// mapPart is a map file in preparation.
+// mapPart is a map file that is being assembled.
 type mapPart struct {
 	level int
-	first int // rank of its first entry
+	first int // rank of the first entry
 	tree  *kvtree.Tree
 	bytes int64
 }
@@ -219,7 +220,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 	if err := w.removeOld(); err != nil {
 		return err
 	}
-	var refs []mapPart // all of one level
+	var refs []mapPart // the parts of one level
 	p := mapPart{tree: kvtree.New()}
 	for rank := range w.ranks {
 		list, err := files(rank)
@@ -241,14 +242,14 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		p := mapPart{level: level, tree: kvtree.New()}
 		var next []mapPart
 		for _, ref := range refs {
-			entry := kvtree.New() // keys in the order of the reference, here and in writePart
+			entry := kvtree.New() // here and in writePart, the keys are in the order that SCR writes
 			entry.Value(keyOffset).SetUint64(0)
 			entry.Value(keyFile).SetStr(partName(ref))
 			if err := w.put(&p, ref.first, entry, &next); err != nil {
 				return err
 			}
 		}
-		if len(next) == 0 { // all entries fit into one file: the root
+		if len(next) == 0 { // all entries fit into one file, which becomes the root
 			return w.writePart(mapName, p)
 		}
 		if err := w.flush(p, &next); err != nil {
@@ -258,7 +259,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 	}
 }
 
-// put adds an entry to a part. If the part is full, put writes it and begins the next one.
+// put adds an entry to a part. If the part is full, put writes it and begins the next part.
 func (w *mapWriter) put(p *mapPart, rank int, t *kvtree.Tree, done *[]mapPart) error {
 	key := fmt.Sprint(rank)
 	size, err := kvtree.PackedSize(t)
@@ -282,7 +283,7 @@ func (w *mapWriter) flush(p mapPart, done *[]mapPart) error {
 	return w.writePart(mapName+partName(p), p)
 }
 
-// partName returns the suffix of a part's name: its level and the rank that writes it.
+// partName returns the suffix of a part's name: the level, and the rank of the part's first entry.
 func partName(p mapPart) string { return fmt.Sprintf(".%d.%d", p.level, p.first) }
 
 func (w *mapWriter) writePart(name string, p mapPart) error {
@@ -293,14 +294,14 @@ func (w *mapWriter) writePart(name string, p mapPart) error {
 	return kvtree.WriteFile(w.d.fs(), filepath.Join(w.dir, name), t)
 }
 
-// removeOld removes the files of an earlier map, the root first.
+// removeOld removes the files of an earlier map. It removes the root first.
 func (w *mapWriter) removeOld() error {
 	list, err := w.d.fs().ReadDir(w.dir)
 	if err != nil {
 		return err
 	}
 	removed := false
-	for _, e := range list { // sorted: the root comes first
+	for _, e := range list { // the list is sorted, and the root comes first
 		if e.IsDir() || e.Name() != mapName && !strings.HasPrefix(e.Name(), mapName+".") {
 			continue
 		}

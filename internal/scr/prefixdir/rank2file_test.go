@@ -17,7 +17,7 @@ import (
 
 var sameTree = cmp.Comparer(func(a, b *kvtree.Tree) bool { return a.Len() == b.Len() && a.Equal(b) })
 
-// TestMapLimits exceeds the numbers of ranks and of bytes that one part may have.
+// TestMapLimits exceeds the maximum number of ranks and the maximum size of a part.
 func TestMapLimits(t *testing.T) {
 	for _, c := range []struct {
 		ranks, name int
@@ -51,7 +51,7 @@ func TestMapLimits(t *testing.T) {
 			t.Errorf("%d ranks: %d, listed %d", c.ranks, m.Ranks, m.Listed)
 		}
 		must(t, m.Check(Dataset{ID: 1, Files: int64(c.ranks), Size: int64(c.ranks) * int64(c.ranks-1) / 2}))
-		if c.ranks <= 8193 { // read it as the reference does
+		if c.ranks <= 8193 { // read the map in the way that the original SCR reads it
 			if n := gathered(t, d, filepath.Join(d.Datasets.Dir(1), mapName), ""); n != c.ranks {
 				t.Errorf("a gather of %d ranks", n)
 			}
@@ -76,7 +76,7 @@ func TestMapLevels(t *testing.T) {
 	if n := gathered(t, d, filepath.Join(w.dir, mapName), ""); n != 100 {
 		t.Errorf("a gather of %d ranks", n)
 	}
-	// No part of a larger older map is left.
+	// No part of the larger older map may be left.
 	must(t, d.Datasets.WriteMap(1, 1, func(int) ([]File, error) { return nil, nil }))
 	if list, err := d.FS.ReadDir(w.dir); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
@@ -160,8 +160,8 @@ func TestMapDamaged(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// An empty part adds no rank, so a repeated reference to it causes no duplicate rank. It must be rejected, or a small map could
-	// take very long to read.
+	// An empty part adds no rank. Therefore a repeated reference to an empty part cannot be detected by a duplicate rank. It must
+	// be rejected, because otherwise a small map could take very long to read.
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
 	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })
@@ -248,7 +248,7 @@ func FuzzIndex(f *testing.F) {
 		}
 		for _, e := range x.Candidates() {
 			if _, ok := x.Entry(e.Name); !ok {
-				continue // two datasets of one name: the index can refer to only one
+				continue // two datasets have the same name, and the index can refer to only one of them
 			}
 			if err := x.Remove(e.Name); err != nil {
 				t.Fatal(err)
@@ -257,7 +257,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// gathered counts the ranks of a gather as the reference reads it. It accepts only whole records.
+// gathered counts the ranks of a map in the way that the original SCR reads it. It accepts only whole records.
 func gathered(t *testing.T, d *Dir, prefix, suffix string) int {
 	t.Helper()
 	file, err := kvtree.ReadFile(d.FS, prefix+suffix, nil)

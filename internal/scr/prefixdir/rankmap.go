@@ -10,14 +10,14 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Map lists the files of a dataset by the rank that wrote them (the rank2file map).
+// Map lists the files of a dataset by the rank that wrote them. It is stored in the rank2file files.
 type Map struct {
 	Ranks  int            // number of ranks of the run that wrote the dataset
 	Files  map[int][]File // by rank; ranks without files may be missing
 	Listed int            // number of ranks in the map, with or without files
 }
 
-// Paths returns the sorted paths that hold bytes of the dataset: files, and each container once.
+// Paths returns the sorted paths of the files that hold bytes of the dataset. Containers are included, each once.
 func (m *Map) Paths() []string {
 	if m == nil {
 		return nil
@@ -36,7 +36,7 @@ func (m *Map) Paths() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Totals returns the number of application files and their total size, as far as sizes are known.
+// Totals returns the number of application files and the sum of their known sizes.
 func (m *Map) Totals() (files, size int64) {
 	for _, list := range m.Files {
 		for _, f := range list {
@@ -49,7 +49,7 @@ func (m *Map) Totals() (files, size int64) {
 	return files, size
 }
 
-// Owner finds a file of any rank by its path. A restart with another number of ranks asks for files by name.
+// Owner finds a file of any rank by its path. A run that restarts with a different number of ranks asks for files by path.
 func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 	for rank, list := range m.Files {
 		for _, f := range list {
@@ -62,7 +62,7 @@ func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 }
 
 // Check compares the map with the record of the dataset: all ranks are listed, no file failed, and numbers of files and bytes
-// match. The error wraps ErrMissing if an item is missing, else ErrCorrupt.
+// match. The error wraps ErrMissing if something is missing; any other difference is ErrCorrupt.
 func (m *Map) Check(ds Dataset) error {
 	if m.Listed != m.Ranks {
 		return fmt.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, fault.ErrMissing)

@@ -13,7 +13,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestHaltTogether checks that concurrent decrements under the lock are all counted.
+// TestHaltTogether checks that all decrements are counted when several writers
+// decrement concurrently under the lock.
 func TestHaltTogether(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -61,7 +62,7 @@ func TestHaltDamaged(t *testing.T) {
 	if err := d.Halt.Update(ctx, func(h *cadence.Halt) error { h.ExitReason = ""; return no }); !errors.Is(err, no) {
 		t.Errorf("%v", err)
 	}
-	// An invalid value is not overwritten.
+	// An invalid value must not be overwritten.
 	bad := kvtree.New()
 	bad.Value("ExitAfter").SetStr("tomorrow")
 	must(t, kvtree.WriteFile(nil, d.File(haltName), bad))
@@ -70,7 +71,8 @@ func TestHaltDamaged(t *testing.T) {
 	}
 }
 
-// TestCheckLocks checks that missing locks are reported once and not requested again.
+// TestCheckLocks checks that missing locks are reported once, and that locks are not
+// tried again.
 func TestCheckLocks(t *testing.T) {
 	d := memDir()
 	d.FS = vfs.NewFault(d.FS, func(op vfs.Op) error {
@@ -146,7 +148,7 @@ func TestFlushFile(t *testing.T) {
 	if f.NeedFlush(2) || f.Tree.GetKVInt(keyDatasets, 2).GetKV("LOCATION", "ELSEWHERE") == nil {
 		t.Errorf("%+v", f.Entries())
 	}
-	must(t, f.Clear(1, Cache|PFS)) // no location left: removed
+	must(t, f.Clear(1, Cache|PFS)) // a dataset without locations is removed
 	if _, ok := f.Entry(1); ok {
 		t.Error("a dataset that is nowhere is still there")
 	}
@@ -161,7 +163,7 @@ func TestFlushFile(t *testing.T) {
 	if _, ok, err := d.Nodes.Read(); ok || err != nil {
 		t.Errorf("after prerun: %v %v", ok, err)
 	}
-	// The example of the original documentation: DSET, DIR.
+	// The example of the original documentation has the keys DSET and DIR.
 	a := kvtree.New()
 	e := a.SetKVInt("DSET", 18)
 	e.SetKV("LOCATION", "PFS")
@@ -173,7 +175,7 @@ func TestFlushFile(t *testing.T) {
 	if e, ok := f.Entry(18); !ok || f.From != GenA || e.Name != "scr.dataset.18" || e.Location != Cache|PFS || !e.Checkpoint {
 		t.Errorf("%+v", e)
 	}
-	// A damaged file counts as empty, and its bytes are kept.
+	// A damaged file is treated as empty, and its bytes are kept.
 	must(t, d.FS.Remove(d.File(flushName)))
 	g, err := d.FS.Create(d.File(flushName))
 	must(t, err)

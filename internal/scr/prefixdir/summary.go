@@ -15,8 +15,8 @@ type Summary struct {
 	Version  int // 6 when written; 5 can be read
 	Complete bool
 	Dataset  Dataset
-	Dropped  bool // our own key: Drop removed the dataset from the index, and a rebuild must not list it
-	Renames  bool // our own key: the dataset is whole, but files may have hidden names; see FinishInstalls
+	Dropped  bool // not in the original SCR: Drop removed the dataset from the index, and a rebuild must not list it
+	Renames  bool // not in the original SCR: the dataset is whole, but its files may have hidden names; see FinishInstalls
 }
 
 // Keys of summary.scr that the index does not have.
@@ -36,7 +36,7 @@ func (d *Datasets) ReadSummary(p Place) (*Summary, error) {
 	return d.readSummary(p, filepath.Base(p.Data))
 }
 
-// readSummary reads a summary. name is used if the summary contains no name.
+// readSummary reads a summary. If the summary contains no dataset name, the dataset gets name.
 func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 	file := filepath.Join(p.Meta, summaryName)
 	t, err := kvtree.ReadFile(d.fs(), file, nil)
@@ -71,7 +71,7 @@ func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 		return nil, fault.In(file, "DSET/ID", fault.ErrCorrupt, "%d, want the number of a dataset", s.Dataset.ID)
 	}
 	if p.From == GenA {
-		s.Dataset.Name = name // the folder may have been renamed
+		s.Dataset.Name = name // use the folder's name, because the folder may have been renamed
 	}
 	if s.Dataset.Name == "" {
 		s.Dataset.Name = record.DefaultName(s.Dataset.ID)
@@ -79,7 +79,8 @@ func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 	return s, nil
 }
 
-// WriteSummary writes the summary of a dataset. It ends a flush: all other files must be durable before.
+// WriteSummary writes the summary of a dataset. It is the last step of a flush: all other files must
+// already be durable.
 func (d *Datasets) WriteSummary(ds Dataset, complete bool) error {
 	return d.writeSummary(ds, complete, false)
 }
@@ -101,7 +102,7 @@ func (d *Datasets) writeSummary(ds Dataset, complete, renames bool) error {
 	return kvtree.WriteFile(d.fs(), filepath.Join(d.Dir(ds.ID), summaryName), t)
 }
 
-// RemoveSummary durably removes the summary of a dataset, which makes the dataset unfinished.
+// RemoveSummary durably removes the summary of a dataset. A dataset without summary is unfinished.
 func (d *Datasets) RemoveSummary(p Place) error {
 	err := d.fs().Remove(filepath.Join(p.Meta, summaryName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +114,6 @@ func (d *Datasets) RemoveSummary(p Place) error {
 	return d.fs().SyncDir(p.Meta)
 }
 
-// markIncomplete marks a dataset as incomplete in its summary.
 func (d *Datasets) markIncomplete(e Entry) error {
 	p, err := d.Locate(e)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *Datasets) markDropped(p Place) error {
 	if err != nil {
 		var damage *kvtree.FormatError
 		if errors.As(err, &damage) {
-			return nil // without a usable summary the dataset cannot be listed anyway
+			return nil // a dataset without a usable summary is never listed
 		}
 		return err
 	}

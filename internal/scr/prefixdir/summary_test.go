@@ -12,7 +12,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// flush writes a dataset in the order that doc.go describes.
+// flush writes a dataset in the order that the package comment describes.
 func flush(ctx context.Context, d *Dir, ds Dataset) error {
 	if err := d.Index.Update(ctx, func(x *Index) error { return x.Add(ds, false) }); err != nil {
 		return err
@@ -46,7 +46,7 @@ func flush(ctx context.Context, d *Dir, ds Dataset) error {
 	})
 }
 
-// whole reports whether a dataset can be fetched.
+// whole returns an error if a dataset cannot be fetched.
 func whole(d *Dir, e Entry) error {
 	p, err := d.Datasets.Locate(e)
 	if err != nil {
@@ -69,8 +69,7 @@ func whole(d *Dir, e Entry) error {
 	return m.Check(s.Dataset)
 }
 
-// TestPlaceA reads a dataset folder of the first generation, which has the map under a separate key and refers to the part by
-// path.
+// TestPlaceA reads a dataset folder of generation A. Its map is under a separate key and refers to the part by path.
 func TestPlaceA(t *testing.T) {
 	d := memDir()
 	must(t, d.FS.MkdirAll("p/scr.dataset.18/.scr"))
@@ -118,7 +117,7 @@ func TestPlaceA(t *testing.T) {
 	}
 }
 
-// TestSummary5 reads the older summary, which contains the map.
+// TestSummary5 reads a summary of version 5, which contains the map.
 func TestSummary5(t *testing.T) {
 	d := memDir()
 	must(t, d.FS.MkdirAll("p/ckpt5/.scr"))

@@ -67,7 +67,8 @@ func syncAll(t testing.TB, m *vfs.Mem, dir string) {
 
 func utc() *time.Location { return time.UTC }
 
-// TestVectors reads each file of the real prefix directories and writes an identical copy.
+// TestVectors reads each file of the prefix directories that SCR wrote, writes it again, and checks that the copy is
+// identical.
 func TestVectors(t *testing.T) {
 	for _, name := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestFlushVector checks the locations in a real flush file.
+// TestFlushVector checks the locations in a flush file that SCR wrote.
 func TestFlushVector(t *testing.T) {
 	f, err := vector(t, cases[1]).Flush.Read()
 	if err != nil {
@@ -158,7 +159,8 @@ func TestFlushVector(t *testing.T) {
 	}
 }
 
-// TestMadeAgain recreates the files of a real prefix directory from their contents, byte for byte.
+// TestMadeAgain writes the files of a prefix directory from their contents, and checks that they equal the files of SCR byte
+// for byte.
 func TestMadeAgain(t *testing.T) {
 	for _, name := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +200,7 @@ func TestMadeAgain(t *testing.T) {
 					t.Errorf("%s differs:\n%x\nwant\n%x", file, got, want)
 				}
 			}
-			// the flush file, as far as the insertion order is known
+			// the flush file, in the insertion order as far as it is known
 			rf, err := real.Flush.Read()
 			must(t, err)
 			f, err := d.Flush.Read()
@@ -215,7 +217,7 @@ func TestMadeAgain(t *testing.T) {
 
 var must = testfiles.Must
 
-// TestGathers reads maps written by the reference library, with one and two parts, with sizes and CRCs.
+// TestGathers reads maps that the original SCR wrote, with one part and with two parts, with sizes and CRCs.
 func TestGathers(t *testing.T) {
 	for _, name := range []string{"gather_one", "gather_two"} {
 		dir := testfiles.Dir(t, "kvtree", name)
@@ -233,8 +235,8 @@ func TestGathers(t *testing.T) {
 	}
 }
 
-// TestDefect2TornIndex covers defect 2 of the reference, which restarts from 1 if only 40 of 773 bytes of the index are left.
-// Here the index is rebuilt with the same content.
+// TestDefect2TornIndex leaves only 40 of 773 bytes of the index. The original SCR then restarts from the beginning (defect
+// 2). This library must rebuild the index with the same content.
 func TestDefect2TornIndex(t *testing.T) {
 	real := vector(t, cases[1])
 	want, err := real.Index.Read()
@@ -255,7 +257,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	}))
 	x, err := d.Index.Read()
 	must(t, err)
-	for _, e := range want.Entries() { // times come from the copied files
+	for _, e := range want.Entries() { // the times are those of the copied files
 		must(t, x.MarkFlushed(e.Name, e.Flushed))
 	}
 	if !x.Tree.Equal(want.Tree) {
@@ -266,7 +268,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	}
 }
 
-// TestHaltVector checks that a changed halt file of the reference keeps a form that the reference can read.
+// TestHaltVector changes a halt file that SCR wrote. The changed file must keep a form that SCR can read.
 func TestHaltVector(t *testing.T) {
 	b, err := os.ReadFile(vector(t, cases[1]).File(haltName))
 	must(t, err)

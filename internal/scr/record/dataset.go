@@ -9,7 +9,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Dataset is the record of a dataset.
+// Dataset is the record of a dataset in the metadata files.
 type Dataset struct {
 	ID         int    // from 1
 	Name       string //
@@ -17,10 +17,10 @@ type Dataset struct {
 	JobName    string
 	JobID      string
 	Cluster    string
-	Created    time.Time // in microseconds; zero: unknown
-	Ckpt       int       // checkpoint number, from 1; 0: none
-	Checkpoint bool      // usable for restart
-	Output     bool      // output of the application
+	Created    time.Time // creation time, stored in microseconds; zero: unknown
+	Ckpt       int       // checkpoint number, from 1; 0: the dataset is no checkpoint
+	Checkpoint bool      // the dataset can be used for a restart
+	Output     bool      // the dataset is output of the application
 	Files      int64     // number of files of all ranks
 	Size       int64     // total size of all files in bytes
 	Complete   bool
@@ -30,8 +30,8 @@ type Dataset struct {
 var datasetKeys = map[string]bool{"ID": true, "NAME": true, "USER": true, "JOBNAME": true, "JOBID": true, "CLUSTER": true,
 	"CREATED": true, "CKPT": true, "FLAG_CKPT": true, "FLAG_OUTPUT": true, "FILES": true, "SIZE": true, "COMPLETE": true}
 
-// ParseDataset parses a record. Without flags (generation A), a dataset is a checkpoint if it has a checkpoint number. file is
-// the name for errors.
+// ParseDataset parses a record. In generation A records have no flags, and a dataset is a checkpoint if it has a checkpoint
+// number. Errors name file.
 func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
 	f := Fields{Tree: t, File: file, Path: "DSET"}
 	d := Dataset{
@@ -48,7 +48,7 @@ func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
 	return d, f.Err()
 }
 
-// Tree returns the tree of a record, in the order of the reference.
+// Tree returns the record as a tree. Its keys are in the order that SCR writes.
 func (d Dataset) Tree() *kvtree.Tree {
 	t := kvtree.New()
 	if d.Extra != nil {
@@ -74,13 +74,13 @@ func (d Dataset) Tree() *kvtree.Tree {
 	return t
 }
 
-// datasetPrefix begins the names of dataset folders, and default dataset names.
+// The names of dataset folders and the default names of datasets begin with datasetPrefix.
 const datasetPrefix = "scr.dataset."
 
-// DefaultName returns the name of a dataset that the application did not name.
+// DefaultName returns the name of a dataset to which the application gave no name.
 func DefaultName(id int) string { return datasetPrefix + strconv.Itoa(id) }
 
-// DatasetID returns the number in a name that DefaultName returned.
+// DatasetID returns the number in a name of the form that DefaultName returns.
 func DatasetID(name string) (int, bool) {
 	text, ok := strings.CutPrefix(name, datasetPrefix)
 	if !ok {
@@ -90,7 +90,7 @@ func DatasetID(name string) (int, bool) {
 	return id, ok && id > 0
 }
 
-// Number parses a canonical decimal number of a rank, a dataset or the like.
+// Number parses a number in canonical decimal form, for example of a rank or a dataset.
 func Number(text string) (int, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text

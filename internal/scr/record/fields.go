@@ -9,18 +9,19 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Fields reads the values of a tree and keeps the first error. Missing keys give zero values.
+// Fields reads the values of a tree and keeps the first error. The value of a missing key is
+// zero.
 type Fields struct {
 	Tree *kvtree.Tree
-	File string // for errors; may be empty
-	Path string // for errors: path of the tree, as in "DSET/3"
+	File string // file name for errors; may be empty
+	Path string // path of the tree for errors, for example "DSET/3"
 	err  error
 }
 
 // Err returns the first error, or nil.
 func (f *Fields) Err() error { return f.err }
 
-// Fail records err as the error of a key, unless there already is an error.
+// Fail records err as the error of a key, unless an earlier error is recorded.
 func (f *Fields) Fail(key string, err error) {
 	if f.err != nil {
 		return
@@ -50,7 +51,7 @@ func (f *Fields) Str(key string) string {
 	return v
 }
 
-// Int64 returns a number of at least lo; a missing one is 0.
+// Int64 returns a number that must be at least lo. If the key is missing, it returns 0.
 func (f *Fields) Int64(key string, lo int64) int64 {
 	if !f.Tree.Has(key) {
 		return 0
@@ -66,7 +67,7 @@ func (f *Fields) Int64(key string, lo int64) int64 {
 	return v
 }
 
-// Int returns a number from lo to 2^31-1; a missing one is 0.
+// Int returns a number that must be from lo to 2^31-1. If the key is missing, it returns 0.
 func (f *Fields) Int(key string, lo int) int {
 	if !f.Tree.Has(key) {
 		return 0
@@ -82,7 +83,7 @@ func (f *Fields) Int(key string, lo int) int {
 	return int(v)
 }
 
-// Uint32 returns a number from 0 to 2^32-1; a missing one is 0.
+// Uint32 returns a number from 0 to 2^32-1. If the key is missing, it returns 0.
 func (f *Fields) Uint32(key string) uint32 {
 	v := f.Int64(key, 0)
 	if v > math.MaxUint32 {
@@ -92,7 +93,7 @@ func (f *Fields) Uint32(key string) uint32 {
 	return uint32(v)
 }
 
-// Bool returns a value 0 or 1 as bool; a missing one is false.
+// Bool returns true for 1 and false for 0. If the key is missing, it returns false.
 func (f *Fields) Bool(key string) bool {
 	if !f.Tree.Has(key) {
 		return false
@@ -107,7 +108,7 @@ func (f *Fields) Bool(key string) bool {
 	return v == 1
 }
 
-// CRC returns a CRC-32 and whether the key exists.
+// CRC returns a CRC-32, and true if the key exists.
 func (f *Fields) CRC(key string) (uint32, bool) {
 	if !f.Tree.Has(key) {
 		return 0, false
@@ -120,7 +121,7 @@ func (f *Fields) CRC(key string) (uint32, bool) {
 	return v, true
 }
 
-// Extra returns the part of a tree without the known keys, nil if it is empty.
+// Extra returns a tree without its known keys. It returns nil if no other key is left.
 func Extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
 	var rest *kvtree.Tree
 	for key, sub := range t.All() {
@@ -134,7 +135,7 @@ func Extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
 	return rest
 }
 
-// SetBool makes 1 or 0 the only value of a key.
+// SetBool replaces the values of a key by 1 or 0.
 func SetBool(t *kvtree.Tree, key string, v bool) {
 	n := 0
 	if v {

@@ -10,13 +10,13 @@ import (
 
 // Meta is the record of a file of a dataset.
 type Meta struct {
-	Orig     string // the application's name for the file
+	Orig     string // the file name that the application uses
 	Path     string // absolute folder of Orig
 	Name     string // base name of Orig
 	Size     int64  // in bytes
 	Ranks    int    // number of ranks of the run that wrote the file
 	Complete bool
-	Ckpt     int    // [A,B] checkpoint number; 0: missing
+	Ckpt     int    // [A,B] checkpoint number; 0 if the key is missing
 	File     string // [A,B] base name
 	Type     string // [A,B] FULL, PARTNER, XOR; USER
 	CRC      uint32 // CRC-32 of the file, if HasCRC
@@ -30,7 +30,7 @@ var metaKeys = map[string]bool{"ORIG": true, "PATH": true, "NAME": true, "ORIGPA
 	"RANKS": true, "COMPLETE": true, "CKPT": true, "FILE": true, "TYPE": true, "CRC": true, "MODE": true, "UID": true, "GID": true,
 	"ATIME_SECS": true, "ATIME_NSECS": true, "CTIME_SECS": true, "CTIME_NSECS": true, "MTIME_SECS": true, "MTIME_NSECS": true}
 
-// ParseMeta parses a record. file is the name for errors.
+// ParseMeta parses a record. Errors name file.
 func ParseMeta(t *kvtree.Tree, file string) (Meta, error) {
 	f := Fields{Tree: t, File: file, Path: "META"}
 	m := Meta{
@@ -56,7 +56,7 @@ func (f *Fields) time(key string) time.Time {
 	return time.Unix(f.Int64(key+"_SECS", math.MinInt64), f.Int64(key+"_NSECS", 0))
 }
 
-// Tree returns the tree of a record, in the order of the reference.
+// Tree returns the record as a tree. Its keys are in the order that SCR writes.
 func (m Meta) Tree() *kvtree.Tree {
 	t := kvtree.New()
 	if m.Extra != nil {

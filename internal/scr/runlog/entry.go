@@ -27,7 +27,7 @@ const (
 	RestartFail       = "RESTART_FAIL"
 	Halt              = "HALT"
 
-	NodeFail      = "NODE_FAIL" // this event and the following ones come from the run loop
+	NodeFail      = "NODE_FAIL" // the run loop writes this event and the following ones
 	RunStart      = "RUN_START"
 	RunEnd        = "RUN_END"
 	ScavengeStart = "SCAVENGE_START"
@@ -36,8 +36,8 @@ const (
 
 // Transfers.
 const (
-	Write      = "WRITE"      // from the application into the cache
-	Encode     = "ENCODE"     // making the redundancy data
+	Write      = "WRITE"      // time in which the application writes a dataset to the cache
+	Encode     = "ENCODE"     // time in which redundancy data are made
 	Checkpoint = "CHECKPOINT" // Write and Encode of a checkpoint
 	Output     = "OUTPUT"     // Write and Encode of other datasets
 	FlushSync  = "FLUSH_SYNC"
@@ -45,9 +45,10 @@ const (
 	Fetch      = "FETCH"
 )
 
-// Entry is one line of a log. Numbers are pointers if 0 is a valid value: nil is not written. [Num] makes one.
+// Entry is one line of a log. A number for which 0 is a valid value is a pointer, and nil is not written.
+// [Num] makes such a pointer.
 type Entry struct {
-	Time  time.Time // whole seconds
+	Time  time.Time // in whole seconds
 	Host  string
 	JobID string
 
@@ -56,14 +57,14 @@ type Entry struct {
 	Xfer  string
 
 	Note  string         // events only
-	From  string         // transfers only: directory
-	To    string         // transfers only: directory
+	From  string         // source directory, for transfers only
+	To    string         // target directory, for transfers only
 	Dset  *int64         // dataset id
 	Name  string         // dataset name
 	Procs *int64         // number of ranks
 	Nodes *int64         // number of nodes
 	Took  *time.Duration // written in seconds with six decimals
-	Bytes *int64         // written with six decimals, all 0, as in SCR
+	Bytes *int64         // written with six decimals, which are all 0, as in SCR
 	Files *int64
 }
 

@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Stats are costs and failures computed from a log.
+// Stats holds the cost of checkpoints and the failures, computed from a log.
 type Stats struct {
-	Checkpoints int64         // number of CHECKPOINT_END entries with a time
-	Cost        time.Duration // mean time of a checkpoint; 0 if there is none
+	Checkpoints int64         // number of CHECKPOINT_END entries that have a time
+	Cost        time.Duration // mean time of a checkpoint; 0 if there is no checkpoint
 	FlushCost   time.Duration // total time of synchronous flushes, divided by the number of checkpoints
 	Runs        int64         // number of START entries
 	Failures    int64         // number of runs that ended without HALT
 	Lasted      time.Duration // total time of all runs
-	Computed    time.Duration // mean computing time between two checkpoints; 0 if no entry has one
+	Computed    time.Duration // mean computing time between two checkpoints; 0 if no entry has a computing time
 }
 
 var (
-	// ErrNoCost means that the log contains no checkpoint with a time.
-	ErrNoCost = errors.New("the log holds no checkpoint with its time")
-	// ErrNoFailure means that the log contains no failure, so that the time between failures is unknown. It is probably at least the
-	// time that the log covers.
-	ErrNoFailure = errors.New("the log holds no failure")
+	// ErrNoCost means that the log contains no checkpoint with its time.
+	ErrNoCost = errors.New("the log contains no checkpoint with its time")
+	// ErrNoFailure means that the log contains no failure, so that the time between failures is unknown. The time between failures
+	// is probably longer than the time that the log covers.
+	ErrNoFailure = errors.New("the log contains no failure")
 )
 
-// endedWell is the end of the run loop's entry for a successful run.
+// If a run was successful, the run loop's entry ends with endedWell.
 const endedWell = ", exit code 0"
 
-// Analyze computes the stats from the entries of one simulation, in the order of writing.
+// Analyze computes Stats from the entries of one simulation. The entries must be in the order in which they were written.
 //
-// A run lasts from START to its last entry, or to RUN_END of the run loop. It counts as failed if another START, a RUN_END or a
-// NODE_FAIL follows without a HALT, unless RUN_END reports exit code 0. The last run of the log counts as running unless one of
-// these entries follows.
+// A run lasts from START to its last entry, or to RUN_END of the run loop. A run has failed if the next START, RUN_END or NODE_FAIL
+// follows without a HALT in between. But a run whose RUN_END reports exit code 0 has not failed. If none of these entries follows,
+// the run is considered to be still running.
 func Analyze(entries []Entry) Stats {
 	var s Stats
 	var cost, flush time.Duration
@@ -71,7 +71,7 @@ func Analyze(entries []Entry) Stats {
 			end(true)
 			continue
 		case RunStart, ScavengeStart, ScavengeEnd:
-			continue // time between runs does not count
+			continue // time between runs is ignored
 		case Halt:
 			run.halted = true
 		case CheckpointEnd:
@@ -97,7 +97,6 @@ func Analyze(entries []Entry) Stats {
 	return s
 }
 
-// mean accumulates a mean of times.
 type mean struct{ sum, n time.Duration }
 
 func (m *mean) add(took *time.Duration) {
@@ -109,7 +108,7 @@ func (m *mean) add(took *time.Duration) {
 
 func (m *mean) mean() time.Duration { return m.sum / max(m.n, 1) }
 
-// MTBF returns the mean time between failures. The error is ErrNoFailure if there was none.
+// MTBF returns the mean time between failures. The error is ErrNoFailure if there was no failure.
 func (s Stats) MTBF() (time.Duration, error) {
 	if s.Failures == 0 {
 		return 0, fmt.Errorf("%w in %v of %d runs", ErrNoFailure, s.Lasted, s.Runs)
@@ -117,8 +116,8 @@ func (s Stats) MTBF() (time.Duration, error) {
 	return s.Lasted / time.Duration(s.Failures), nil
 }
 
-// Blocked returns the mean time that a checkpoint, with its share of the synchronous flushes, blocks the application. The error
-// is ErrNoCost if no checkpoint was logged.
+// Blocked returns the mean time for which a checkpoint blocks the application. This time includes its share of the synchronous
+// flushes. The error is ErrNoCost if no checkpoint was logged.
 func (s Stats) Blocked() (time.Duration, error) {
 	if s.Checkpoints == 0 {
 		return 0, ErrNoCost
@@ -126,8 +125,8 @@ func (s Stats) Blocked() (time.Duration, error) {
 	return s.Cost + s.FlushCost, nil
 }
 
-// Young returns the optimal time between the end of one checkpoint and the start of the next: sqrt(2cm), for checkpoint cost c
-// and mean time between failures m. It is 0 if c or m is not positive.
+// Young returns the optimal time between the end of a checkpoint and the start of the next one. For a checkpoint cost c and a mean
+// time between failures m it is sqrt(2cm). It is 0 if c or m is not positive.
 func Young(c, m time.Duration) time.Duration {
 	if c <= 0 || m <= 0 {
 		return 0
@@ -135,8 +134,8 @@ func Young(c, m time.Duration) time.Duration {
 	return seconds(math.Sqrt(2 * c.Seconds() * m.Seconds()))
 }
 
-// Daly is like Young, but adds the higher-order terms of Daly's formula, which matter if c is not small compared with m:
-// sqrt(2cm) * (1 + sqrt(c/2m)/3 + c/18m) - c for c < 2m, else m.
+// Daly is like Young, but adds the higher-order terms of Daly's formula. They matter if c is not small compared with m. The result
+// is sqrt(2cm) * (1 + sqrt(c/2m)/3 + c/18m) - c for c < 2m, and m for larger c.
 func Daly(c, m time.Duration) time.Duration {
 	if c <= 0 || m <= 0 {
 		return 0

@@ -34,7 +34,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// A search finds the interval with the minimum expected run time. Daly's formula must agree within a few percent.
+// A search finds the interval with the minimum expected run time. Daly's formula must give this interval within a few
+// percent.
 func TestDalyIsNearTheOptimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.Float64Range(1, 100).Draw(t, "C")
@@ -45,7 +46,7 @@ func TestDalyIsNearTheOptimum(t *testing.T) {
 		for x := 0.01 * m; x < 4*m; x *= 1.002 {
 			best = min(best, loss(x))
 		}
-		// The search fails below 1 % of M; there Young's formula holds.
+		// The search above begins at 1 % of m. A shorter optimum is close to Young's formula.
 		for x := math.Sqrt(2*c*m) / 3; x < 3*math.Sqrt(2*c*m); x *= 1.002 {
 			best = min(best, loss(x))
 		}
@@ -56,7 +57,7 @@ func TestDalyIsNearTheOptimum(t *testing.T) {
 	})
 }
 
-// at returns an entry of a synthetic log; times in seconds.
+// at returns an entry of an artificial log. Times are in seconds.
 func at(s int, event string, took ...float64) Entry {
 	e := Entry{Time: when.Add(time.Duration(s) * time.Second), Event: event}
 	if len(took) > 0 {
@@ -68,14 +69,14 @@ func at(s int, event string, took ...float64) Entry {
 func TestAnalyze(t *testing.T) {
 	log := []Entry{
 		at(0, RunStart),
-		at(10, Start), // fails after 1000 s
+		at(10, Start), // this run fails after 1000 s
 		at(100, CheckpointEnd, 4), at(110, FlushSuccess, 6), at(480, ComputeEnd, 300), at(490, ComputeEnd), at(500, CheckpointEnd, 8), at(1010, ComputeStart),
-		at(1100, Start), // fails at 3100, according to the run loop and a node failure
+		at(1100, Start), // this run fails at 3100, according to the run loop and a node failure
 		at(1110, RestartSuccess, 3), at(1190, ComputeEnd, 100), at(1200, CheckpointEnd, 6), at(3000, ComputeStart),
 		at(3100, RunEnd), at(3101, NodeFail), at(3160, ScavengeStart), at(3200, ScavengeEnd), at(3290, RunStart),
-		at(3300, Start), // succeeds after 600 s
+		at(3300, Start), // this run succeeds after 600 s
 		at(3800, CheckpointEnd, 6), at(3850, AsyncFlushSuccess, 99), at(3900, Halt), at(3901, RunEnd),
-		at(5000, Start), at(5400, ComputeStart), // still running
+		at(5000, Start), at(5400, ComputeStart), // this run is still running
 	}
 	s := Analyze(log)
 	want := Stats{Checkpoints: 4, Cost: 6 * time.Second, FlushCost: 1500 * time.Millisecond,
@@ -121,7 +122,7 @@ func TestAnalyzeVectors(t *testing.T) {
 	}
 }
 
-// TestAnalyzeEndedWell checks that a run with exit code 0 has not failed, with or without HALT.
+// TestAnalyzeEndedWell checks that a run with exit code 0 is not counted as failed, with or without HALT.
 func TestAnalyzeEndedWell(t *testing.T) {
 	end := func(s int, note string) Entry {
 		e := at(s, RunEnd)

@@ -9,13 +9,13 @@ import (
 // TimeFormat is the format of the local time at the beginning of each line.
 const TimeFormat = "2006-01-02T15:04:05"
 
-// AppendLine appends the line of e, without the newline.
+// AppendLine appends the line of e without a newline.
 func (e *Entry) AppendLine(dst []byte) []byte {
 	dst = e.Time.AppendFormat(dst, TimeFormat)
 	return e.AppendFields(append(dst, ": "...))
 }
 
-// AppendFields appends the line without its time, which is the message for syslog.
+// AppendFields appends the line of e without the time. Syslog gets this text.
 func (e *Entry) AppendFields(dst []byte) []byte {
 	w := lineWriter{dst: dst}
 	w.bare("host", e.Host)
@@ -41,7 +41,7 @@ func (e *Entry) AppendFields(dst []byte) []byte {
 		w.dst = strconv.AppendFloat(w.dst, e.Took.Seconds(), 'f', 6, 64)
 	}
 	if e.Bytes != nil {
-		// The original uses a double, which loses precision from 2^53 on.
+		// The original SCR uses a double, which is inexact for integers above 2^53.
 		w.integer("bytes", e.Bytes)
 		w.dst = append(w.dst, ".000000"...)
 	}
@@ -69,7 +69,7 @@ func (w *lineWriter) integer(k string, n *int64) {
 	}
 }
 
-// bare writes a text without quotes, unless it could not be read back.
+// bare writes a text without quotes if it can be read back unambiguously; otherwise it writes the text with quotes.
 func (w *lineWriter) bare(k, v string) {
 	w.key(k)
 	if strings.ContainsAny(v, `,"\=`) || strings.TrimSpace(v) != v {
@@ -97,7 +97,7 @@ func (w *lineWriter) quote(v string) {
 	w.dst = append(w.dst, '"')
 }
 
-// plain replaces control characters by blanks, so that a line stays a line.
+// plain replaces control characters by blanks, so that an entry stays on one line.
 func plain(v string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -107,8 +107,8 @@ func plain(v string) string {
 	}, v)
 }
 
-// ParseLine parses one line, without its newline. loc is the zone of its time. ok is false if the line is no log entry: it has no
-// time, or neither an event nor a transfer.
+// ParseLine parses one line, without its newline. loc is the zone of the line's time. ok is false if the line is no log entry,
+// because it has no time, or neither an event nor a transfer.
 func ParseLine(line string, loc *time.Location) (e Entry, ok bool) {
 	stamp, rest, found := strings.Cut(strings.TrimRight(line, "\r"), ": ")
 	if !found {
@@ -128,7 +128,7 @@ func ParseLine(line string, loc *time.Location) (e Entry, ok bool) {
 	return e, (e.Event != "") != (e.Xfer != "")
 }
 
-// nextField splits off the first `key=value`.
+// nextField returns the key and the value of the first field, and the rest of the line.
 func nextField(s string) (key, value, rest string, ok bool) {
 	key, s, ok = strings.Cut(s, "=")
 	if !ok || !word(key) {
@@ -139,8 +139,8 @@ func nextField(s string) (key, value, rest string, ok bool) {
 			return key, v, rest, true
 		}
 	}
-	// An unquoted value extends to the beginning of the next field. SCR's values may contain a comma or begin with a
-	// literal quote.
+	// A value without quotes extends to the beginning of the next field, because values that SCR writes may contain a comma or
+	// begin with a quote.
 	for i := 0; ; {
 		j := strings.Index(s[i:], ", ")
 		if j < 0 {
@@ -153,8 +153,8 @@ func nextField(s string) (key, value, rest string, ok bool) {
 	}
 }
 
-// unquote parses a quoted text. The closing quote is the first one followed by the next field or by the end, because SCR
-// does not escape quotes.
+// unquote parses a quoted text. SCR does not escape quotes. Therefore the text ends at the first quote that the next field or the
+// end of the line follows.
 func unquote(s string) (v, rest string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -189,7 +189,7 @@ func word(k string) bool {
 	return true
 }
 
-// set stores a field; it returns false if a number is invalid.
+// set stores a field. It returns false if a number is invalid.
 func (e *Entry) set(k, v string) bool {
 	switch k {
 	case "host":
@@ -221,7 +221,7 @@ func (e *Entry) set(k, v string) bool {
 		return strings.Trim(frac, "0123456789") == "" && number(&e.Bytes, whole)
 	case "secs":
 		s, err := strconv.ParseFloat(v, 64)
-		// No run lasts three hundred years. The limit also keeps sums of many entries within a Duration.
+		// No run lasts 30 years. The limit also prevents overflow of a Duration when times of many entries are added.
 		if err != nil || !(s >= -1e9 && s <= 1e9) {
 			return false
 		}

@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Lines of the original contain names without escapes.
+// Lines of the original SCR contain names without escapes.
 func TestForeignLines(t *testing.T) {
 	head := "2026-11-21T00:06:12: host=node0, jobid=1, "
 	for text, name := range map[string]string{

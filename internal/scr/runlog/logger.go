@@ -11,13 +11,13 @@ import (
 
 // Sink is a destination of log entries.
 type Sink interface {
-	// Put writes one entry at once, so that entries of several writers do not mix.
+	// Put writes an entry in one operation, so that entries of several writers do not mix.
 	Put(e *Entry) error
 	Close() error
 }
 
-// Logger adds time, host and allocation to entries and passes them to its sinks. A nil *Logger drops all entries. It is safe for
-// concurrent use if its sinks are; the sinks of this package are.
+// Logger adds time, host and allocation to entries and passes them to its sinks. A nil *Logger ignores all entries. A Logger is
+// safe for concurrent use if its sinks are. All sinks of this package are safe for concurrent use.
 type Logger struct {
 	host, jobID string
 	now         func() time.Time
@@ -28,12 +28,12 @@ type Logger struct {
 type Options struct {
 	Host  string           // "": the host name of the system
 	JobID string           // allocation ID
-	Clock func() time.Time // nil: time.Now
-	Sinks []Sink           // closed by Close
-	Warn  func(err error)  // used by Open if there is no syslog; nil: no warning
+	Clock func() time.Time // source of the time; nil: time.Now
+	Sinks []Sink           // the logger's Close closes them
+	Warn  func(err error)  // Open calls it if there is no syslog; nil: no warning
 }
 
-// New returns a logger; without sinks it is nil, which drops all entries.
+// New returns a logger. Without sinks it returns nil, which ignores all entries.
 func New(o Options) *Logger {
 	if len(o.Sinks) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func New(o Options) *Logger {
 	return &Logger{host: o.Host, jobID: o.JobID, now: o.Clock, sinks: o.Sinks}
 }
 
-// Open is like New, with the sinks that the parameters select: the text file name, and syslog. It returns nil if they select
-// none.
+// Open returns a logger with the sinks that the parameters select: the text file name, and syslog. It returns nil if the
+// parameters select no sink.
 func Open(p *config.Set, fsys vfs.FS, name string, o Options) (*Logger, error) {
 	var on, text, system bool
 	for name, to := range map[string]*bool{"SCR_LOG_ENABLE": &on, "SCR_LOG_TXT_ENABLE": &text, "SCR_LOG_SYSLOG_ENABLE": &system} {
@@ -74,8 +74,8 @@ func Open(p *config.Set, fsys vfs.FS, name string, o Options) (*Logger, error) {
 	return New(o), nil
 }
 
-// Put adds missing time, host and allocation, and writes an entry to all sinks. It joins their errors. A run should continue if
-// its log cannot be written.
+// Put adds time, host and allocation to an entry if they are missing, and writes the entry to all sinks. It joins the errors of
+// the sinks. A caller should continue the run if its log cannot be written.
 func (l *Logger) Put(e Entry) error {
 	if l == nil {
 		return nil

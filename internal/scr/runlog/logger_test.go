@@ -49,7 +49,8 @@ func TestLoggerOff(t *testing.T) {
 	}
 }
 
-// A writer that appends after an incomplete line keeps its own first line. The incomplete line is counted.
+// A writer that appends to a log after an incomplete line must not lose its own first line. The reader counts the
+// incomplete line.
 func TestTornLine(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	whole := lines()[0].text + "\n"
@@ -156,7 +157,8 @@ func TestReadLongAndOddLines(t *testing.T) {
 	}
 }
 
-// TestOpen checks the sinks that the parameters select. An invalid parameter and a log that cannot be created are errors.
+// TestOpen checks which sinks the parameters select. It also checks the errors for an invalid parameter and for a log
+// that cannot be created.
 func TestOpen(t *testing.T) {
 	for _, tc := range []struct {
 		set  []string
@@ -164,7 +166,7 @@ func TestOpen(t *testing.T) {
 		want string
 	}{
 		{[]string{"SCR_LOG_ENABLE=0"}, ".", "off"},
-		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=0", "SCR_LOG_SYSLOG_ENABLE=1"}, ".", "off"}, // syslog needs the system's service
+		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=0", "SCR_LOG_SYSLOG_ENABLE=1"}, ".", "off"}, // syslog works only if the system runs the service
 		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=1"}, ".", "text"},
 		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=1"}, "missing", "error"},
 		{[]string{"SCR_LOG_ENABLE=perhaps"}, ".", "error"},

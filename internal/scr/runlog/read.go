@@ -20,12 +20,12 @@ const (
 // Log is the content of a log.
 type Log struct {
 	Entries []Entry // in file order
-	Skipped int     // number of lines that are no entries
-	Torn    bool    // the last line has no newline: the writer died or is still writing
+	Skipped int     // number of lines that are not entries
+	Torn    bool    // the last line has no newline, because the writer died or is still writing
 }
 
-// Read reads a log to its end. loc is the zone of the times (nil: local). Invalid lines are counted and are no errors. A read
-// error is returned together with the entries before it.
+// Read reads a log to its end. loc is the zone of the times; nil means local time. Invalid lines are counted and cause no
+// error. If a read fails, Read returns the error and the entries before it.
 func Read(r io.Reader, loc *time.Location) (*Log, error) {
 	if loc == nil {
 		loc = time.Local
@@ -64,7 +64,7 @@ func Read(r io.Reader, loc *time.Location) (*Log, error) {
 	}
 }
 
-// ReadFile reads a log file of at most MaxFile bytes; times are local.
+// ReadFile reads a log file of at most MaxFile bytes. Its times are local.
 func ReadFile(fsys vfs.FS, name string) (*Log, error) {
 	f, err := fsys.Open(name)
 	if err != nil {

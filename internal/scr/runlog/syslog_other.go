@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// HaveSyslog reports whether the system can have a syslog.
+// HaveSyslog reports whether this operating system has a syslog.
 const HaveSyslog = false
 
 // Syslog is a Sink for the system log, which this system does not have.

@@ -4,13 +4,14 @@ package runlog
 
 import "log/syslog"
 
-// HaveSyslog reports whether the system can have a syslog.
+// HaveSyslog reports whether this operating system has a syslog.
 const HaveSyslog = true
 
 // Syslog is a Sink for the system log.
 type Syslog struct{ w *syslog.Writer }
 
-// OpenSyslog connects to the syslog of this host: facility local7, level info, tag SCR. It fails if there is no such service.
+// OpenSyslog connects to the syslog of this host. Messages have facility local7, level info and tag SCR. It fails if no
+// syslog service is running.
 func OpenSyslog() (*Syslog, error) { return dialSyslog("", "") }
 
 func dialSyslog(network, addr string) (*Syslog, error) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A socket of the test replaces the service.
+// The test listens on a socket in place of the syslog service.
 func TestSyslog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "s")
 	conn, err := net.ListenPacket("unixgram", name)
@@ -35,7 +35,7 @@ func TestSyslog(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.TrimSpace(string(buf[:n]))
-	// local7 is 23, info is 6: 23*8 + 6.
+	// <190> is 23*8 + 6: the facility local7 is 23, and the level info is 6.
 	if !strings.HasPrefix(got, "<190>") || !strings.Contains(got, " SCR[") || !strings.HasSuffix(got, `: host=node0, jobid=1, event=HALT, note="why"`) {
 		t.Errorf("%q", got)
 	}

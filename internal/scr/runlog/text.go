@@ -18,9 +18,9 @@ type Text struct {
 	buf []byte
 }
 
-// OpenText opens a log file for appending, and creates it if necessary. The directory must exist. In the operating system's file
-// system each entry is one write at the end of the file. Several processes may then share a log if the file system appends
-// atomically, as local ones do. Other file systems allow one writer at a time.
+// OpenText opens a log file for appending, and creates it if necessary. The directory must exist. With vfs.OS, each entry is
+// written at the end of the file by one system call. Then several processes may share a log if the file system appends
+// atomically, as local file systems do. With any other vfs.FS only one process at a time may write the log.
 func OpenText(fsys vfs.FS, name string) (*Text, error) {
 	if fsys == vfs.OS {
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
@@ -55,7 +55,6 @@ func OpenText(fsys vfs.FS, name string) (*Text, error) {
 	return t.opened(err)
 }
 
-// opened returns t, or closes t if there is an error.
 func (t *Text) opened(err error) (*Text, error) {
 	if err != nil {
 		_ = t.end()
@@ -64,7 +63,7 @@ func (t *Text) opened(err error) (*Text, error) {
 	return t, nil
 }
 
-// mend ends an incomplete last line of an earlier writer.
+// mend writes a newline if an earlier writer left an incomplete last line.
 func (t *Text) mend(f io.ReaderAt, size int64) error {
 	if size == 0 {
 		return nil

@@ -19,26 +19,27 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// AllocationOptions describe an allocation in addition to the environment. Host lists have the syntax of package hostlist.
+// AllocationOptions describe an allocation, in addition to the environment. Lists of hosts have the syntax of package
+// hostlist.
 type AllocationOptions struct {
-	Prefix   string   // prefix directory; default SCR_PREFIX, else the working directory
-	Nodes    string   // host list; default SCR_NODELIST, else the resource manager's list, else this host
-	Exclude  string   // host list of nodes not to use (SCR_EXCLUDE_NODES)
-	Down     string   // host list of nodes known to be down
+	Prefix   string   // prefix directory; default: SCR_PREFIX, else the working directory
+	Nodes    string   // list of hosts; default: SCR_NODELIST, else the resource manager's list, else this host
+	Exclude  string   // list of hosts that must not be used (SCR_EXCLUDE_NODES)
+	Down     string   // list of hosts that are known to be down
 	Remote   string   // how to reach nodes: local, ssh, srun, none, or a command that contains {node}; "": chosen automatically
-	NodeRoot string   // parent of the nodes' private directories if this host stands for all nodes
+	NodeRoot string   // for runs on one host: the parent of the private directories that stand for the nodes' disks
 	Tests    string   // node tests: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
-	Free     bool     // compare the free space on node disks, not their sizes
-	Set      []string // parameters, NAME=VALUE, which override the environment
+	Free     bool     // compare the free space on node disks, not their total sizes, with the required size
+	Set      []string // parameters NAME=VALUE; they override the environment
 	OneHost  bool     // all processes run on this host
 }
 
-// Allocation holds the resources of a job: its nodes, the way to reach them, and the parameters of SCR.
+// Allocation is the resources of a job: its nodes, the way to run commands on them, and the parameters of SCR.
 type Allocation struct {
 	Params *config.Set
 	Dir    *prefixdir.Dir
 	Source Source
-	Local  *Local // private directories of nodes; Root is "" if there are none
+	Local  *Local // private directories of nodes; if there are none, Root is ""
 	Reach  Remote // nil: nodes cannot be reached
 	Shell  *Shell // nil: all nodes are this host
 
@@ -60,7 +61,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 		}
 	}
 	if o.Prefix != "" {
-		if err := NeedDir(o.Prefix); err != nil { // before searching the prefix directory for a parameter file
+		if err := NeedDir(o.Prefix); err != nil { // check before a parameter file is searched for in the prefix directory
 			return nil, err
 		}
 	}
@@ -96,7 +97,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 	return a, a.reachBy()
 }
 
-// LastEnv keeps only the last value of each name.
+// LastEnv returns an environment in which each name occurs only once, with its last value.
 func LastEnv(environ []string) (out []string) {
 	at := map[string]int{}
 	for _, kv := range environ {
@@ -111,7 +112,7 @@ func LastEnv(environ []string) (out []string) {
 	return out
 }
 
-// reachBy selects the way to reach nodes.
+// reachBy selects how to run commands on nodes.
 func (a *Allocation) reachBy() error {
 	how := a.o.Remote
 	if how == "" {
@@ -158,7 +159,7 @@ func InSlurm() bool {
 	return err == nil
 }
 
-// Own returns the node name of this host, "" if this host is not one of the nodes.
+// Own returns the name of the node that is this host, or "" if this host is not one of the nodes.
 func (a *Allocation) Own() string {
 	h, err := os.Hostname()
 	if err != nil {
@@ -173,7 +174,7 @@ func (a *Allocation) Own() string {
 	return ""
 }
 
-// Checker returns the node tests, cheap ones first.
+// Checker returns a Checker with the selected node tests, the cheapest first.
 func (a *Allocation) Checker() (*Checker, error) {
 	c := &Checker{}
 	if InSlurm() {
@@ -217,7 +218,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 	return c, nil
 }
 
-// Log opens the log if it is enabled; otherwise it returns nil.
+// Log opens the log. It returns nil if logging is disabled.
 func (a *Allocation) Log() (*runlog.Logger, error) {
 	job, err := config.JobOf(a.Params)
 	if err != nil {
@@ -232,7 +233,7 @@ func (a *Allocation) Log() (*runlog.Logger, error) {
 	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job.ID})
 }
 
-// Salvage saves datasets that exist only in the caches of the given live nodes.
+// Salvage saves datasets that exist only in the node caches. up lists the nodes that are alive.
 func (a *Allocation) Salvage(ctx context.Context, up []string) (*salvage.RunReport, error) {
 	o := salvage.RunOptions{Prefix: a.Dir}
 	local := a.Local

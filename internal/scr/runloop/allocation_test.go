@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// bare sets an environment without a resource manager.
+// bare sets up an environment without a resource manager.
 func bare(t *testing.T) (prefix string) {
 	t.Helper()
 	for _, name := range []string{"SCR_NODELIST", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "FLUX_JOB_NODELIST", "PBS_NODEFILE",
@@ -30,7 +30,7 @@ func TestFindAllocation(t *testing.T) {
 	for _, c := range []struct {
 		o     AllocationOptions
 		nodes []string
-		reach string // here, ssh, none
+		reach string // here, ssh or none
 		tests []string
 	}{
 		{AllocationOptions{}, []string{"n7", "n8", "n9"}, "ssh", []string{"ping", "echo", "dir_capacity"}},

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits until p has exited, without reaping it. Until it is reaped, no other process or group can get its id.
+// awaitExit waits until p has exited, but does not reap p. As long as p is not reaped, no other process or group can
+// get its id.
 func awaitExit(p *os.Process) bool {
 	for {
 		switch err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err {

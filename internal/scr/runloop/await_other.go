@@ -4,6 +4,6 @@ package runloop
 
 import "os"
 
-// awaitExit returns false: this system cannot await a process without reaping it. The remaining processes of its group are then
-// not ended.
+// awaitExit returns false, because this system cannot wait for a process without reaping it. Then the other processes of its
+// group are not ended.
 func awaitExit(*os.Process) bool { return false }

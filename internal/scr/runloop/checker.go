@@ -8,7 +8,7 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// Down is a node that is no longer used, with the reason.
+// Down is an excluded node, with the reason.
 type Down struct {
 	Node   string `json:"node"`
 	Test   string `json:"test"`
@@ -24,8 +24,8 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// Checker tests nodes. A node that fails once stays out for the rest of the allocation, even if it seems healthy later. It is not
-// safe for concurrent use.
+// Checker tests nodes. A node that fails a test stays excluded for the rest of the allocation, even if it seems healthy later. A
+// Checker is not safe for concurrent use.
 type Checker struct {
 	Tests []NodeTest // cheapest first
 
@@ -43,8 +43,8 @@ func (c *Checker) DownNodes() (out []string) {
 	return out
 }
 
-// Check tests the remaining nodes. Each test gets the nodes that passed the earlier tests. Check returns the newly excluded
-// nodes, and the tests that could not run. The error comes from ctx and excludes no node.
+// Check tests the nodes that are not excluded. Each test gets only the nodes that passed the earlier tests. Check returns the
+// newly excluded nodes, and the tests that could not run. If ctx ends, Check returns its error and excludes no node.
 func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skipped []Skipped, err error) {
 	nodes = hostlist.Diff(hostlist.Union(nodes), c.DownNodes())
 	for _, t := range c.Tests {

@@ -9,11 +9,11 @@ import (
 // Clock provides the time and waits.
 type Clock interface {
 	Now() time.Time
-	// Wait returns after d, or with the error of ctx when ctx is done.
+	// Wait returns after d. If ctx ends earlier, Wait returns the error of ctx.
 	Wait(ctx context.Context, d time.Duration) error
 }
 
-// SystemClock is the real time.
+// SystemClock is the Clock of the operating system.
 type SystemClock struct{}
 
 // Now implements Clock.

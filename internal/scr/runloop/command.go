@@ -21,13 +21,13 @@ const (
 	Slurm                // srun
 )
 
-// Command is a Launcher that uses mpirun, mpiexec or srun.
+// Command is a Launcher that runs mpirun, mpiexec or srun.
 type Command struct {
 	Style Style
 	Path  string   // path of the launcher program; "": mpirun, mpiexec or srun
-	Extra []string // arguments of the launcher program, before the program
+	Extra []string // arguments of the launcher program that precede the application program
 
-	// Exec runs squeue and scancel if srun must be killed; nil: RunCommand.
+	// Exec runs squeue and scancel if srun must be killed; nil means RunCommand.
 	Exec Exec
 }
 
@@ -39,7 +39,6 @@ func (c *Command) Name() string {
 	return [...]string{"mpirun", "mpiexec", "srun"}[c.Style]
 }
 
-// argv returns the command line.
 func (c *Command) argv(l *Launch) []string {
 	n, per := strconv.Itoa(l.Size()), strconv.Itoa(max(l.PerNode, 1))
 	args := []string{c.Name()}
@@ -50,7 +49,7 @@ func (c *Command) argv(l *Launch) []string {
 			hosts[i] = h + ":" + per
 		}
 		args = append(args, "-np", n, "--host", strings.Join(hosts, ","), "--map-by", "slot")
-		for _, name := range exported(l.Env) { // it does not pass its environment to other hosts
+		for _, name := range exported(l.Env) { // mpirun does not pass its environment to other hosts
 			args = append(args, "-x", name)
 		}
 	case MPICH:
@@ -66,7 +65,8 @@ func (c *Command) argv(l *Launch) []string {
 	return append(append(args, c.Extra...), l.Args...)
 }
 
-// exported returns the names of environment variables that the program needs on all nodes.
+// exported returns the names of the environment variables that the program needs on all
+// nodes.
 func exported(env []string) (names []string) {
 	for _, kv := range env {
 		name, v, _ := strings.Cut(kv, "=")
@@ -89,7 +89,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		return nil, err
 	}
 	if len(l.Args) == 0 || len(l.Nodes) == 0 {
-		return nil, fault.Usage("no command or no node")
+		return nil, fault.Usage("launch has no command or no nodes")
 	}
 	argv := c.argv(&l)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -110,7 +110,8 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 	return j, nil
 }
 
-// cancelStep cancels a job step by its name, because killing srun does not end the step.
+// cancelStep cancels a job step by its name, because killing srun does not end the job
+// step.
 func cancelStep(run Exec, name string) {
 	ctx := context.Background()
 	out, err := run(ctx, []string{"squeue", "--me", "--steps", "--noheader", "--format=%i", "--name=" + name})

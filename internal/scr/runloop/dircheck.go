@@ -22,7 +22,7 @@ type DirCheck struct {
 	Write    string `json:"write"`    // why a file cannot be created, written, read and removed
 }
 
-// Err returns the first fault, or nil.
+// Err returns the first fault, or nil if the directory has no fault.
 func (d DirCheck) Err() error {
 	for _, s := range []string{d.List, d.Capacity, d.Write} {
 		if s != "" {
@@ -35,9 +35,9 @@ func (d DirCheck) Err() error {
 // Statfs returns the size of a file system and the space available to users, in bytes.
 type Statfs func(dir string) (total, free int64, err error)
 
-// CheckDir checks a directory of this node. It lists the directory and compares the size of its file system (if free is set, the
-// free space) with the required size. Then it creates, writes, reads and removes a file. A nil space means the operating system's
-// function.
+// CheckDir checks a directory of this node. It lists the directory and compares the required size with the size of the file
+// system, or with the free space if free is set. Then it creates, writes, reads and removes a file. If space is nil, CheckDir
+// asks the operating system.
 func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck {
 	if space == nil {
 		space = statfs
@@ -73,10 +73,9 @@ func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck 
 	return d
 }
 
-// tryWrite creates, writes, reads and removes a file.
 func tryWrite(fsys vfs.FS, dir string) (err error) {
 	text := []byte("blobio node test\n")
-	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%016x", rand.Uint64())) // several nodes may share the directory
+	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%016x", rand.Uint64())) // the name is random, because several nodes may share the directory
 	if err := vfs.WriteFile(fsys, name, text); err != nil {
 		return fmt.Errorf("a file cannot be written: %w", err)
 	}
@@ -93,7 +92,7 @@ func tryWrite(fsys vfs.FS, dir string) (err error) {
 	return nil
 }
 
-// reason returns an error without the file name, which is printed separately.
+// reason returns an error without its file name, because the file name is printed separately.
 func reason(err error) string {
 	var p *os.PathError
 	if errors.As(err, &p) && err == error(p) {

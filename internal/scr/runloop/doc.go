@@ -8,22 +8,23 @@
 //	Watchdog             ends runs that make no progress
 //	FindNodes, Place     nodes of the allocation, and of a run
 //
-// Run launches the program on the usable nodes. If the program fails, Run tests the
-// nodes, pauses, and restarts the program with spare nodes in place of those that are
-// down. Exit code 0, a halt condition, a signal, too few nodes, or too many runs end the
-// loop. Then Run salvages datasets that exist only in the caches of the nodes.
+// Run launches the program on the usable nodes. If the program fails, Run tests the nodes,
+// pauses, and restarts the program with spare nodes in place of those that are down. The
+// loop ends after exit code 0, a halt condition or a signal, if too few nodes are left, or
+// if all allowed runs are used. Then Run salvages datasets that exist only in the caches
+// of the nodes.
 //
-// Each started process leads its own process group. Only these groups are ended, by
-// their ids: first by a termination signal, and after a grace time by a kill signal.
-// On Windows only the process itself is killed.
+// Each started process leads its own process group. To end a run, the loop sends these
+// groups a termination signal, and after a grace time a kill signal. On Windows only the
+// process itself is killed.
 //
-// docs/guide-scr.md#the-run-loop describes nodes, tests, ends, and the variables that
-// the program gets.
+// docs/guide-scr.md#the-run-loop describes the nodes, the tests, the reasons to stop, and
+// the environment variables that the program gets.
 //
 // Read first: loop.go, options.go.
 package runloop
 
-// The loop has the steps of SCR's scr_run. The reason that ends it is a Stop.
+// The loop has the same steps as SCR's scr_run. A Stop is the reason that ends the loop.
 //
 //	prepare   create .scr in the prefix directory; remove flush.scr and nodes.scr
 //	          of an earlier allocation, and SCR_FINALIZE_CALLED in halt.scr,
@@ -41,5 +42,5 @@ package runloop
 //	          pause (60 s, for the nodes to clean up)
 //	salvage   datasets that exist only in the caches of the nodes
 //
-// The original restarts a program that ended with exit code 0, unless the halt file
+// SCR's scr_run restarts a program that ended with exit code 0, unless the halt file
 // contains SCR_FINALIZE_CALLED. Here exit code 0 ends the loop too.

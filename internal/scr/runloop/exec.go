@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Exec runs a command and returns its output. The error wraps exec.ErrNotFound if there is no such command. Other errors include
-// the first line of the command's standard error.
+// Exec runs a command and returns its output. The error wraps exec.ErrNotFound if the command does not exist. Other errors
+// include the first line of the command's standard error.
 type Exec func(ctx context.Context, argv []string) ([]byte, error)
 
 // RunCommand is the Exec of the operating system. When ctx ends, it kills the command's process group.
@@ -33,7 +33,7 @@ func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the command succeeded; ssh may leave a master connection that holds the output
+		err = nil // the command succeeded, but a process that it left, such as the master connection of ssh, holds the output open
 	}
 	if ctx.Err() != nil && err != nil {
 		return out, ctx.Err()

@@ -47,7 +47,7 @@ func (c *fakeClock) Wait(ctx context.Context, d time.Duration) error {
 // fakeLauncher makes each run behave as the test specifies.
 type fakeLauncher struct {
 	launches []Launch
-	run      func(l Launch, j *fakeJob) // ends j now or later
+	run      func(l Launch, j *fakeJob) // ends j, at once or later
 	err      error
 }
 

@@ -9,7 +9,8 @@ import (
 
 func ownGroup(*exec.Cmd) {}
 
-// endGroup kills p. This system has neither process groups nor a polite signal.
+// endGroup kills p, because this system has no process groups and no
+// termination signal.
 func endGroup(p *os.Process, _ bool) { p.Kill() }
 
 func signalOf(*os.ProcessState) int { return 0 }

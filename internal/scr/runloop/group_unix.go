@@ -10,7 +10,7 @@ import (
 
 func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// endGroup signals the group of leader p. p must not have been reaped.
+// endGroup sends a signal to the process group that p leads. p must not have been reaped.
 func endGroup(p *os.Process, hard bool) {
 	sig := syscall.SIGTERM
 	if hard {
@@ -26,5 +26,6 @@ func signalOf(s *os.ProcessState) int {
 	return 0
 }
 
-// stillOurs returns an error if p was reaped, so that its id may belong to another process.
+// stillOurs returns an error if p has been reaped. After that another process may have its
+// id.
 func stillOurs(p *os.Process) error { return p.Signal(syscall.Signal(0)) }

@@ -15,15 +15,16 @@ import (
 
 // Launch describes one run of the program.
 type Launch struct {
-	Run     int      // number of the run, from 1
-	Nodes   []string // nodes in rank order: the first PerNode ranks are on the first node
-	Down    []string // nodes of the allocation not to use
+	Run     int      // number of the run, counted from 1
+	Nodes   []string // nodes in the order of ranks: the first PerNode ranks are on the first node
+	Down    []string // nodes of the allocation that must not be used
 	PerNode int      // processes on each node, at least 1
-	Args    []string // the program and its arguments
+	Args    []string // working directory; "": that of the run loop
 	Dir     string   // working directory; "": the run loop's
-	Env     []string // the whole environment, NAME=value; nil: the run loop's
+	Env     []string // the whole environment, NAME=value; nil: that of the run loop
 
-	// Output of the program; nil: discarded. Several processes may write at once; each of their writes stays whole.
+	// Stdout and Stderr get the output of the program; nil discards it. Several processes may write at once, and each write
+	// stays in one piece.
 	Stdout, Stderr io.Writer
 }
 
@@ -52,12 +53,12 @@ type Job interface {
 // Exit describes how a job ended.
 type Exit struct {
 	Code   int       `json:"code"`             // 0: success. Otherwise the exit code of the first failed process, or 128 plus the signal, as in a shell
-	Failed []Failure `json:"failed,omitempty"` // processes that failed before they were asked to end
+	Failed []Failure `json:"failed,omitempty"` // processes that failed by themselves, before the job was asked to end
 }
 
 // Failure is a process that failed.
 type Failure struct {
-	Rank int    `json:"rank"` // -1: the launcher itself
+	Rank int    `json:"rank"` // -1 stands for the launcher itself
 	Node string `json:"node,omitempty"`
 	What string `json:"what"` // "exit code 3", "signal: killed"
 }
@@ -70,7 +71,7 @@ func (f Failure) String() string {
 	return fmt.Sprintf("rank %d on %s: %s", f.Rank, f.Node, f.What)
 }
 
-// String describes the end of the job.
+// String describes how the job ended.
 func (e Exit) String() string {
 	if e.Code == 0 {
 		return "exit code 0"
@@ -88,7 +89,7 @@ func (e Exit) String() string {
 	return s
 }
 
-// environ returns an environment with some variables replaced. A nil base means the environment of this process.
+// environ returns an environment in which some variables are replaced. A nil base means the environment of this process.
 func environ(base []string, set ...string) []string {
 	if base == nil {
 		base = os.Environ()
@@ -96,7 +97,7 @@ func environ(base []string, set ...string) []string {
 	return LastEnv(slices.Concat(base, set))
 }
 
-// runEnv returns the variables that all launchers add.
+// runEnv returns the environment variables that all launchers set for the program.
 func runEnv(l *Launch, prefix string, all []string) []string {
 	return environ(l.Env,
 		"SCR_PREFIX="+prefix,
@@ -105,8 +106,8 @@ func runEnv(l *Launch, prefix string, all []string) []string {
 		"BLOBIO_RUN_NODES="+strings.Join(l.Nodes, ","))
 }
 
-// OneWriter returns a writer that is safe for concurrent use. It returns a file unchanged, because processes write to files
-// directly.
+// OneWriter returns a writer that is safe for concurrent use. It returns a file unchanged, because the processes write to a
+// file directly.
 func OneWriter(w io.Writer) io.Writer {
 	switch w.(type) {
 	case nil, *os.File, *lockedWriter:

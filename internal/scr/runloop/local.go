@@ -13,21 +13,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Local is a Launcher for this host. Nodes are only names. Each may have a private directory, so that one host stands for several
-// nodes.
+// Local is a Launcher that starts all processes on this host. Nodes are only names. Each node may have a private directory, so
+// that one host stands for several nodes.
 type Local struct {
-	// Root is the parent of the nodes' private directories, <Root>/<node>; "": there are none.
+	// Root is the parent of the nodes' private directories <Root>/<node>. If it is "", nodes have none.
 	Root string
 	// Bases are directories to create below the private directory of each node on its first use.
 	Bases []string
-	// Grace is the time between the request to end, sent to all processes after one failed, and killing them.
+	// Grace is the time that processes have to end when they are asked because one process failed. Then they are killed.
 	Grace time.Duration
 }
 
 // Name implements Launcher.
 func (l *Local) Name() string { return "local" }
 
-// NodeDir returns the private directory of a node, "" if it has none.
+// NodeDir returns the private directory of a node, or "" if nodes have none.
 func (l *Local) NodeDir(node string) string {
 	if l.Root == "" {
 		return ""
@@ -35,8 +35,8 @@ func (l *Local) NodeDir(node string) string {
 	return filepath.Join(l.Root, node)
 }
 
-// Prepare creates the private directories of nodes. Call it once, at the beginning of an allocation: if a directory vanishes
-// later, its node is lost.
+// Prepare creates the private directories of nodes. Call it only once, at the beginning of an allocation. If a directory is
+// missing later, its node is considered lost.
 func (l *Local) Prepare(nodes []string) error {
 	if l.Root == "" {
 		return nil
@@ -54,7 +54,7 @@ func (l *Local) Prepare(nodes []string) error {
 	return nil
 }
 
-// below turns an absolute path into a relative one that can be joined to a directory.
+// below converts an absolute path to a relative path that can be joined to a directory.
 func below(path string) string { return path[len(filepath.VolumeName(path)):] }
 
 // Plan implements Launcher.
@@ -65,7 +65,7 @@ func (l *Local) Plan(la Launch) (out [][]string) {
 	return out
 }
 
-// env returns the environment of a process, with its rank and node.
+// env returns the environment of a process. It includes the rank and the node.
 func (l *Local) env(la *Launch, rank int) []string {
 	node := la.Nodes[rank/max(la.PerNode, 1)]
 	env := []string{"BLOBIO_RANK=" + strconv.Itoa(rank), "BLOBIO_SIZE=" + strconv.Itoa(la.Size()),
@@ -76,13 +76,13 @@ func (l *Local) env(la *Launch, rank int) []string {
 	return env
 }
 
-// Start implements Launcher. If one process cannot be started, Start ends all others.
+// Start implements Launcher. If a process cannot be started, Start ends all others.
 func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if len(la.Args) == 0 || len(la.Nodes) == 0 {
-		return nil, fault.Usage("no command or no node")
+		return nil, fault.Usage("launch has no command or no nodes")
 	}
 	j := &ownJob{done: make(chan struct{}), grace: l.Grace}
 	out := OneWriter(la.Stdout)
@@ -110,14 +110,14 @@ type ownJob struct {
 	procs  []*process
 	done   chan struct{}
 	grace  time.Duration
-	cancel func() // called first when the job is killed; nil: nothing
+	cancel func() // called first when the job is killed; may be nil
 
 	mu    sync.Mutex
 	exit  Exit
-	asked bool // the job was asked to end
+	asked bool // the job has been asked to end
 }
 
-// await waits for all processes, and ends the others if one fails.
+// await waits for all processes. If a process fails, await ends the others.
 func (j *ownJob) await() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer close(j.done)

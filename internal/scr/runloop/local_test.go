@@ -71,7 +71,8 @@ func TestLocalEnvironment(t *testing.T) {
 	}
 }
 
-// Exit codes and signals are reported as in a shell. The first failure ends the other processes, which are not reported.
+// Exit codes and signals are reported as a shell does. The first failure ends the other processes. Those are not reported
+// as failures.
 func TestLocalExit(t *testing.T) {
 	needShell(t)
 	for _, c := range []struct {
@@ -82,7 +83,7 @@ func TestLocalExit(t *testing.T) {
 		{"exit 0", 0, "[]"},
 		{`test $BLOBIO_RANK = 1 && exit 3; exec sleep 1000`, 3, "[rank 1 on b: exit code 3]"},
 		{`test $BLOBIO_RANK = 2 && kill -9 $$; exec sleep 1000`, 137, "[rank 2 on c: signal: killed]"},
-		{`test $BLOBIO_RANK = 2 && kill -9 $$; sleep 1000; echo late`, 137, "[rank 2 on c: signal: killed]"}, // with a child process
+		{`test $BLOBIO_RANK = 2 && kill -9 $$; sleep 1000; echo late`, 137, "[rank 2 on c: signal: killed]"}, // the process has a child process
 		{`test $BLOBIO_RANK = 0 && exit 4; trap '' TERM; while :; do sleep 1; done`, 4, "[rank 0 on a: exit code 4]"},
 	} {
 		l := &Local{Grace: time.Millisecond}
@@ -97,7 +98,7 @@ func TestLocalExit(t *testing.T) {
 	}
 }
 
-// One process is killed from outside by its id.
+// The test kills one process by its id.
 func TestLocalKilled(t *testing.T) {
 	needShell(t)
 	l := &Local{}
@@ -113,7 +114,7 @@ func TestLocalKilled(t *testing.T) {
 	}
 }
 
-// Processes that a process leaves in its group are killed with it.
+// Processes that a killed process leaves in its group are killed too.
 func TestLocalLeavesNothing(t *testing.T) {
 	needShell(t)
 	if runtime.GOOS != "linux" {
@@ -137,7 +138,7 @@ func TestLocalLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; running(id); i++ { // its new parent has to reap it
+	for i := 0; running(id); i++ { // the new parent of the process must reap it
 		if i == 6000 {
 			t.Fatalf("process %d is left", id)
 		}
@@ -170,7 +171,7 @@ func TestLocalNotStarted(t *testing.T) {
 	}
 }
 
-// A real program in the real loop: a process of the first run is killed, and the second run continues from the saved state.
+// The loop runs a real program. A process of the first run is killed, and the second run continues from the saved state.
 func TestLoopLocal(t *testing.T) {
 	needShell(t)
 	dir := t.TempDir()
@@ -197,7 +198,7 @@ exec sleep 1000`
 	}
 }
 
-// A signal ends a real run that would not end by itself.
+// A signal must end a run that would never end by itself.
 func TestLoopLocalSignal(t *testing.T) {
 	needShell(t)
 	dir := t.TempDir()
@@ -248,7 +249,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A command run through ssh has the same words on the node, whatever they contain. srun passes words unchanged.
+// Words of a command that is run through ssh reach the node unchanged, whatever characters they contain. srun passes words
+// unchanged.
 func TestShellQuotes(t *testing.T) {
 	words := []string{"a b", "it's", `"$HOME"`, "", "plain/x=1", "*", ";exit 9"}
 	got := ParseShell("/usr/bin/ssh -q {node}").Command("n1", append([]string{"printf", "[%s]"}, words...)...)
@@ -265,7 +267,7 @@ func TestShellQuotes(t *testing.T) {
 	}
 }
 
-// A script replaces the launcher program.
+// A script stands for the launcher program.
 func TestCommandRuns(t *testing.T) {
 	needShell(t)
 	dir := t.TempDir()
@@ -325,7 +327,7 @@ func TestRunCommand(t *testing.T) {
 	}
 }
 
-// Processes that a command leaves, and that hold its output open, are no failure of the command.
+// A command has not failed if processes that it leaves hold its output open.
 func TestRunCommandHeld(t *testing.T) {
 	needShell(t)
 	out, err := RunCommand(t.Context(), []string{"sh", "-c", "sleep 1000 & echo $!"})

@@ -12,20 +12,19 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// loop is the state of Run.
 type loop struct {
 	Options
 	rep  *Report
 	used []string // nodes of the previous run
 }
 
-// Run runs the program until it succeeds or there is a reason to stop, which is in the report. It tests nodes before and after
-// each run. A node that fails once stays out, and a spare node replaces it. The loop ends when the program ends with exit code 0
-// (Done), a halt condition holds (Halted), or ctx is done (Interrupted). It also ends when too few nodes are left or the own node
-// is down (TooFewNodes, OwnNodeDown), or when the runs are used up (NoRunsLeft). Then Run calls Options.Salvage. When Run
-// returns, no process of the program is left. If ctx is done, which means a signal, Run ends the current run but still salvages.
-// The error means that options are invalid or that the prefix directory cannot be used. The report describes the fate of the
-// program.
+// Run runs the program until it succeeds or there is a reason to stop. The report contains the reason. It tests nodes before and
+// after each run. A node that fails a test is not used again, and a spare node replaces it. The loop ends when the program ends
+// with exit code 0 (Done), a halt condition holds (Halted), or ctx is done (Interrupted). It also ends when too few nodes are
+// left (TooFewNodes), when the node of the loop itself is down (OwnNodeDown), or when all allowed runs are used (NoRunsLeft).
+// Then Run calls Options.Salvage. When Run returns, no process of the program is left. A signal cancels ctx. Then Run ends the
+// current run but still salvages. Run returns an error if options are invalid or if the prefix directory cannot be used. The
+// report describes how the program ended.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -54,9 +53,9 @@ func (l *loop) stop(s Stop, format string, args ...any) {
 	l.rep.Stop, l.rep.Why = s, fmt.Sprintf(format, args...)
 }
 
-// plain runs the loop if SCR is disabled.
+// plain runs the program once, because SCR is disabled.
 func (l *loop) plain(ctx context.Context) {
-	l.say("SCR_ENABLE is 0: one plain run")
+	l.say("SCR_ENABLE is 0: the program runs once, without tests and salvage")
 	prefix := ""
 	if l.Dir != nil {
 		prefix = l.Dir.Path
@@ -92,7 +91,7 @@ func (l *loop) runs(ctx context.Context) error {
 			return nil
 		}
 		l.used = nodes
-		// After a signal, skip the node tests. The salvage itself finds the nodes that are up.
+		// After a signal, skip the node tests. Salvage itself finds the nodes that are up.
 		if ctx.Err() == nil {
 			x.Down, _ = l.check(ctx)
 		}
@@ -111,7 +110,7 @@ func (l *loop) runs(ctx context.Context) error {
 			return err
 		}
 		if l.Pause > 0 {
-			l.say("wait %v for the nodes to clean up", l.Pause)
+			l.say("waiting %v for the nodes to clean up", l.Pause)
 			if l.Clock.Wait(ctx, l.Pause) != nil {
 				l.stop(Interrupted, "a signal arrived")
 				return nil
@@ -143,7 +142,7 @@ func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 	return v.Halt, nil
 }
 
-// check tests the nodes and reports newly excluded ones.
+// check tests the nodes and prints the newly excluded nodes.
 func (l *loop) check(ctx context.Context) ([]Down, error) {
 	fresh, skipped, err := l.Checker.Check(ctx, l.Nodes)
 	for _, d := range fresh {
@@ -160,11 +159,11 @@ func (l *loop) check(ctx context.Context) ([]Down, error) {
 	return fresh, err
 }
 
-// choose returns the nodes for the next run, nil if there are too few.
+// choose returns the nodes for the next run, or nil if there are too few.
 func (l *loop) choose() ([]string, error) {
 	up := hostlist.Diff(l.Nodes, l.Checker.DownNodes())
 	if l.Own != "" && slices.Contains(l.Nodes, l.Own) && !slices.Contains(up, l.Own) {
-		l.stop(OwnNodeDown, "%s, where the loop runs, is down", l.Own)
+		l.stop(OwnNodeDown, "node %s, on which the loop runs, is down", l.Own)
 		return nil, nil
 	}
 	want, err := need(l.Dir, l.MinNodes, len(l.Nodes))
@@ -172,11 +171,11 @@ func (l *loop) choose() ([]string, error) {
 		l.stop(NotStarted, "%v", err)
 		return nil, err
 	}
-	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // only the caller specifies the number
+	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // only the caller specifies the number of nodes
 		want = Need{l.Use, "nodes to use"}
 	}
 	if len(up) < want.Nodes || len(up) == 0 {
-		l.stop(TooFewNodes, "%d of %d are up, a run needs %d (%s)", len(up), len(l.Nodes), want.Nodes, want.From)
+		l.stop(TooFewNodes, "%d of %d nodes are up, but a run needs %d (%s)", len(up), len(l.Nodes), want.Nodes, want.From)
 		return nil, nil
 	}
 	n := want.Nodes
@@ -193,7 +192,7 @@ func processes(n int) string {
 	return fmt.Sprintf("%d processes", n)
 }
 
-// once makes one run and waits for its end. ok is false if the run could not be started.
+// once makes one run and waits until it ends. ok is false if the run could not be started.
 func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix string) (x *RunReport, ok bool) {
 	la := l.Launch
 	la.Run, la.Nodes, la.Down = n, nodes, down
@@ -229,7 +228,7 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 	return x, true
 }
 
-// attend waits for the end of a job. It ends the job on a signal, or if the watchdog finds that the job hangs.
+// attend waits until a job ends. It ends the job after a signal, or if the watchdog finds that the job makes no progress.
 func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 	verdict := make(chan string, 1)
 	if w := l.Watchdog; w != nil && w.Timeout > 0 && w.Beat != nil {
@@ -244,12 +243,12 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 		case <-job.Done():
 			return ""
 		case <-ctx.Done():
-			l.say("a signal arrived: requesting the end of the run")
+			l.say("a signal arrived: the run is asked to end")
 			l.end(job)
 			return ""
-		case hung = <-verdict: // received once
+		case hung = <-verdict: // the verdict is received only once
 			select {
-			case <-job.Done(): // the job ended at the same time
+			case <-job.Done(): // the job ended at the same moment
 				return ""
 			default:
 			}
@@ -262,7 +261,7 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 	}
 }
 
-// end asks a job to end, kills it after the grace time, and waits.
+// end asks a job to end and waits for it. It kills the job after the grace time.
 func (l *loop) end(job Job) {
 	job.End(false)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -315,7 +314,7 @@ func (l *loop) salvage(ctx context.Context) {
 	l.say("salvage: %s", l.rep.Salvage)
 }
 
-// log writes an event. The run continues if the log cannot be written.
+// log writes an event. If the log cannot be written, the run continues.
 func (l *loop) log(e runlog.Entry) {
 	if err := l.Log.Put(e); err != nil {
 		l.say("log: %v", err)
@@ -327,17 +326,17 @@ type RunReport struct {
 	Run   int      `json:"run"`
 	Nodes []string `json:"nodes"`
 	Exit  Exit     `json:"exit"`
-	Hung  string   `json:"hung,omitempty"` // why the watchdog ended the run
+	Hung  string   `json:"hung,omitempty"` // reason for which the watchdog ended the run
 	Down  []Down   `json:"down,omitempty"` // nodes that failed a test after the run
 }
 
 // Report is the result of all runs.
 type Report struct {
 	Stop    Stop        `json:"stop"`
-	Why     string      `json:"why"` // Stop in words
+	Why     string      `json:"why"` // Stop as a text for the user
 	Runs    []RunReport `json:"runs"`
 	Down    []Down      `json:"down"`
 	Skipped []Skipped   `json:"skipped,omitempty"` // node tests that could not run
 	Salvage string      `json:"salvage"`           // "done", "not needed", "not wanted", or the error
-	Err     error       `json:"-"`                 // error of NotStarted
+	Err     error       `json:"-"`                 // the error if Stop is NotStarted
 }

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// world holds the settings of a test case.
+// world is the environment of a test case.
 type world struct {
 	o      *Options
 	clock  *fakeClock
@@ -43,7 +43,7 @@ func (w *world) prepare() {
 var five = []string{"n1", "n2", "n3", "n4", "n5"}
 
 func TestLoop(t *testing.T) {
-	codes := func(w *world, list ...int) { // exit codes of the runs
+	codes := func(w *world, list ...int) { // exit codes of the runs in turn
 		w.l.run = func(l Launch, j *fakeJob) { j.finish(list[l.Run-1]) }
 	}
 	four := five[:4]
@@ -51,7 +51,7 @@ func TestLoop(t *testing.T) {
 		name  string
 		set   func(w *world)
 		stop  Stop
-		why   string // part of Report.Why
+		why   string // text that Report.Why must contain
 		nodes [][]string
 		waits int // number of pauses
 	}{
@@ -90,7 +90,7 @@ func TestLoop(t *testing.T) {
 		{"too few", func(w *world) {
 			w.o.MinNodes, w.o.Runs = 5, 9
 			w.l.run = func(l Launch, j *fakeJob) { w.test.bad = map[string]string{"n4": "gone"}; j.finish(1) }
-		}, TooFewNodes, "4 of 5 are up, a run needs 5 (SCR_MIN_NODES)", [][]string{five}, 1},
+		}, TooFewNodes, "4 of 5 nodes are up, but a run needs 5 (SCR_MIN_NODES)", [][]string{five}, 1},
 		{"too few at once", func(w *world) { w.test.bad = map[string]string{"n4": "gone"} }, TooFewNodes, "all nodes", nil, 0},
 		{"nodes.scr says how many", func(w *world) {
 			w.o.Runs = 2
@@ -127,7 +127,7 @@ func TestLoop(t *testing.T) {
 			w.prepare()
 			w.halt(func(h *cadence.Halt) { h.ExitReason = cadence.FinalizeCalled })
 			w.o.Runs = 2
-			codes(w, 1, 0) // the first run dies before it writes nodes.scr
+			codes(w, 1, 0) // the first run fails before it writes nodes.scr
 		}, Done, "", [][]string{five, five}, 1},
 		{"the program finished, whatever its exit code", func(w *world) {
 			w.o.Runs = 2
@@ -264,7 +264,7 @@ func TestLoopUsage(t *testing.T) {
 	}
 }
 
-// The log lists the events in order, with their times.
+// The log must list the events in order, with their times.
 func TestLoopLog(t *testing.T) {
 	var sink memSink
 	clock, test := newClock(), &fakeTest{}
@@ -301,7 +301,8 @@ func (m *memSink) Put(e *runlog.Entry) error {
 }
 func (m *memSink) Close() error { return nil }
 
-// A run that does not end when asked is killed after the grace time, or at once on the second signal.
+// If a run does not end when it is asked, it is killed after the grace time, or at once after a
+// second signal.
 func TestEndOfRun(t *testing.T) {
 	for _, hurry := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

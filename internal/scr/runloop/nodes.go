@@ -10,16 +10,16 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// Source is the list of nodes of the allocation, with its origin.
+// Source is the list of nodes of the allocation, and where the list was found.
 type Source struct {
-	Nodes []string // each once, in the order of the origin
-	From  string   // origin of the names: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
+	Nodes []string // each node once, in the order of the list
+	From  string   // where the names were found: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
 }
 
-// FindNodes tries these sources in turn: the given list (called what in errors); SCR_NODELIST in the environment; Slurm
+// FindNodes tries these sources in turn: the given list (errors call it what); SCR_NODELIST in the environment; Slurm
 // (SLURM_JOB_NODELIST, SLURM_NODELIST); Flux and others (FLUX_JOB_NODELIST); PBS (the file PBS_NODEFILE); LSF (the file
-// LSB_DJOB_HOSTFILE, or LSB_HOSTS). It drops the first host of LSB_HOSTS, which runs the script, if there are others. The last
-// resort is this host. env looks up a name; nil: os.LookupEnv.
+// LSB_DJOB_HOSTFILE, or LSB_HOSTS). If LSB_HOSTS has several hosts, FindNodes leaves out the first one, because it runs the
+// job script. The last source is this host. env returns the value of an environment variable; nil means os.LookupEnv.
 func FindNodes(given, what string, env func(string) (string, bool)) (Source, error) {
 	if env == nil {
 		env = os.LookupEnv
@@ -67,8 +67,8 @@ func FindNodes(given, what string, env func(string) (string, bool)) (Source, err
 	return Source{[]string{h}, "this host"}, nil
 }
 
-// Place chooses n of the nodes that are up. At least n nodes must be up. Each node used before keeps its position if it is
-// up; otherwise a spare node replaces it. More spare nodes follow if needed. own is always chosen if it is up.
+// Place chooses n of the nodes in up, which must have at least n nodes. Each node of the previous run keeps its position if it
+// is up; otherwise a spare node replaces it. If more nodes are needed, spare nodes follow. own is always chosen if it is up.
 func Place(before, up []string, n int, own string) []string {
 	out := make([]string, 0, n)
 	taken := map[string]bool{}

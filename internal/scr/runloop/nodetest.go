@@ -17,12 +17,12 @@ import (
 // NodeTest finds unusable nodes.
 type NodeTest struct {
 	Name string
-	// Test returns the failed nodes with the reasons. An error means that the test cannot run at all; then the loop continues
-	// without it.
+	// Test returns the failed nodes with the reasons. An error means that the test cannot run at all. Then the loop continues
+	// without this test.
 	Test func(ctx context.Context, nodes []string) (map[string]string, error)
 }
 
-// Named returns a test that fails the nodes of a list: SCR_EXCLUDE_NODES, or a list of a command line.
+// Named returns a test in which all nodes of a list fail. The list is SCR_EXCLUDE_NODES or comes from the command line.
 func Named(title string, list []string, reason string) NodeTest {
 	return NodeTest{title, func(_ context.Context, nodes []string) (map[string]string, error) {
 		bad := map[string]string{}
@@ -54,7 +54,7 @@ func SlurmDown(run Exec) NodeTest {
 	}}
 }
 
-// each tests nodes one by one, several at once, and collects the reasons.
+// each tests several nodes at once and collects the reasons of failed nodes.
 func each(ctx context.Context, nodes []string, limit time.Duration, test func(ctx context.Context, node string) error) (bad map[string]error, err error) {
 	const width = 32
 	bad = map[string]error{}
@@ -73,10 +73,10 @@ func each(ctx context.Context, nodes []string, limit time.Duration, test func(ct
 		defer mu.Unlock()
 		bad[nodes[i]] = err
 	})
-	return bad, ctx.Err() // an interrupted test does not count
+	return bad, ctx.Err() // the result of an interrupted test is ignored
 }
 
-// Ping returns a test that sends each node a packet. If no node answers, users probably may not ping, and the test is skipped.
+// Ping returns a test that pings each node. If no node answers, users probably may not use ping. Then the test is skipped.
 func Ping(run Exec) NodeTest {
 	return NodeTest{"ping", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		bad, err := each(ctx, nodes, 10*time.Second, func(ctx context.Context, n string) error {
@@ -92,7 +92,7 @@ func Ping(run Exec) NodeTest {
 			}
 		}
 		if len(bad) == len(nodes) && len(nodes) > 0 {
-			return nil, fmt.Errorf("no node answers, %s: %w", nodes[0], bad[nodes[0]])
+			return nil, fmt.Errorf("no node answers: %s: %w", nodes[0], bad[nodes[0]])
 		}
 		return reasons(bad, "no answer to a ping: "), nil
 	}}
@@ -113,15 +113,15 @@ func orDefault(d, def time.Duration) time.Duration {
 	return def
 }
 
-// Echo returns a test that runs a command on each node, which only prints a text.
+// Echo returns a test that runs a command on each node. The command only prints a text.
 func Echo(remote Remote) NodeTest {
 	return NodeTest{"echo", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		return skipOr(each(ctx, nodes, time.Minute, remote.Echo))
 	}}
 }
 
-// Dirs returns a test that makes each node check its directories. free compares the free space instead of the size of the file
-// system.
+// Dirs returns a test in which each node checks its directories. If free is set, the nodes compare the free space, not the
+// total size, with the required size.
 func Dirs(remote Remote, dirs []config.Capacity, free bool) NodeTest {
 	return NodeTest{"dir_capacity", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		return skipOr(each(ctx, nodes, time.Minute, func(ctx context.Context, n string) error {
@@ -136,7 +136,8 @@ func Dirs(remote Remote, dirs []config.Capacity, free bool) NodeTest {
 	}}
 }
 
-// skipOr returns the reasons, or an error if the command to reach nodes is missing, which is no fault of the nodes.
+// skipOr returns the reasons, or an error if the command that reaches nodes does not exist. In that case the nodes have no
+// fault.
 func skipOr(bad map[string]error, err error) (map[string]string, error) {
 	if err != nil {
 		return nil, err

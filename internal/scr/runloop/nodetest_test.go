@@ -59,7 +59,7 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// script is an Exec whose answer depends on the command line.
+// script is an Exec that answers each command line with a fixed text.
 type script struct {
 	mu    sync.Mutex
 	asked []string
@@ -108,7 +108,7 @@ func TestNodeTests(t *testing.T) {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}
-			return "", nil // however late
+			return "", nil // success counts even after the time limit
 		}, map[string]string{"n3": "no answer to a ping: no answer within 10s"}, ""},
 		{"nobody may ping", func(s *script) NodeTest { return Ping(s.exec) }, func(context.Context, string) (string, error) { return "", exit1 }, nil, "no node answers"},
 		{"no ping", func(s *script) NodeTest { return Ping(s.exec) }, func(context.Context, string) (string, error) {
@@ -122,7 +122,7 @@ func TestNodeTests(t *testing.T) {
 				return "", errors.New("exit status 255: No route to host")
 			}
 			return "welcome\n", nil
-		}, map[string]string{"n2": "ssh cannot run a command there: exit status 255: No route to host", "n3": `ssh cannot run a command there: echo up prints "welcome\n"`}, ""},
+		}, map[string]string{"n2": "ssh cannot run a command on the node: exit status 255: No route to host", "n3": `ssh cannot run a command on the node: echo up prints "welcome\n", want up`}, ""},
 		{"no ssh", func(s *script) NodeTest { return Echo(sh(s)) }, func(context.Context, string) (string, error) { return "", exec.ErrNotFound }, nil, "not found"},
 		{"directories", func(s *script) NodeTest { return Dirs(sh(s), dirs, false) }, func(_ context.Context, line string) (string, error) {
 			switch line {
@@ -182,7 +182,7 @@ func TestCheckDir(t *testing.T) {
 		space Statfs
 		cap   config.Capacity
 		free  bool
-		want  string // text of the first finding
+		want  string // text that the first finding must contain
 	}{
 		{"good", mem, space, config.Capacity{Dir: "/d", Bytes: 1000}, false, ""},
 		{"good free", mem, space, config.Capacity{Dir: "/d", Bytes: 300}, true, ""},

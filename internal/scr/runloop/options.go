@@ -16,14 +16,14 @@ type Options struct {
 	// Launch describes the command to start: Args, Dir, Env, PerNode, Stdout, Stderr. Run sets the fields Run, Nodes and Down.
 	Launch Launch
 	Nodes  []string // nodes of the allocation
-	Own    string   // the node that the loop runs on; "": none of them, or irrelevant
+	Own    string   // the node on which the loop runs; "": none of the nodes, or not important
 
 	Dir     *prefixdir.Dir
 	Checker *Checker // nil: nodes are not tested
 
 	Runs     int           // maximum number of runs; 0 means 1
-	Use      int           // number of nodes of a run; 0: as many as it needs
-	MinNodes int           // minimum number of nodes of a run; 0: the last run's number in nodes.scr, else Use, else all
+	Use      int           // number of nodes of a run; 0: as many as a run needs
+	MinNodes int           // minimum number of nodes of a run; 0: the number in nodes.scr from the last run, else Use, else all
 	Pause    time.Duration // pause between two runs; 0: 60 s; negative: none
 	Grace    time.Duration // time between asking a run to end and killing it; 0: 10 s
 
@@ -33,27 +33,27 @@ type Options struct {
 
 	Watchdog  *Watchdog  // nil: none. If its Beat is nil, FileBeat of Dir is used
 	Transfers *Transfers // processes that copy in the background during the runs; nil: none
-	// Salvage runs after the last run. It saves datasets that exist only in the caches of the nodes that are up. nil: nothing is
-	// saved.
+	// Salvage is called after the last run. It saves datasets that exist only in the caches of the nodes that are up. If it is
+	// nil, nothing is saved.
 	Salvage func(ctx context.Context, up []string) error
-	// Hurry is closed on the second signal: it kills the run and skips the salvage.
+	// Hurry is closed when a second signal arrives. Then the loop kills the run and skips the salvage.
 	Hurry <-chan struct{}
 
 	Clock Clock            // nil: SystemClock
-	Log   *runlog.Logger   // for events; nil: none
-	Say   func(msg string) // prints messages for the user; nil: none
+	Log   *runlog.Logger   // gets events; nil: events are not logged
+	Say   func(msg string) // prints messages for the user; nil: no messages
 }
 
 func (o *Options) fill() error {
 	switch {
 	case o.Launcher == nil || o.Dir == nil && !o.Plain:
-		return fault.Usage("no launcher, or no prefix directory")
+		return fault.Usage("run loop has no launcher or no prefix directory")
 	case len(o.Nodes) == 0 || len(o.Launch.Args) == 0:
-		return fault.Usage("no nodes, or no program")
+		return fault.Usage("run loop has no nodes or no program")
 	case o.Use < 0 || o.Use > len(o.Nodes):
 		return fault.Usage("number of nodes to use is %d, want at most %d", o.Use, len(o.Nodes))
 	case o.MinNodes > len(o.Nodes):
-		return fault.Usage("a run needs %d nodes, and the allocation has %d", o.MinNodes, len(o.Nodes))
+		return fault.Usage("a run needs %d nodes, but the allocation has %d", o.MinNodes, len(o.Nodes))
 	}
 	o.Nodes = hostlist.Union(o.Nodes)
 	o.Runs = max(o.Runs, 1)

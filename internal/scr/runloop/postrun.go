@@ -11,8 +11,9 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// CacheNodes returns the locations of the node caches, for salvage.Run. If local is set, the nodes have private directories on
-// this host, and their files are seen as the nodes see them. Otherwise Shell.Scavenge must reach them.
+// CacheNodes returns the locations of the node caches for salvage.Run. If local is set, the nodes are private directories on
+// this host, and CacheNodes returns file systems with the paths that the nodes use. Otherwise the nodes must be reached by
+// Shell.Scavenge.
 func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, error) {
 	job, err := config.JobOf(p)
 	if err != nil {
@@ -68,7 +69,7 @@ func Bases(p *config.Set) ([]config.Capacity, error) {
 	return out, nil
 }
 
-// Scavenge makes a node copy a dataset: it runs blobio scr scavenge there. Only the ranks of the result are set.
+// Scavenge copies a dataset from a node by running blobio scr scavenge on the node. Of the result only the ranks are set.
 func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
 	args := []string{"scr", "scavenge", "--json", "--id", strconv.Itoa(o.ID), "--control", filepath.Dir(filepath.FromSlash(o.Catalog))}
 	for _, c := range o.Caches {
@@ -91,7 +92,7 @@ func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salva
 	if err := s.blobio(ctx, o.Name, &got, func() bool { return len(got.Nodes) == 1 }, append(args, o.Prefix.Path)...); err != nil {
 		return nil, err
 	}
-	n := got.Nodes[0] // the output lists lost files
+	n := got.Nodes[0] // got lists the files that the node has lost
 	c := &salvage.Copied{ID: o.ID, Dataset: o.Dataset, Safe: n.Safe, Stale: n.Stale}
 	for _, r := range n.Ranks {
 		c.Ranks = append(c.Ranks, salvage.RankCopy{Rank: r.Rank, Mapped: r.Map, Bytes: r.Bytes, Lost: r.Lost})

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// process is a process started here, the leader of its own process group.
+// process is a process that the loop started. It leads its own process group.
 type process struct {
 	cmd  *exec.Cmd
-	rank int // -1: a launcher
+	rank int // -1 stands for a launcher
 	node string
 	name string // prefix of messages about the process
 
 	mu   sync.Mutex
-	gone bool // reaped: its id may belong to another process
+	gone bool // the process has been reaped, and its id may belong to another process
 }
 
-// heldTime is the maximum time to wait for the end of the output after a process has ended, because other processes that it left
-// may hold the output open. It is long enough to read the process's own output on a busy machine.
+// heldTime is the maximum time to wait for the end of the output after a process has ended. The wait is limited because other
+// processes that it left may hold the output open. The time is long enough to read the process's own output on a busy machine.
 const heldTime = 2 * time.Second
 
 func (p *process) start() error {
@@ -29,7 +29,7 @@ func (p *process) start() error {
 	return p.cmd.Start()
 }
 
-// end signals the group as long as the process has not been reaped.
+// end sends a signal to the process group, unless the process has been reaped.
 func (p *process) end(hard bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,10 +38,10 @@ func (p *process) end(hard bool) {
 	}
 }
 
-// wait waits for the end of the process and kills the rest of its group. It returns the exit code and a description.
+// wait waits until the process ends, and then kills the rest of its group. It returns the exit code and a description.
 func (p *process) wait() (int, string) {
 	var err error
-	if awaitExit(p.cmd.Process) { // the process has ended, but its id is still reserved
+	if awaitExit(p.cmd.Process) { // the process has ended, but is not reaped, so that no other process can get its id
 		p.mu.Lock()
 		endGroup(p.cmd.Process, true)
 		err = p.cmd.Wait()

@@ -18,15 +18,16 @@ import (
 type Remote interface {
 	// Echo runs a command that only prints a text.
 	Echo(ctx context.Context, node string) error
-	// CheckDirs runs CheckDir on the node. An error means that it could not run.
+	// CheckDirs runs CheckDir on the node. An error means that the check could not run.
 	CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) ([]DirCheck, error)
 }
 
-// Shell reaches nodes through a command such as ssh or srun.
+// Shell runs commands on nodes through a program such as ssh or srun.
 type Shell struct {
-	// Argv precedes each command, with "{node}" replaced: ssh -o BatchMode=yes {node}.
+	// Argv precedes each command. In Argv, {node} stands for the node's name, as in ssh -o BatchMode=yes {node}.
 	Argv []string
-	// Joins means that Argv joins the arguments and passes them to a shell on the node, as ssh does. They are then quoted.
+	// Joins is set if the program joins its arguments and passes them to a shell on the node, as ssh does. Then the
+	// arguments are quoted.
 	Joins bool
 	// Blobio is the command line of blobio on a node; nil: blobio.
 	Blobio []string
@@ -43,10 +44,10 @@ func Srun() *Shell {
 	return &Shell{Argv: []string{"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={node}"}}
 }
 
-// Name returns the program that reaches nodes.
+// Name returns the name of the program that reaches nodes.
 func (s *Shell) Name() string { return s.Argv[0] }
 
-// ParseShell makes a Shell from a command string, which it splits at blanks. It sets Joins for ssh and similar programs.
+// ParseShell makes a Shell from a command line, which it splits at blanks. It sets Joins for ssh and similar programs.
 func ParseShell(command string) *Shell {
 	s := &Shell{Argv: strings.Fields(command)}
 	if len(s.Argv) > 0 {
@@ -58,7 +59,7 @@ func ParseShell(command string) *Shell {
 	return s
 }
 
-// Command returns the command line that runs a command on a node.
+// Command returns the local command line that runs a command on a node.
 func (s *Shell) Command(node string, args ...string) []string {
 	var argv []string
 	for _, a := range s.Argv {
@@ -93,8 +94,8 @@ func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, e
 	return run(ctx, s.Command(node, args...))
 }
 
-// blobio runs blobio on a node and parses its JSON output into to. The exit code may be nonzero because of findings. whole
-// reports whether the JSON is the expected answer; if not, the command has failed.
+// blobio runs blobio on a node and parses its JSON output into to. A nonzero exit code is no failure, because it may mean
+// findings. The command has failed if whole reports that the JSON is not the expected answer.
 func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bool, args ...string) error {
 	if s.Blobio == nil {
 		args = append([]string{"blobio"}, args...)
@@ -113,15 +114,15 @@ func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bo
 func (s *Shell) Echo(ctx context.Context, node string) error {
 	out, err := s.Run(ctx, node, "echo", "up")
 	if err == nil && !bytes.Contains(out, []byte("up")) {
-		err = fmt.Errorf("echo up prints %q", out)
+		err = fmt.Errorf("echo up prints %q, want up", out)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot run a command there: %w", s.Name(), err)
+		return fmt.Errorf("%s cannot run a command on the node: %w", s.Name(), err)
 	}
 	return nil
 }
 
-// CheckDirs implements Remote: blobio scr check-node --json on the node.
+// CheckDirs implements Remote. It runs blobio scr check-node --json on the node.
 func (s *Shell) CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) ([]DirCheck, error) {
 	args := []string{"scr", "check-node", "--json", "--free=" + strconv.FormatBool(free)}
 	for _, d := range dirs {
@@ -136,20 +137,20 @@ func (s *Shell) CheckDirs(ctx context.Context, node string, dirs []config.Capaci
 	return got.Dirs, nil
 }
 
-// Here is the Remote of Local: nodes are directories of this host.
+// Here implements Remote for the nodes of Local, which are directories of this host.
 type Here struct {
 	Local *Local
-	Space Statfs // nil: the operating system's
+	Space Statfs // nil: that of the operating system
 }
 
-// Echo implements Remote: a node is up if its directory exists.
+// Echo implements Remote. A node is up if its directory exists.
 func (h *Here) Echo(_ context.Context, node string) error {
 	dir := h.Local.NodeDir(node)
 	if dir == "" {
 		return nil
 	}
 	if _, err := vfs.OS.Stat(dir); err != nil {
-		return fmt.Errorf("its directory %s: %s", dir, reason(err))
+		return fmt.Errorf("the node's directory %s: %s", dir, reason(err))
 	}
 	return nil
 }

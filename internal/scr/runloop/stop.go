@@ -11,7 +11,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// Stop is the reason why the loop ended.
+// Stop is the reason that ended the loop.
 type Stop string
 
 // The reasons.
@@ -19,14 +19,14 @@ const (
 	Done        Stop = "done"          // the program ended with exit code 0
 	Halted      Stop = "halted"        // a halt condition holds
 	TooFewNodes Stop = "too few nodes" // fewer nodes are left than a run needs
-	OwnNodeDown Stop = "own node down" // the node that the loop runs on is down
+	OwnNodeDown Stop = "own node down" // the node on which the loop runs is down
 	NoRunsLeft  Stop = "no runs left"  // SCR_RUNS allows no more runs
 	Interrupted Stop = "interrupted"   // a signal arrived
 	NotStarted  Stop = "not started"   // the launcher could not start the program
 )
 
-// halt checks whether the halt file and the clock allow another run. first means that this allocation has made no run yet, so
-// that SCR_FINALIZE_CALLED comes from an earlier one.
+// halt checks whether the halt file and the clock allow another run. first is true before the first run of this allocation. Then
+// SCR_FINALIZE_CALLED comes from an earlier allocation and is ignored.
 func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) {
 	h, err := o.Dir.Halt.Read(ctx)
 	if err != nil {
@@ -35,13 +35,13 @@ func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) 
 	return cadence.Limits{Halt: h, HaltSeconds: o.HaltSeconds, EndTime: o.EndTime, RunLoop: !first}.Check(o.Clock.Now()), nil
 }
 
-// Need is the number of nodes that a run needs, with its origin.
+// Need is the number of nodes that a run needs, and where the number comes from.
 type Need struct {
 	Nodes int    `json:"nodes"`
 	From  string `json:"from"`
 }
 
-// need determines the number: minimum, else the number of the last run in nodes.scr, else all.
+// need returns minimum, or else the number of nodes of the last run in nodes.scr, or else all.
 func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 	if minimum > 0 {
 		return Need{minimum, "SCR_MIN_NODES"}, nil
@@ -57,7 +57,8 @@ func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 }
 
 // Prerun prepares an allocation. It creates .scr in the prefix directory and removes the flush and nodes files of an earlier
-// allocation. It also removes an earlier SCR_FINALIZE_CALLED from the halt file, which would end the loop. did lists the changes.
+// allocation. It also removes SCR_FINALIZE_CALLED from the halt file, because otherwise the loop would end at once. did lists the
+// changes.
 func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
 	if err := d.Create(); err != nil {
 		return nil, err
@@ -127,5 +128,5 @@ func (o *Options) FromParams(p *config.Set) error {
 	return nil
 }
 
-// defaultPause is the pause of SCR's scr_run.
+// defaultPause is the pause between two runs, as in SCR's scr_run.
 const defaultPause = 60 * time.Second

@@ -16,23 +16,23 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// EnvTransfer is the environment variable that is 1 if transfer processes run on the program's nodes. Sessions then leave
-// background flushes to them.
+// EnvTransfer is the environment variable that is 1 if transfer processes run on the program's nodes. Then sessions let these
+// processes do the background flushes.
 const EnvTransfer = "BLOBIO_TRANSFER"
 
-// Transfers are the transfer processes of the nodes. One process starts on each node before a run. It survives the run until
-// Stop, so that the run's files are still copied. A process that has died is restarted with the next run. Not safe for concurrent
-// use.
+// Transfers are the transfer processes of the nodes. Before a run, one process is started on each node. It keeps running after
+// the run, until Stop is called, to copy the remaining files of the run. A process that has died is restarted before the next
+// run. Transfers is not safe for concurrent use.
 type Transfers struct {
 	// Command returns the command line that runs blobio with these arguments on a node. The last argument is the node's transfer
 	// file.
 	Command func(node string, args ...string) []string
-	Prefix  string        // the prefix directory, the only place where they write
+	Prefix  string        // the prefix directory; the processes write nowhere else
 	Shared  bool          // same as transfer.ServeOptions.Shared
-	Poll    time.Duration // interval at which they read their files; 0: 100 ms
+	Poll    time.Duration // interval at which the processes read their transfer files; 0: 100 ms
 	Grace   time.Duration // time between asking a process to end and killing it; 0: 10 s
-	Exec    Exec          // for short commands; nil: RunCommand
-	Stderr  io.Writer     // for the processes; nil: discarded
+	Exec    Exec          // runs short commands; nil: RunCommand
+	Stderr  io.Writer     // gets the standard error of the processes; nil: discarded
 	Say     func(msg string)
 
 	procs map[string]*transferProcess
@@ -44,8 +44,8 @@ type transferProcess struct {
 	what string // how the process ended
 }
 
-// TransfersOf returns the transfers of an allocation. They start through shell, or on this host if shell is nil; then local gives
-// the node directories. blobio is the command line of blobio.
+// TransfersOf returns the transfers of an allocation. shell starts the processes. If shell is nil, they start on this host, in
+// the node directories of local. blobio is the command line of blobio.
 func TransfersOf(p *config.Set, local *Local, shell *Shell, blobio ...string) (*Transfers, error) {
 	job, err := config.JobOf(p)
 	if err != nil {
@@ -85,8 +85,8 @@ func (t *Transfers) exec(ctx context.Context, argv []string) error {
 	return nil
 }
 
-// Start makes sure that each node has a transfer process. It reports the nodes where this fails. Background flushes from such
-// nodes fail after scr.Config.DaemonWait, unless the salvage saves the dataset.
+// Start makes sure that each node has a transfer process, and reports the nodes on which this fails. On those nodes background
+// flushes fail after scr.Config.DaemonWait. The salvage may still save their datasets.
 func (t *Transfers) Start(ctx context.Context, nodes []string) {
 	if t.procs == nil {
 		t.procs = map[string]*transferProcess{}
@@ -103,7 +103,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 		if t.procs[node] != nil || ctx.Err() != nil {
 			continue
 		}
-		// A stop command left for an earlier process must not end this one.
+		// Remove a stop command for an earlier process, which would end the new process.
 		if err := t.exec(ctx, t.Command(node, "--command", "stop")); err != nil {
 			t.say("no transfer process on %s: %v", node, err)
 			continue
@@ -134,7 +134,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 	}
 }
 
-// Stop asks all processes to end, kills them after the grace time, and waits.
+// Stop asks all processes to end and waits for them. It kills them after the grace time.
 func (t *Transfers) Stop() {
 	if len(t.procs) == 0 {
 		return
@@ -147,7 +147,7 @@ func (t *Transfers) Stop() {
 		case <-t.procs[node].done:
 		default:
 			if err := t.exec(ctx, t.Command(node, "--command", "exit")); err != nil {
-				t.procs[node].p.end(false) // the local process that started it
+				t.procs[node].p.end(false) // end the local process that started the transfer process
 			}
 		}
 	}

@@ -12,19 +12,19 @@ import (
 
 // Watchdog ends runs that make no progress.
 type Watchdog struct {
-	Timeout    time.Duration // maximum time without a sign of life; 0: no watchdog
-	TimeoutPFS time.Duration // the same while a dataset is written to the parallel file system; 0: Timeout
+	Timeout    time.Duration // maximum time without progress; 0: no watchdog
+	TimeoutPFS time.Duration // Timeout while a dataset is written to the parallel file system; 0: same as Timeout
 	Poll       time.Duration // interval of checks; 0: a tenth of the shorter timeout, at least 1 s
 	Beat       func() Beat
 }
 
-// Beat is a sign of life.
+// Beat shows whether a run makes progress.
 type Beat struct {
-	Mark    string // the run is alive if Mark has changed
+	Mark    string // the run has made progress if Mark has changed
 	Writing bool   // the run is writing to the parallel file system
 }
 
-// watch returns a message about a hanging run, or "" when the run is over.
+// watch returns a message when a run hangs, or "" when the run has ended.
 func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{}) string {
 	pfs := orDefault(w.TimeoutPFS, w.Timeout)
 	poll := orDefault(w.Poll, max(min(w.Timeout, pfs)/10, time.Second))
@@ -51,13 +51,14 @@ func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{})
 			limit, where = pfs, " while it writes to the parallel file system"
 		}
 		if quiet := now.Sub(since); quiet >= limit {
-			return fmt.Sprintf("no sign of life for %v%s, want at most %v", quiet, where, limit)
+			return fmt.Sprintf("no progress for %v%s, want progress within %v", quiet, where, limit)
 		}
 	}
 	return ""
 }
 
-// FileBeat returns a beat function that treats changes of flush.scr, index.scr, log and the given files as signs of life.
+// FileBeat returns a function that makes Beats. Progress is a change of flush.scr, index.scr, log or one of the given
+// files.
 func FileBeat(d *prefixdir.Dir, files ...string) func() Beat {
 	fsys := vfs.OrOS(d.FS)
 	all := append([]string{d.File("flush.scr"), d.File("index.scr"), d.File("log")}, files...)

@@ -9,18 +9,18 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// A run without signs of life is ended after the timeout that applies at that moment.
+// A run without progress is ended after the timeout, which may depend on what it is writing.
 func TestWatchdog(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		beats int  // different marks, one per check
-		write bool // writing to the parallel file system
+		beats int  // number of checks at which the mark changes
+		write bool // the run is writing to the parallel file system
 		want  string
 		lasts time.Duration
 	}{
-		{"dead from the begin", 0, false, "no sign of life for 1m0s, want at most 1m0s", time.Minute},
-		{"dies", 10, false, "no sign of life for 1m0s, want at most 1m0s", time.Minute + 9*6*time.Second},
-		{"slow file system", 0, true, "no sign of life for 10m0s while it writes to the parallel file system, want at most 10m0s", 10 * time.Minute},
+		{"dead from the begin", 0, false, "no progress for 1m0s, want progress within 1m0s", time.Minute},
+		{"dies", 10, false, "no progress for 1m0s, want progress within 1m0s", time.Minute + 9*6*time.Second},
+		{"slow file system", 0, true, "no progress for 10m0s while it writes to the parallel file system, want progress within 10m0s", 10 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock := newClock()
@@ -38,14 +38,14 @@ func TestWatchdog(t *testing.T) {
 			if rep.Runs[0].Hung != c.want {
 				t.Errorf("watchdog says %q, want %q", rep.Runs[0].Hung, c.want)
 			}
-			if d := clock.Now().Sub(began); d < c.lasts || d > c.lasts+10*time.Second { // plus the grace time
+			if d := clock.Now().Sub(began); d < c.lasts || d > c.lasts+10*time.Second { // c.lasts plus the grace time
 				t.Errorf("the run lasted %v of the fake clock, want %v", d, c.lasts)
 			}
 		})
 	}
 }
 
-// The watchdog leaves a run alone that ends by itself, and watches the next one from the start.
+// The watchdog does not end a run that ends by itself. It measures the next run from its start.
 func TestWatchdogLeavesGoodRuns(t *testing.T) {
 	clock := newClock()
 	l := &fakeLauncher{run: func(l Launch, j *fakeJob) {
@@ -60,7 +60,7 @@ func TestWatchdogLeavesGoodRuns(t *testing.T) {
 	}
 }
 
-// Changes of files in the prefix directory, and of other given files, are signs of life.
+// A change of a file in the prefix directory, or of another given file, is progress.
 func TestFileBeat(t *testing.T) {
 	d := memDir(t)
 	if err := d.Create(); err != nil {
@@ -108,7 +108,7 @@ func flushAt(d *prefixdir.Dir, at prefixdir.Location) error {
 	return d.Flush.Write(f)
 }
 
-// Without timeouts there is no watchdog; with SCR_WATCHDOG a timeout is required.
+// Without timeouts there is no watchdog. SCR_WATCHDOG requires a timeout.
 func TestWatchdogParams(t *testing.T) {
 	for env, want := range map[string]time.Duration{
 		"":                                      0,

@@ -13,14 +13,14 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// claims holds the prefixdir.Claims of a dataset, read on first use.
+// claims holds the prefixdir.Claims of a dataset. They are read when they are first needed.
 type claims struct {
 	ds record.Dataset
 	mu sync.Mutex
 	c  *prefixdir.Claims
 }
 
-// begin drops the claims, so that they are read again, after it has finished interrupted installations.
+// begin finishes interrupted installations and drops the claims, so that the claims are read again.
 func (p *target) begin(ctx context.Context, ds record.Dataset) error {
 	if err := p.dir.FinishInstalls(ctx); err != nil {
 		return err
@@ -30,14 +30,14 @@ func (p *target) begin(ctx context.Context, ds record.Dataset) error {
 	return nil
 }
 
-// know sets the record of the dataset: an older dataset with the same name may be replaced.
+// know stores the record of the dataset. The record is needed because an older dataset with the same name may be replaced.
 func (c *claims) know(ds record.Dataset) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ds, c.c = ds, nil
 }
 
-// owned reports whether a file, named relative to the prefix directory, belongs to another complete dataset.
+// owned reports whether a file belongs to another complete dataset. rel is relative to the prefix directory.
 func (p target) owned(rel string) (bool, error) {
 	c, err := p.claimed()
 	if err != nil {
@@ -59,8 +59,8 @@ func (p target) claimed() (*prefixdir.Claims, error) {
 	return p.claims.c, nil
 }
 
-// spot returns the name under which to write a file. It is the hidden name (see prefixdir.Hidden) if another complete dataset has
-// a file of this name. The error wraps ErrExist if that file must not be overwritten.
+// spot returns the name under which to write a file. If another complete dataset owns a file with this name, spot returns the
+// hidden name (see prefixdir.Hidden). If the other dataset's file must not be overwritten, the error wraps ErrExist.
 func (p target) spot(rel string) (string, error) {
 	c, err := p.claimed()
 	if err != nil {
@@ -76,10 +76,10 @@ func (p target) spot(rel string) (string, error) {
 	return p.file(rel), err
 }
 
-// locate returns the current or future name of a file of the dataset. If another dataset may have used a name, the checksum
-// decides whether the file is ours. This applies to a hidden name. It also applies to a plain name that another complete dataset
-// has, as with bypass or after a scavenge by SCR. foreign means that a file with the hidden name at is in the way and not known
-// to be ours.
+// locate returns the current or future name of a file of the dataset. If another dataset may have used the name, the checksum
+// decides whether the file belongs to this dataset. This is the case for hidden names, and for plain names that another complete
+// dataset has. Plain names occur with bypass and after a scavenge by the original SCR. foreign means that a file with the hidden
+// name at exists but is not known to belong to this dataset.
 func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at string, foreign bool, err error) {
 	plain := sc.target.file(rel)
 	hidden := prefixdir.Hidden(plain)
@@ -89,7 +89,7 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 	}
 	there := func(name string) bool {
 		_, err := vfs.Lstat(sc.fs, name)
-		return err == nil || !errors.Is(err, fs.ErrNotExist) // the reader of the file gets the error
+		return err == nil || !errors.Is(err, fs.ErrNotExist) // on other errors the reader of the file gets the error
 	}
 	ours := func(name string) (bool, error) {
 		st, err := vfs.Lstat(sc.fs, name)
@@ -116,12 +116,12 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 	return plain, false, nil
 }
 
-// install gives the files of a whole dataset their final names and lists the dataset as complete. It replaces datasets that have
-// the same name or lose files to it. The map must exist.
+// install gives the files of a whole dataset their final names and lists the dataset as complete. It replaces an older dataset
+// with the same name, and datasets whose files it overwrites. The map must exist.
 func (p target) install(ctx context.Context, o Options, ds record.Dataset, names, hidden []string) error {
 	slices.Sort(names)
 	slices.Sort(hidden)
-	// Hidden files that others have left must not get final names of this dataset.
+	// Hidden files of other datasets must not get final names of this dataset.
 	dirs := map[string]bool{}
 	for _, name := range names {
 		if _, is := slices.BinarySearch(hidden, name); is {
@@ -143,7 +143,7 @@ func (p target) install(ctx context.Context, o Options, ds record.Dataset, names
 	lost, err := p.dir.Install(ctx, ds, o.now(), names, hidden)
 	for _, e := range lost {
 		if p.dir.Logger != nil {
-			p.dir.Logger.Warn("salvage: a dataset of the prefix directory is no longer complete, because another dataset has files of the same names",
+			p.dir.Logger.Warn("salvage: a dataset of the prefix directory is now incomplete, because another dataset has files with the same names",
 				"dataset", e.Name, "id", e.ID, "new", p.id)
 		}
 	}

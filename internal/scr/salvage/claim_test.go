@@ -14,11 +14,11 @@ import (
 	"blobio/scr"
 )
 
-// TestSameNames checks that a salvaged dataset takes over files of an older checkpoint, which is marked as incomplete before the
-// first write. It must not take files of newer datasets or of output.
+// TestSameNames checks that a salvaged dataset may overwrite files of an older checkpoint, and that the older checkpoint is
+// first marked as incomplete. It must not overwrite files of newer datasets or of output.
 func TestSameNames(t *testing.T) {
 	state := func(step, rank int) []byte { return bytes.Repeat([]byte{byte(step), byte(rank)}, 700) }
-	for _, flags := range []scr.Flags{scr.Checkpoint, scr.Checkpoint | scr.Output} { // flags of the second checkpoint, which is flushed
+	for _, flags := range []scr.Flags{scr.Checkpoint, scr.Checkpoint | scr.Output} { // flags of the second checkpoint, which was flushed
 		j := newJob(t, "SCR_COPY_TYPE=SINGLE", "SCR_FLUSH=2", "SCR_CACHE_SIZE=4")
 		nodes := []string{"a", "b"}
 		err := j.run(t, nodes, func(ctx context.Context, s *scr.Session, rank int) error {

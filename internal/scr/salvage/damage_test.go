@@ -15,8 +15,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// TestCrash crashes before every operation that changes data. All datasets listed as complete are whole, and another attempt
-// succeeds.
+// TestCrash crashes before each operation that changes data. Afterwards all datasets listed as complete must be whole, and
+// another attempt must succeed.
 func TestCrash(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {
@@ -61,7 +61,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A flipped byte in any copied file is repaired, or the dataset is rejected. No damaged dataset is ever listed.
+// A flipped byte in a copied file must be repaired, or the dataset must be rejected. A damaged dataset must never be listed.
 func TestFlips(t *testing.T) {
 	ctx := context.Background()
 	for _, v := range vectors {
@@ -89,7 +89,7 @@ func TestFlips(t *testing.T) {
 						if len(nodes) == 4 {
 							t.Errorf("%s: %s: one byte cannot be mended: %v", v.name, name, err)
 						}
-						// The nodes still have the dataset.
+						// The nodes still have the dataset, so that another salvage succeeds.
 						must(t, salvageAll(ctx, m, nodes...))
 					} else {
 						mended++
@@ -104,7 +104,7 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// The cache of a node is damaged. The reference records only sizes; truncated and missing files are rebuilt.
+// Truncated and missing files in a node's cache must be rebuilt. The original SCR records only sizes.
 func TestDamagedCache(t *testing.T) {
 	ctx := context.Background()
 	for name, spoil := range map[string]func(t *testing.T, m *vfs.Mem, dir string){
@@ -140,8 +140,8 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// A byte of a file without checksums changed in the cache before the copy. The redundancy detects the change but not the place,
-// so the dataset is not listed. TestFlips covers changes after the copy.
+// In the cache, a byte of a file without checksums changes before the copy. The redundancy shows that a byte has changed, but
+// not in which file. Therefore the dataset must not be listed. TestFlips covers changes after the copy.
 func TestRebuildDoubt(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	flip(t, c, "/nodes/node2/user1/scr.1145655/scr.dataset.4/rank_2.0.ckpt", 57)
@@ -154,7 +154,7 @@ func TestRebuildDoubt(t *testing.T) {
 	}
 }
 
-// All files in the maps exist, but the dataset's record has more files or more bytes.
+// All files in the maps exist, but the dataset's record has a larger number of files or bytes.
 func TestRebuildTotals(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -174,7 +174,7 @@ func TestRebuildTotals(t *testing.T) {
 	}
 }
 
-// One operation fails: the call returns an error, or the result is correct.
+// If one operation fails, the call must return an error, or its result must be correct.
 func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {

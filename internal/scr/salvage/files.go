@@ -11,10 +11,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// damagedSuffix ends the name of a copy that has changed since it was made.
+// damagedSuffix ends the name of a file that was put aside because its bytes have changed.
 const damagedSuffix = ".salvage-damaged"
 
-// expect is the known size and checksum of a file: Size is -1 and there is no CRC if neither is known.
+// expect is the known size and checksum of a file. If neither is known, Size is -1 and there is no CRC.
 type expect struct {
 	size   int64
 	crc    uint32
@@ -31,8 +31,8 @@ func (e expect) check(name string, size int64, crc uint32) error {
 	return nil
 }
 
-// copyFile copies a file to a name in another file system. The file gets its name only when it is whole, synced and as expected.
-// The folder is not synced. Errors of the source, including damage, are *sourceError.
+// copyFile copies a file to a name in another file system. The file gets its name only when it is whole, synced and matches
+// want. The folder is not synced. An error of the source, including damage, is a *sourceError.
 func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst string, want expect) (size int64, crc uint32, err error) {
 	f, err := from.Open(src)
 	if err != nil {
@@ -43,7 +43,7 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	if st, err := from.Stat(src); err == nil {
 		perm = st.Mode().Perm() | 0o600 // the copy gets no additional permissions
 	}
-	// Nodes that share caches may copy the same file at once, so the temporary file has no owner.
+	// Nodes that share caches may copy the same file at the same time. Therefore the temporary file has no owner.
 	out, err := durable.CreateTemp(to, dst, durable.TempOptions{Perm: perm, Sync: true})
 	if err != nil {
 		return 0, 0, err
@@ -70,7 +70,7 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	return size, crc, out.Rename()
 }
 
-// isLeft reports whether a name belongs to a file left by a crash.
+// isLeft reports whether a name is that of a file left by a crash.
 func isLeft(name string) bool {
 	return strings.HasSuffix(name, damagedSuffix) || durable.IsTemp(name)
 }

@@ -14,8 +14,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// FuzzScan uses arbitrary trees as file map and as checksum record. It checks that nothing panics and that no missing file is
-// listed.
+// FuzzScan scans arbitrary trees as file map and as checksum record. The scan must not panic and must not list a missing
+// file.
 func FuzzScan(f *testing.F) {
 	add := func(t *kvtree.Tree) {
 		b, err := kvtree.Pack(t)

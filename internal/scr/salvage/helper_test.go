@@ -25,7 +25,7 @@ const (
 
 var must = testfiles.Must
 
-// cluster is a real prefix directory with its nodes, copied into memory.
+// cluster is a prefix directory and its nodes, as SCR wrote them, copied into memory.
 type cluster struct{ *vfs.Mem }
 
 func load(t testing.TB, vector string) cluster {
@@ -94,7 +94,8 @@ func content(rank, step, file int) []byte {
 	return b
 }
 
-// intact checks that all files of a checkpoint are in the prefix directory as written.
+// intact returns an error unless all files of a checkpoint are in the prefix directory
+// with the bytes that were written.
 func intact(fsys vfs.FS, step, files int) error {
 	for rank := range 4 {
 		for f := range files {
@@ -143,7 +144,7 @@ func salvageAll(ctx context.Context, fsys vfs.FS, ids ...int) error {
 	return err
 }
 
-// flip changes a byte of a file.
+// flip changes the byte at an offset of a file.
 func flip(t testing.TB, fsys vfs.FS, name string, at int64) {
 	t.Helper()
 	f, err := fsys.OpenRW(name)
@@ -158,7 +159,6 @@ func flip(t testing.TB, fsys vfs.FS, name string, at int64) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// filesOf lists the files below a folder.
 func filesOf(t testing.TB, fsys vfs.FS, dir string) (names []string) {
 	list, err := fsys.ReadDir(dir)
 	must(t, err)

@@ -10,9 +10,9 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. It does not change a dataset that
-// the index lists as complete and that exists (Result.Safe), except for Options.Current. Older checkpoints that share files or
-// the name stay complete until this dataset is whole.
+// Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. If the index lists the dataset as
+// complete and its files exist (Result.Safe), Index does not change the dataset, but applies Options.Current. Older checkpoints
+// that have the same name or share files stay complete until this dataset is whole.
 func Index(ctx context.Context, o Options) (*Result, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -31,7 +31,7 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if safe { // otherwise the scavenged files may complete it
+		if safe { // if the dataset is not safe, the scavenged files may complete it
 			return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
 		}
 	}
@@ -77,7 +77,6 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 	return res, p.current(ctx, o, ds)
 }
 
-// now returns the time of the flush.
 func (o Options) now() time.Time {
 	if o.Now != nil {
 		return o.Now()
@@ -85,7 +84,6 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
-// entry returns the entry of the dataset in the index.
 func (p target) entry() (prefixdir.Entry, bool, error) {
 	x, _, _, err := p.dir.Index.Load()
 	if err != nil {
@@ -99,7 +97,7 @@ func (p target) entry() (prefixdir.Entry, bool, error) {
 	return prefixdir.Entry{}, false, nil
 }
 
-// current makes a checkpoint the one to restart from, if requested.
+// current makes a checkpoint the current dataset, if the options request it.
 func (p target) current(ctx context.Context, o Options, ds record.Dataset) error {
 	if !o.Current || !ds.Checkpoint {
 		return nil

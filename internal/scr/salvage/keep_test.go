@@ -22,9 +22,9 @@ import (
 
 var errKilled = errors.New("the power is cut")
 
-// TestKeepsCrash scavenges and rebuilds a dataset that takes files or the name of another one, and cuts the power before each
-// operation. If the caches are lost too, the next run still finds one of the two datasets with its own bytes. With the caches,
-// another attempt restores the newer dataset.
+// TestKeepsCrash scavenges and rebuilds a dataset that overwrites files of another dataset or has its name. It cuts the power
+// before each operation. Even if the caches are lost too, the next run must find one of the two datasets with its own bytes.
+// If the caches exist, another attempt must restore the newer dataset.
 func TestKeepsCrash(t *testing.T) {
 	for _, c := range []struct {
 		what, redundancy, name string
@@ -64,7 +64,7 @@ func TestKeepsCrash(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			// Remove the caches of the first run: a cached dataset is not replaced by one of its name.
+			// Remove the caches of the first run, because a cached dataset does not replace another dataset with its name.
 			for _, n := range nodes {
 				wipe(t, j.fs, "/nodes/"+n)
 			}
@@ -88,7 +88,7 @@ func TestKeepsCrash(t *testing.T) {
 				_, err := salvage.Index(t.Context(), salvage.Options{Prefix: quiet(fsys), ID: 2, Current: true})
 				return err
 			}
-			// restart returns the number of the checkpoint that the next run restarts from, given the prefix directory.
+			// restart returns the number of the checkpoint from which the next run restarts.
 			restart := func(m *vfs.Mem) (got int, err error) {
 				next := *j
 				next.fs = m
@@ -119,7 +119,7 @@ func TestKeepsCrash(t *testing.T) {
 				})
 				return got, err
 			}
-			for rank := range 4 { // files left by a killed writer
+			for rank := range 4 { // files that a killed writer left
 				for _, f := range files(2, rank) {
 					if err := vfs.WriteFile(j.fs, prefixdir.Hidden(path.Join(simPrefix, f)), make([]byte, 900)); err != nil {
 						t.Fatal(err)
@@ -166,7 +166,6 @@ func hasHidden(list []fs.DirEntry) bool {
 	return slices.ContainsFunc(list, func(e fs.DirEntry) bool { return prefixdir.IsHidden(e.Name()) })
 }
 
-// wipe removes all files below a folder.
 func wipe(t *testing.T, m *vfs.Mem, dir string) {
 	t.Helper()
 	list, err := m.ReadDir(dir)

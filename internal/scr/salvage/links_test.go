@@ -12,7 +12,8 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// The prefix directory may be named through a link and the recorded file without, or vice versa.
+// The path of the prefix directory may contain a link while the recorded path of the file does
+// not, or vice versa.
 func TestPrefixOverLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
@@ -35,7 +36,7 @@ func TestPrefixOverLinks(t *testing.T) {
 		{over, "", real, "f"},
 		{over, "", filepath.Join(top, "else"), ""},
 		{over, "", filepath.Join(real, ".scr"), ""},
-		{over, over, filepath.Join(real, "ckpt.4"), ""}, // Was gives the old name
+		{over, over, filepath.Join(real, "ckpt.4"), ""}, // Was is the old path
 	} {
 		p, err := newTarget(prefixdir.Open(vfs.OS, c.prefix), c.was, 4)
 		if err != nil {

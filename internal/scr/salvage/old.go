@@ -15,8 +15,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Survey is like cachedir.Survey, but also handles caches of generation A or B, whose list of file maps is in the catalogue's
-// folder. The catalogue takes precedence over the list. Folders in neither are reported as found.
+// Survey is like cachedir.Survey, but also handles caches of generations A and B, whose list of file maps is in the catalogue's
+// folder. If both list a dataset, Survey uses the catalogue. Folders that are not in these lists are reported too.
 func Survey(n Node) ([]cachedir.Holding, error) {
 	fsys := vfs.OrOS(n.FS)
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
@@ -38,7 +38,7 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 	for _, h := range old {
 		if !listed[h.ID] {
 			if h.Dataset.Name == "" && h.Dataset.ID > 0 {
-				h.Dataset.Name = record.DefaultName(h.ID) // generation A has no name
+				h.Dataset.Name = record.DefaultName(h.ID) // a dataset of generation A has no name
 			}
 			out = append(out, h)
 			listed[h.ID] = true
@@ -52,9 +52,9 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 	return out, errors.Join(err, oerr)
 }
 
-// copyOld copies a node's files of a dataset of generation A or B. The application's files go to their final places. Redundancy
-// files are copied unchanged next to the file maps. The file maps are written in the form of generation C: maps of ranks with all
-// files on the node, and maps in the headers of redundancy files.
+// copyOld copies a node's files of a dataset of generation A or B. The application's files are copied to their final paths.
+// Redundancy files are copied unchanged into the folder of the file maps. File maps are written in the form of generation C. They
+// are the maps of ranks with all files on the node, and the maps in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
@@ -102,8 +102,8 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 	return rc, nil
 }
 
-// belongs completes a file's record with its final path. Records of generation A contain only the base name, and all files of a
-// dataset are in a folder with the default name.
+// belongs adds the final path to a file's record. Records of generation A contain only the base name, and all files of a dataset
+// are in a folder with the default name.
 func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	if f.Meta.Name == "" {
 		f.Meta.Name = path.Base(f.Name)
@@ -114,8 +114,8 @@ func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	return f
 }
 
-// mapsOf writes the file maps in the header of a redundancy file, for the member and for its left neighbour. Existing maps
-// stay.
+// mapsOf writes the file maps that are in the header of a redundancy file: those of the member and of its left neighbour.
+// Existing maps are kept.
 func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p target) mapsOf(h cachedir.Holding, base string) error {
 			if meta.File == "" || meta.File != path.Base(meta.File) {
 				return fault.In(p.metaFile(base), key+"/FILE/"+strconv.Itoa(i), fault.ErrCorrupt, "%.80q, want the base name of a file", meta.File)
 			}
-			meta.Complete = true // only complete files are protected
+			meta.Complete = true // the redundancy protects only complete files
 			m.Put(p.belongs(cachedir.MapFile{Name: path.Join(h.Path, meta.File), Meta: meta}))
 		}
 		if err := m.Write(p.fs, p.filemap(rank)); err != nil {

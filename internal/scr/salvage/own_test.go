@@ -19,7 +19,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// ours is a dataset in node caches as this library writes it, with checksums.
+// ours describes a dataset in node caches that this library wrote, with checksums.
 type ours struct {
 	scheme  redset.Scheme
 	nodes   int
@@ -42,7 +42,7 @@ func (o ours) node(m vfs.FS, i int) Node {
 	return Node{Name: fmt.Sprint("n", i), FS: vfs.NewBind(m, []vfs.Bind{{At: "/local", To: fmt.Sprint("/n", i)}}), Catalog: "/local/cindex.scrinfo"}
 }
 
-// make writes the files that a run leaves: dataset 2, checkpoint and output.
+// make writes the files that a run leaves, with dataset 2, which is a checkpoint and output.
 func (o ours) make(t testing.TB) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
@@ -135,7 +135,7 @@ func (o ours) run(m vfs.FS, lost ...int) (*RunReport, *prefixdir.Dir, error) {
 	return rep, d, err
 }
 
-// TestOwnLosses compares every loss of nodes with the number that the scheme survives.
+// TestOwnLosses tries all losses of nodes and checks that the scheme survives as many as it should.
 func TestOwnLosses(t *testing.T) {
 	for _, c := range []struct {
 		ours
@@ -189,7 +189,7 @@ func TestOwnLosses(t *testing.T) {
 	}
 }
 
-// A flipped byte in any file in the cache of a remaining node is repaired, or the dataset is rejected.
+// A flipped byte in a file in the cache of a remaining node must be repaired, or the dataset must be rejected.
 func TestOwnFlips(t *testing.T) {
 	for _, o := range []ours{{scheme: redset.XOR, nodes: 3, perNode: 2}, {scheme: redset.Partner, nodes: 3, perNode: 1}} {
 		start := o.make(t)
@@ -212,7 +212,7 @@ func TestOwnFlips(t *testing.T) {
 	}
 }
 
-// Files in the prefix directory that have changed since they were written are not listed.
+// A dataset must not be listed if its files in the prefix directory have changed since they were written.
 func TestOwnBypassGone(t *testing.T) {
 	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
 	m := o.make(t)
@@ -224,8 +224,8 @@ func TestOwnBypassGone(t *testing.T) {
 	}
 }
 
-// A truncated file in the prefix directory counts as lost, even for the node that wrote it. Its checksum is not recorded as the
-// expected one.
+// A truncated file in the prefix directory is treated as lost, even for the node that wrote it. Its checksum must not be
+// recorded as the expected checksum.
 func TestOwnBypassCut(t *testing.T) {
 	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
 	m := o.make(t)

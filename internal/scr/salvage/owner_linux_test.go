@@ -12,8 +12,7 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// TestScavengeOwner checks that Scavenge rejects directories that other users own or may write to, both as source and as prefix
-// directory.
+// TestScavengeOwner checks that Scavenge rejects source and prefix directories that other users own or may write to.
 func TestScavengeOwner(t *testing.T) {
 	root := t.TempDir()
 	name := map[string]string{"control": filepath.Join(root, "c"), "cache": filepath.Join(root, "l"), "prefix": filepath.Join(root, "p")}

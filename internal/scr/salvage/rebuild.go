@@ -22,14 +22,14 @@ import (
 // Options are the options of ScanDataset, Rebuild and Index.
 type Options struct {
 	Prefix  *prefixdir.Dir
-	Was     string // path of the prefix directory when the dataset was written; "": the current path
+	Was     string // path of the prefix directory when the dataset was written; "": same as now
 	ID      int
-	Dataset record.Dataset   // if its ID is set: overrides the scavenged record
-	Current bool             // Index: make a checkpoint the dataset to restart from
-	Now     func() time.Time // Index: the time of the flush; nil: time.Now
+	Dataset record.Dataset   // replaces the scavenged record if its ID is set
+	Current bool             // for Index: make the checkpoint the current dataset
+	Now     func() time.Time // for Index: time of the flush; nil: time.Now
 }
 
-// Result is a dataset that is whole in the prefix directory.
+// Result describes a dataset that is whole in the prefix directory.
 type Result struct {
 	ID       int
 	Dataset  record.Dataset
@@ -39,10 +39,10 @@ type Result struct {
 	Damaged  []string                 // files that have changed since they were copied or written
 	Meta     []string                 // rebuilt file maps and redundancy files
 	Verified bool                     // all bytes match checksums of the run, of the copy, or of an earlier Rebuild
-	Safe     bool                     // the index listed it as complete, so it was not examined
+	Safe     bool                     // the index lists the dataset as complete, and the dataset was not examined
 
 	hidden []string // files with hidden names, because other complete datasets have files of the same names
-	owned  bool     // some files still belong to such datasets
+	owned  bool     // some files still belong to other datasets
 }
 
 // Totals returns the number of application files and their size.
@@ -56,10 +56,10 @@ func (r *Result) Totals() (files, bytes int64) {
 	return files, bytes
 }
 
-// Rebuild restores the missing parts of a scavenged dataset from its redundancy, without ranks: first the file maps, then the
-// files in them. A file that does not match its checksum counts as missing. It is kept under another name until the rebuild is
-// complete. After success all files of all ranks exist with the known sizes and checksums, and their number and total size match
-// the dataset's record.
+// Rebuild restores the missing parts of a scavenged dataset from its redundancy, without running ranks. It first restores the
+// file maps, then the files in them. A file that does not match its checksum is treated as missing, and is kept under another
+// name until the rebuild is complete. After success all files of all ranks exist with the known sizes and checksums, and their
+// number and total size match the dataset's record.
 //
 // If the redundancy cannot restore all losses, the error wraps ErrMissing (or ErrCorrupt, if files contradict each other). Files
 // whose names belong to a complete dataset keep hidden names until Index replaces that dataset. Rebuild may be repeated, and may
@@ -82,10 +82,10 @@ func Rebuild(ctx context.Context, o Options) (*Result, error) {
 type rebuilder struct {
 	scanner
 	res   *Result
-	aside []string          // names of files that were put aside, without the suffix
-	trust bool              // the data redundancy verified the files that it read
+	aside []string          // names of files that were put aside, without damagedSuffix
+	trust bool              // the redundancy of the data verified the files that it read
 	sure  bool              // the run recorded checksums of all files
-	rels  map[string]string // files of the application by current or future name: their paths relative to the prefix directory
+	rels  map[string]string // for each file of the application, by current or future name, its path relative to the prefix directory
 	began time.Time
 }
 
@@ -95,7 +95,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 		return err
 	}
 	if len(s.Ranks) == 0 {
-		return fmt.Errorf("%w: dataset has no scavenged files", fault.ErrMissing)
+		return fmt.Errorf("%w: the dataset has no scavenged files", fault.ErrMissing)
 	}
 	if err := r.putAside(s); err != nil {
 		return err
@@ -114,10 +114,10 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	if err := r.valid(s, lost); err != nil {
 		return err
 	}
-	if err := r.putAside(s); err != nil { // files whose checksums are in the rebuilt maps
+	if err := r.putAside(s); err != nil { // put aside the files whose checksums were in the rebuilt maps
 		return err
 	}
-	// The files in the maps.
+	// Rebuild the files that are in the maps.
 	if lost, err = r.data(ctx, s); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	return r.finish(ctx, s)
 }
 
-// valid returns an error for faults that cannot be repaired.
+// valid returns an error if there are faults that cannot be repaired.
 func (r *rebuilder) valid(s *Scan, lost error) error {
 	rep := s.Inspect()
 	if len(rep.Invalid) > 0 {
@@ -166,7 +166,7 @@ func (r *rebuilder) valid(s *Scan, lost error) error {
 	return nil
 }
 
-// invalidError holds the faults that cannot be repaired, as reported by the scan.
+// invalidError holds the faults that the scan found and that cannot be repaired.
 type invalidError struct {
 	msg   string
 	class error
@@ -176,7 +176,7 @@ func (e *invalidError) Error() string { return e.msg }
 
 func (e *invalidError) Unwrap() error { return e.class }
 
-// putAside renames damaged files, so that they count as missing.
+// putAside renames damaged files, so that they are treated as missing.
 func (r *rebuilder) putAside(s *Scan) error {
 	for _, x := range s.Ranks {
 		for _, n := range x.Damaged {
@@ -202,15 +202,15 @@ func (r *rebuilder) rename(name string) error {
 	return durable.Rename(r.fs, name, name+damagedSuffix)
 }
 
-// offline rebuilds a group. lost reports that too many files are missing for the redundancy; all files of the dataset may still
-// exist.
+// offline rebuilds the files of a redundancy group. lost means that too many files are missing for the redundancy. Even then all
+// files of the dataset may exist.
 func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where func(rank int, name string) string) (lost, err error) {
-	// File maps have their own checksums; files may have checksums from the run.
+	// File maps have checksums of their own. Application files may have checksums from the run.
 	rep, err := redset.Offline(ctx, r.fs, prefix, &redset.RecoverOptions{Root: r.root, Map: where, Sure: !data || r.sure})
 	var doubt *redset.DoubtError
 	switch {
 	case err == nil:
-	case errors.As(err, &doubt): // all files may exist, but their content is unverified
+	case errors.As(err, &doubt): // all files may exist, but their bytes are not verified
 		return nil, err
 	case errors.Is(err, redset.ErrNone):
 		return nil, nil
@@ -243,7 +243,7 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 // data rebuilds the files of the application.
 func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 	r.rels = map[string]string{}
-	at := map[int]map[string]string{} // current name by rank and name in the cache
+	at := map[int]map[string]string{} // current name of each file, by rank and name in the cache
 	folders := map[string]bool{}
 	r.sure = true
 	for _, x := range s.Ranks {
@@ -251,7 +251,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 			r.sure = false
 			continue
 		}
-		at[x.Rank] = map[string]string{} // generations A and B use only base names
+		at[x.Rank] = map[string]string{} // in generations A and B names in the cache are base names
 		for i, f := range x.Map.Files() {
 			rel := x.Files[i].Path
 			r.sure = r.sure && f.Meta.HasCRC
@@ -279,7 +279,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 			if unknown == "" {
 				unknown = fmt.Sprintf("rank %d, %.200q", rank, name)
 			}
-			return r.metaFile("unknown/file") // a path whose folder does not exist
+			return r.metaFile("unknown/file") // a path in a folder that does not exist
 		}
 		return to
 	}
@@ -293,12 +293,12 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 	return lost, err
 }
 
-// totals compares the files with the dataset's record, and keeps the results that Index needs.
+// totals compares the files with the dataset's record, and keeps the totals for Index.
 func (r *rebuilder) totals(s *Scan, o Options) error {
 	ds := s.Dataset
 	if o.Dataset.ID != 0 {
 		if !sameDataset(o.Dataset, ds) {
-			return fmt.Errorf("%.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, fault.ErrExist)
+			return fmt.Errorf("dataset %.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, fault.ErrExist)
 		}
 		ds = o.Dataset
 	}
@@ -331,7 +331,7 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 	return m.Check(ds)
 }
 
-// finish records the checksums of rebuilt files, and removes files that were put aside or left by crashes.
+// finish records the checksums of rebuilt files. It removes files that were put aside or left by crashes.
 func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	for _, x := range s.Ranks {
 		rec := sums{dataset: r.res.Dataset, files: map[string]expect{}, meta: map[string]expect{}}
@@ -355,7 +355,7 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 			return err
 		}
 	}
-	folders := map[string]map[string]bool{r.meta: nil} // files of the dataset, by folder
+	folders := map[string]map[string]bool{r.meta: nil} // files of the dataset in each folder
 	for _, x := range s.Ranks {
 		for _, f := range x.Files {
 			name := f.at
@@ -379,7 +379,6 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	return nil
 }
 
-// recordMeta records the checksum of a metadata file.
 func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	st, err := r.fs.Stat(r.metaFile(n))
 	if err != nil {
@@ -390,8 +389,9 @@ func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	return err
 }
 
-// clean removes leftovers of an earlier attempt in a folder. ours holds the dataset's files; nil: the folder belongs only to the
-// dataset. In other folders other programs may be writing, so files written since our start stay.
+// clean removes files that an earlier attempt left in a folder. ours are the dataset's files in the folder. If ours is nil, the
+// whole folder belongs to the dataset. In other folders other programs may be writing, and clean keeps the files written since
+// the rebuild began.
 func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	list, err := r.fs.ReadDir(dir)
 	if err != nil {

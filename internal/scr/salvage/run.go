@@ -17,10 +17,11 @@ import (
 // RunOptions are the options of Run.
 type RunOptions struct {
 	Prefix *prefixdir.Dir
-	Was    string // path of the prefix directory when the datasets were written; "": the current path
+	Was    string // path of the prefix directory when the datasets were written; "": same as now
 	Nodes  []Node // nodes that are up
-	// Scavenge copies from one node, perhaps through a command on that node. nil: the function of this package, with the file
-	// systems of Nodes. Then Run also looks for datasets in the catalogues of the nodes, not only in the flush file.
+	// Scavenge copies a dataset's files from one node. It may run a command on the node. If it is nil, Run calls the function
+	// of this package with the file systems of Nodes. Then Run searches the catalogues of the nodes for datasets, in addition
+	// to the flush file.
 	Scavenge func(ctx context.Context, o ScavengeOptions) (*Copied, error)
 	Now      func() time.Time // nil: time.Now
 }
@@ -29,24 +30,24 @@ type RunOptions struct {
 type Outcome struct {
 	ID      int
 	Dataset record.Dataset
-	Result  *Result          // nil if it could not be saved
-	Nodes   map[string]error // by node name: why copying from the node failed
-	Err     error            // why it could not be saved
+	Result  *Result          // nil if the dataset could not be saved
+	Nodes   map[string]error // by node name, the reason why copying from the node failed
+	Err     error            // reason why the dataset could not be saved
 }
 
 // RunReport is the result of Run.
 type RunReport struct {
-	Tried   []Outcome // in the order of the attempts, without datasets that were already in the prefix directory
+	Tried   []Outcome // in the order of the attempts; datasets that were already in the prefix directory are not included
 	Current string    // name of the current dataset
-	Safe    int       // number of the newest found checkpoint that is safe in the prefix directory, 0 if there is none
+	Safe    int       // number of the newest checkpoint that was found safe in the prefix directory, 0 if there is none
 }
 
-// Run is called after the last run of an allocation. It saves datasets that exist only in the caches of the nodes. It saves all
-// output datasets, oldest first, up to the first failure. Then it tries checkpoints, newest first and older than the failed
-// output, until one is safe in the prefix directory. This one becomes the current dataset. The flush file then lists the saved
-// datasets as flushed.
+// Run saves datasets that exist only in the caches of the nodes. It is called after the last run of an allocation. First it
+// saves the output datasets, oldest first, and stops at the first failure. Then it tries checkpoints, newest first, until a
+// checkpoint is safe in the prefix directory. It skips checkpoints newer than an output that could not be saved. The safe
+// checkpoint becomes the current dataset. At the end the flush file lists the saved datasets as flushed.
 //
-// A dataset that cannot be saved is reported in the result and is no error.
+// A dataset that cannot be saved is reported in the result. It does not cause an error.
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 	if o.Prefix == nil || o.Prefix.FS == nil {
 		return nil, fault.Usage("no prefix directory")
@@ -93,7 +94,7 @@ type runner struct {
 	rep *RunReport
 }
 
-// candidates lists the datasets that may be in caches, by number.
+// candidates lists the datasets that may be in caches, sorted by number.
 func (r *runner) candidates() ([]record.Dataset, error) {
 	byID := map[int]record.Dataset{}
 	f, err := r.Prefix.Flush.Load()
@@ -111,7 +112,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	if r.Scavenge == nil {
 		for _, n := range r.Nodes {
-			all, _ := Survey(n) // unreadable caches count as empty; copying from the node will report the cause
+			all, _ := Survey(n) // treat unreadable caches as empty; copying from the node will report the cause
 			for _, h := range all {
 				if old, ok := byID[h.ID]; h.Dataset.Complete && (!ok || !old.Complete || h.Dataset.Created.After(old.Created)) {
 					byID[h.ID] = h.Dataset
@@ -125,7 +126,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	for _, e := range x.Entries() {
 		if ds, ok := byID[e.ID]; ok && !e.Failed.IsZero() && sameDataset(e.Dataset, ds) {
-			delete(byID, e.ID) // the application marked it as failed
+			delete(byID, e.ID) // the application marked the dataset as failed
 		}
 	}
 	var out []record.Dataset
@@ -157,7 +158,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		if err != nil {
 			return false, err
 		}
-		// An older current dataset was chosen by the user, or predates the output just saved.
+		// Keep an older current dataset, because the user chose it, or it predates the output just saved.
 		saved := slices.ContainsFunc(r.rep.Tried, func(t Outcome) bool { return t.ID == ds.ID })
 		if !output && (saved || x.Current() == "") {
 			err = p.current(ctx, opts, e.Dataset)
@@ -191,7 +192,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 	return true, err
 }
 
-// copyAll copies from all nodes at once.
+// copyAll copies the dataset from all nodes at the same time.
 func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]error {
 	scavenge := r.Scavenge
 	if scavenge == nil {
@@ -201,7 +202,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	par.Do(len(r.Nodes), len(r.Nodes), func(i int) {
 		c, err := scavenge(ctx, ScavengeOptions{Node: r.Nodes[i], Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
 		if err == nil && c != nil && c.Stale {
-			err = fmt.Errorf("a different dataset %d: %w", ds.ID, fault.ErrExist)
+			err = fmt.Errorf("the node has a different dataset %d: %w", ds.ID, fault.ErrExist)
 		}
 		errs[i] = err
 	})
@@ -214,7 +215,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	return bad
 }
 
-// ErrOutside means that a file's record places it outside of the prefix directory, or among its metadata.
+// ErrOutside means that a file's recorded path is outside of the prefix directory, or in its metadata folder.
 var ErrOutside = errors.New("outside of the prefix directory")
 
 // sourceError is an error of the source of a copy, not of the destination.

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// Any 3 of 4 nodes remain: the whole salvage after a run.
+// Run saves the dataset of a whole run from any 3 of the 4 nodes.
 func TestRunVectors(t *testing.T) {
 	for _, v := range vectors {
 		for lost := range 4 {
@@ -53,7 +53,8 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// TestRunGone checks that a dataset listed as complete but lacking a file is saved again.
+// TestRunGone checks that a dataset is saved again if the index lists it as complete but
+// one of its files is missing.
 func TestRunGone(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
@@ -74,7 +75,8 @@ func TestRunGone(t *testing.T) {
 	must(t, intact(c, 4, 2))
 }
 
-// Two lost nodes are too many. The older, already safe checkpoint stays current.
+// If two nodes are lost, the dataset cannot be saved. The older checkpoint, which is
+// already safe, must stay current.
 func TestRunLost(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
@@ -100,7 +102,7 @@ func TestRunLost(t *testing.T) {
 	must(t, intact(c, 4, 2))
 }
 
-// The prefix directory was moved.
+// Run must find the files after the prefix directory was moved.
 func TestMoved(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -116,7 +118,7 @@ func TestMoved(t *testing.T) {
 	if files != 8 || bytes != 8444 || res.Ranks != 4 || !slices.Equal(res.Rebuilt, []string{"ckpt.4/rank_0.0.ckpt", "ckpt.4/rank_0.1.ckpt"}) || len(res.Meta) == 0 {
 		t.Errorf("%+v", res)
 	}
-	must(t, c.Rename("/new/ckpt.4/rank_0.0.ckpt", "/x")) // the other files are there
+	must(t, c.Rename("/new/ckpt.4/rank_0.0.ckpt", "/x")) // the other files exist
 	if _, err := vfs.ReadFile(c, "/new/ckpt.4/rank_0.1.ckpt", 1<<20); err != nil {
 		t.Error(err)
 	}
@@ -128,7 +130,7 @@ func TestRunOutputs(t *testing.T) {
 	d := prefixdir.Open(c, prefix)
 	f, err := d.Flush.Read()
 	must(t, err)
-	// Dataset 4 is output that no node has.
+	// Dataset 4 is output, and no node has it.
 	e, _ := f.Entry(4)
 	ds := e.Dataset
 	ds.Output, ds.Checkpoint = true, true
@@ -168,7 +170,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Index and summary list a salvaged dataset exactly as SCR did.
+// For a salvaged dataset, index and summary must equal those that SCR wrote.
 func TestAsReference(t *testing.T) {
 	ctx := context.Background()
 	for _, v := range vectors {

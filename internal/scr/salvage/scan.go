@@ -21,9 +21,9 @@ type State uint8
 // The states.
 const (
 	Absent  State = iota
-	Wrong         // exists with another size, or was never completed
-	Damaged       // exists, but its bytes differ from those copied or written
-	Present       // exists with the right size; its bytes are unverified
+	Wrong         // exists with another size, or the application never completed it
+	Damaged       // exists, but its bytes differ from the bytes that were copied or written
+	Present       // exists with the right size; its bytes are not verified
 	Good          // exists, and its bytes match a checksum
 )
 
@@ -35,7 +35,7 @@ func (s State) String() string {
 	return [...]string{"absent", "wrong", "damaged", "present", "good"}[s]
 }
 
-// FileScan is a file of the application.
+// FileScan describes a file of the application.
 type FileScan struct {
 	Path   string // relative to the prefix directory
 	Size   int64  // recorded size in bytes
@@ -44,14 +44,14 @@ type FileScan struct {
 	State  State
 	Meta   record.Meta
 
-	at string // its current name: hidden or final
+	at string // current path, with the hidden or the final name
 }
 
 // RankScan describes the files of a rank in the prefix directory.
 type RankScan struct {
 	Rank       int
 	Map        *cachedir.Filemap // nil: missing or damaged
-	Files      []FileScan        // files in the map, in its order
+	Files      []FileScan        // files in the map, in the order of the map
 	Redundancy []string          // names in the metadata folder
 	Damaged    []string          // files that have changed since they were copied, including the file map
 	Err        error             // why the map cannot be used
@@ -60,15 +60,15 @@ type RankScan struct {
 // Scan describes the files of a scavenged dataset in the prefix directory.
 type Scan struct {
 	ID      int
-	Dataset record.Dataset // ID 0: unknown
-	Size    int            // number of ranks of the run that wrote it, 0: unknown
+	Dataset record.Dataset // ID is 0 if the record is unknown
+	Size    int            // number of ranks of the run that wrote the dataset, 0: unknown
 	Ranks   []RankScan     // ranks that have any files, ascending
-	Invalid []string       // contradictions
+	Invalid []string       // descriptions of contradictions
 	Outside bool           // Invalid includes a file outside of the prefix directory; setting Was may help
-	Unread  []string       // damaged checksum records, which only reduce what can be verified
+	Unread  []string       // damaged checksum records; without them less can be verified
 }
 
-// Datasets lists the datasets with scavenged files, by number.
+// Datasets returns the numbers of the datasets that have scavenged files, in ascending order.
 func Datasets(d *prefixdir.Dir) ([]int, error) {
 	list, err := d.FS.ReadDir(d.File(""))
 	if err != nil {
@@ -95,8 +95,8 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
-// ScanDataset checks the files of a scavenged dataset. It compares only sizes, or reads all bytes and compares them with the
-// known checksums. Damage is part of the result, not an error.
+// ScanDataset checks the files of a scavenged dataset. If sizes is set, it compares only sizes. Otherwise it reads all bytes
+// and compares them with the known checksums. Damage is part of the result, not an error.
 func ScanDataset(ctx context.Context, o Options, sizes bool) (*Scan, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -107,12 +107,12 @@ func ScanDataset(ctx context.Context, o Options, sizes bool) (*Scan, error) {
 	return sc.scan(ctx)
 }
 
-// scanner scans a dataset, perhaps again after repairs.
+// scanner scans a dataset. It may scan again after repairs.
 type scanner struct {
 	target
 	bytes bool
-	made  map[string]bool   // files rebuilt in this call
-	seen  map[string]uint32 // CRCs of files already read, by name; repaired files are removed
+	made  map[string]bool   // files that were rebuilt in this call
+	seen  map[string]uint32 // CRCs of the files already read, by name; a repaired file is removed
 }
 
 func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
@@ -172,7 +172,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 	return s, err
 }
 
-// know adopts the dataset record of a rank.
+// know uses the dataset record of a rank.
 func (s *Scan) know(ds record.Dataset) {
 	switch {
 	case ds.ID == 0:
@@ -207,7 +207,6 @@ func (p target) dataset() (record.Dataset, error) {
 	return e.Dataset, nil
 }
 
-// rank checks the files of a rank.
 func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) error {
 	for _, n := range r.Redundancy {
 		if e, ok := rec.meta[n]; ok && sc.bytes {
@@ -239,13 +238,13 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 		if n := f.Meta.Ranks; n > 0 && s.Size == 0 {
 			s.Size = n
 		} else if n > 0 && n != s.Size {
-			s.Invalid = append(s.Invalid, fmt.Sprintf("files come from runs with %d and %d ranks", s.Size, n))
+			s.Invalid = append(s.Invalid, fmt.Sprintf("files come from a run with %d ranks and from a run with %d ranks", s.Size, n))
 		}
 	}
 	return nil
 }
 
-// file determines the state of a file of the application.
+// file determines the state of an application file.
 func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
 	want := expect{x.Size, x.Meta.CRC, x.Meta.HasCRC}
 	if e, ok := rec.files[x.Path]; ok && !want.hasCRC {
@@ -288,7 +287,7 @@ func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
 	return nil
 }
 
-// same compares a file with the expected values and reads it at most once.
+// same reports whether a file has the expected size and checksum. It reads each file at most once.
 func (sc *scanner) same(ctx context.Context, name string, want expect) (bool, uint32, error) {
 	crc, ok := sc.seen[name]
 	if !ok {
@@ -320,10 +319,10 @@ func (s *Scan) unique() {
 
 // Report lists the faults of a scanned dataset.
 type Report struct {
-	Missing  []int          // ranks whose map or a file is missing, damaged or of another size
-	Files    map[int]string // by rank in Missing: the first such file
+	Missing  []int          // ranks whose map or one of whose files is missing, damaged or of another size
+	Files    map[int]string // for each rank in Missing, the first such file
 	Invalid  []string       // contradictions that cannot be repaired
-	Verified bool           // all files match a checksum
+	Verified bool           // all files match their checksums
 }
 
 // OK reports whether no file is missing and there is no contradiction.
@@ -337,7 +336,7 @@ func (s *Scan) Inspect() Report {
 	for _, r := range s.Ranks {
 		byRank[r.Rank] = r
 		if s.Size > 0 && r.Rank >= s.Size {
-			rep.Invalid = append(rep.Invalid, fmt.Sprintf("file of rank %d found, but the run had %d ranks", r.Rank, s.Size))
+			rep.Invalid = append(rep.Invalid, fmt.Sprintf("a file of rank %d exists, but the run had %d ranks", r.Rank, s.Size))
 		}
 		if s.Size == 0 {
 			n = max(n, r.Rank+1)

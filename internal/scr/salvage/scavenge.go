@@ -20,7 +20,7 @@ import (
 
 // Node describes the caches of a node.
 type Node struct {
-	Name    string   // for messages
+	Name    string   // used in messages
 	FS      vfs.FS   // file system of the node; nil: the operating system's
 	Catalog string   // path of its catalogue, <control folder>/cindex.scrinfo
 	Caches  []string // cache folders to search for datasets that the catalogue does not list
@@ -30,9 +30,9 @@ type Node struct {
 type ScavengeOptions struct {
 	Node
 	Prefix  *prefixdir.Dir
-	Was     string         // path of the prefix directory when the dataset was written; "": the current path
+	Was     string         // path of the prefix directory when the dataset was written; "": same as now
 	ID      int            // number of the dataset
-	Dataset record.Dataset // if its ID is set: the dataset that the node must have under this number
+	Dataset record.Dataset // if its ID is set, the node must have this dataset under this number
 	Workers int            // number of ranks copied at once, default 4
 }
 
@@ -40,27 +40,28 @@ type ScavengeOptions struct {
 type RankCopy struct {
 	Rank   int
 	Mapped bool              // the file map of the rank is in the prefix directory
-	Files  []prefixdir.File  // files copied, or already there (bypass)
-	Lost   map[string]string // by name in the cache: why the file could not be copied
+	Files  []prefixdir.File  // files that were copied, or are already in the prefix directory (bypass)
+	Lost   map[string]string // by name in the cache, the reason why the file could not be copied
 	Bytes  int64             // number of copied bytes
 }
 
 // Copied is the result of Scavenge on one node.
 type Copied struct {
 	ID      int
-	Dataset record.Dataset // ID 0: unknown on this node
+	Dataset record.Dataset // ID is 0 if the node does not know the record
 	Ranks   []RankCopy     // ascending; empty: the node has no files of the dataset
 	Safe    bool           // the dataset is complete in the prefix directory: nothing was copied
 	Stale   bool           // the node has another dataset with this number: nothing was copied
 }
 
-// Scavenge copies a node's files of a dataset into the prefix directory. Application files go to their final places. File maps
-// and redundancy files are copied unchanged into the metadata folder of the dataset, with a record of the checksums of all
-// copies. The index first lists the dataset as incomplete. Files that cannot be read or do not match the file map are skipped and
-// listed; Rebuild may restore them. An error comes from the prefix directory, the catalogue, or ctx.
+// Scavenge copies a node's files of a dataset into the prefix directory. Application files are copied to their final paths. File
+// maps and redundancy files are copied unchanged into the metadata folder of the dataset, with a record of the checksums of all
+// copies. Before the first copy, the index lists the dataset as incomplete. Files that cannot be read or do not match the file
+// map are skipped and reported in the result; Rebuild may restore them. An error means that the prefix directory or the catalogue
+// cannot be used, or that ctx has ended.
 //
-// A file gets its name when it is whole and synced; it is hidden if another complete dataset has a file of that name. The file
-// map of a rank comes last. Scavenge may be repeated.
+// A file gets its name when it is whole and synced. The name is hidden if another complete dataset has a file with this name. The
+// file map of a rank is written last. Scavenge may be repeated.
 func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -103,8 +104,8 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	return c, p.copyRanks(ctx, o, h, c)
 }
 
-// checkOwner checks that the node's directories and the prefix directory belong to the user. Files that other users could change
-// are not trusted, and Scavenge does not write where other users could place links.
+// checkOwner checks that the node's directories and the prefix directory belong to the user. Otherwise other users could change
+// the files to be copied, or create links where Scavenge writes.
 func (o *ScavengeOptions) checkOwner() error {
 	if err := o.Prefix.CheckOwner(); err != nil {
 		return err
@@ -120,13 +121,13 @@ func (o *ScavengeOptions) checkOwner() error {
 	return nil
 }
 
-// safe reports whether the dataset of an entry is complete and exists.
+// safe reports whether the dataset of an index entry is complete and its files exist.
 func (p target) safe(e prefixdir.Entry) (bool, error) {
 	gone, err := p.dir.Presence().Of(e)
 	return e.Complete && gone == nil && err == nil, err
 }
 
-// announce lists the dataset as incomplete, unless it is already complete.
+// announce lists the dataset as incomplete in the index, unless it is already complete.
 func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
 	if err := p.dir.Datasets.Create(p.id); err != nil {
 		return false, err
@@ -143,7 +144,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 				}
 			}
 		}
-		if ds.ID == 0 || p.replaces(x, ds) { // until this dataset is whole, the older one keeps the name
+		if ds.ID == 0 || p.replaces(x, ds) { // the older dataset keeps the name until this dataset is whole
 			return nil
 		}
 		return x.Add(ds, false)
@@ -151,7 +152,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 	if err != nil || safe {
 		return safe, err
 	}
-	// If the index were rebuilt, an existing summary would list the dataset as complete.
+	// Remove the summary, because a rebuild of the index would list a dataset with a summary as complete.
 	if err := p.dir.Datasets.RemoveSummary(p.dir.Datasets.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
@@ -173,7 +174,6 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 	})
 }
 
-// copyRank copies a rank's files.
 func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
 	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
@@ -199,8 +199,9 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
 }
 
-// unsound reports whether a redundancy file belongs to a group that was unfinished when the run died, so that the file may be
-// incomplete. This library gives such files their names when all are whole, and writes their checksums; the reference does not.
+// unsound reports whether a redundancy file may be incomplete, because its group was unfinished when the run died. The original
+// SCR may leave such files. This library gives the redundancy files of a group their names only when all are whole, and writes
+// their checksums.
 func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool {
 	group := cachedir.DataGroup
 	if strings.HasPrefix(base, cachedir.MapGroup) {
@@ -215,7 +216,7 @@ func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool 
 	})
 }
 
-// copyUser copies a file of the application, if it matches its record.
+// copyUser copies an application file if the file matches its record.
 func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s *sums, rc *RankCopy) error {
 	rel, err := p.relative(f.Meta)
 	if err != nil {
@@ -228,7 +229,7 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 	want := expect{f.Meta.Size, f.Meta.CRC, f.Meta.HasCRC}
 	var size int64
 	var crc uint32
-	if p.inPlace(f.Name, rel) { // bypass: it is already there
+	if p.inPlace(f.Name, rel) { // with bypass, the file is already in the prefix directory
 		crc, size, err = vfs.SumFile(ctx, p.fs, p.file(rel))
 		if err == nil {
 			err = want.check(f.Name, size, crc)
@@ -260,7 +261,6 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 	return p.syncDir(rel)
 }
 
-// copyMeta copies a metadata file of the dataset.
 func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *sums, rc *RankCopy) error {
 	size, crc, err := copyFile(ctx, from, name, p.fs, p.metaFile(base), expect{size: -1})
 	var lost *sourceError
@@ -276,7 +276,8 @@ func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s 
 	return nil
 }
 
-// copyMap writes the checksum record, and then an exact copy of the file map, because its redundancy protects the bytes.
+// copyMap writes the checksum record and then copies the file map. The copy must be exact, because the redundancy of the file map
+// protects its bytes.
 func (p target) copyMap(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, s *sums, rc *RankCopy) error {
 	if err := p.fs.SyncDir(p.meta); err != nil {
 		return err

@@ -78,7 +78,7 @@ func TestScavengeRules(t *testing.T) {
 	}
 }
 
-// Files that Scavenge reports as copied survive a power loss at once, because the nodes may be lost then.
+// Files that Scavenge reports as copied must survive a power loss from that moment on, because the nodes may be lost then.
 func TestScavengeDurable(t *testing.T) {
 	for _, v := range vectors {
 		c := load(t, v.name)
@@ -89,7 +89,7 @@ func TestScavengeDurable(t *testing.T) {
 	}
 }
 
-// A second salvage of a dataset first removes the summary. Otherwise a rebuilt index would list the dataset as complete.
+// A second salvage of a dataset must first remove the summary. Otherwise a rebuilt index would list the dataset as complete.
 func TestScavengeRemovesSummary(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -105,7 +105,7 @@ func TestScavengeRemovesSummary(t *testing.T) {
 	}
 }
 
-// A file that the application never completed is not copied as complete.
+// A file that the application never completed must not be copied as complete.
 func TestScavengeIncompleteFile(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	n := nodeOn(c, 1)
@@ -126,7 +126,7 @@ func TestScavengeIncompleteFile(t *testing.T) {
 	}
 }
 
-// Redundancy that was unfinished when the run died is not used.
+// Redundancy that was unfinished when the run died must not be used.
 func TestUnfinishedGroup(t *testing.T) {
 	ctx := context.Background()
 	for _, lost := range []int{3, 4} {
@@ -136,7 +136,7 @@ func TestUnfinishedGroup(t *testing.T) {
 		}
 		ids := []int{0, 1, 2, 3}[:lost]
 		err := salvageAll(ctx, c, ids...)
-		if lost == 4 { // all files exist
+		if lost == 4 { // all application files exist
 			must(t, err)
 			must(t, intact(c, 4, 2))
 		} else if !errors.Is(err, fault.ErrMissing) {
@@ -145,8 +145,8 @@ func TestUnfinishedGroup(t *testing.T) {
 	}
 }
 
-// Unfinished files in a dataset's folder are removed only if they are older than this attempt, because other programs may write
-// there.
+// Unfinished files in a dataset's folder are removed only if they were written before this attempt, because other programs may
+// write to the folder.
 func TestOthersWrite(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	must(t, scavengeAll(context.Background(), c, 0, 1, 2))
@@ -166,8 +166,8 @@ func TestOthersWrite(t *testing.T) {
 	}
 }
 
-// TestScavengeOrder checks the write order with power losses. A checksum record always comes after the redundancy files that it
-// names, and a file map after its record. At the end all files exist.
+// TestScavengeOrder cuts the power to check the order of writes. A checksum record must be written after the redundancy files
+// that it names, and a file map after its checksum record. At the end all files must exist.
 func TestScavengeOrder(t *testing.T) {
 	ctx := context.Background()
 	holds := func(fsys vfs.FS, what string) (maps, redundancy int) {
@@ -215,8 +215,8 @@ func TestScavengeOrder(t *testing.T) {
 	}
 }
 
-// A file of the right size that does not match its checksum in the file map counts as lost, and leaves nothing in the prefix
-// directory.
+// A file that has the right size but does not match its checksum in the file map is treated as lost. Scavenge must leave no
+// copy of it in the prefix directory.
 func TestScavengeChecksum(t *testing.T) {
 	ctx := context.Background()
 	for _, bad := range []bool{false, true} {

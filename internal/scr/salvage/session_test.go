@@ -76,7 +76,6 @@ func simBytes(step, rank int) []byte {
 	return bytes.Repeat([]byte{byte(step), byte(rank), 7}, 500+11*rank)
 }
 
-// checkpoint writes a checkpoint of a rank.
 func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) error {
 	if err := s.Start(ctx, fmt.Sprint("step", step), scr.Checkpoint); err != nil {
 		return err
@@ -91,8 +90,8 @@ func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) er
 	return s.Complete(ctx, true)
 }
 
-// A job dies after checkpoint 4; its last flush was checkpoint 3, and nodes are lost. After the salvage all caches are wiped, and
-// the next allocation restarts from checkpoint 4.
+// A job dies after checkpoint 4. Its last flush was checkpoint 3, and nodes are lost. After the salvage all caches are removed.
+// The next allocation must restart from checkpoint 4.
 func TestSessionSalvage(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {

@@ -22,13 +22,13 @@ type target struct {
 	dir  *prefixdir.Dir
 	fs   vfs.FS
 	id   int
-	root string // path of the prefix directory, slash-separated
+	root string // path of the prefix directory, with slashes
 	was  string // path of the prefix directory when the dataset was written
 	meta string // metadata folder
 
 	claims *claims // see begin
 
-	links bool // the prefix directory was not moved, but may have several names through links
+	links bool // the prefix directory was not moved, but links may give it several paths
 }
 
 func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
@@ -51,7 +51,7 @@ func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
 	return p, nil
 }
 
-// relative returns the final path of a file, relative to the prefix directory.
+// relative returns the final path of a file. The path is relative to the prefix directory.
 func (p target) relative(m record.Meta) (string, error) {
 	name := path.Join(m.Path, m.Name)
 	if p.links && m.Name != "" && !spath.IsChild(p.was, name) {
@@ -72,14 +72,15 @@ func (p target) relative(m record.Meta) (string, error) {
 	return rel, nil
 }
 
-// overLinks returns the final path of a file whose recorded name uses other links than the prefix directory. A program asks the
-// system for its working directory, but a shell remembers the links it followed.
+// overLinks returns the final path of a file whose recorded path contains other links than the path of the prefix directory.
+// Such paths occur because a program gets its working directory without links from the system, but a shell keeps the links that
+// it followed.
 func (p target) overLinks(name string) (rel string, ok bool) {
 	root, err := spath.Real(filepath.FromSlash(p.root))
 	if err != nil {
 		return "", false
 	}
-	dir, err := spath.Real(filepath.FromSlash(path.Dir(name))) // the file itself may be a link
+	dir, err := spath.Real(filepath.FromSlash(path.Dir(name))) // the file itself may be a link, which must not be followed
 	if err != nil {
 		return "", false
 	}
@@ -91,7 +92,7 @@ func (p target) overLinks(name string) (rel string, ok bool) {
 	return rel, err == nil
 }
 
-// inPlace reports whether a name is already the final path of a file, as with bypass.
+// inPlace reports whether a file already has its final path, as with bypass.
 func (p target) inPlace(name, rel string) bool {
 	if path.Clean(name) == path.Join(p.was, rel) {
 		return true
@@ -112,10 +113,10 @@ func (p target) makeParent(rel string) error {
 	return durable.MkdirAll(p.fs, path.Dir(p.file(rel)), true)
 }
 
-// The checksum record of a rank's copies is our addition. File maps and redundancy files must be copied unchanged, and the
-// reference's maps contain no checksums of files.
+// A checksum record holds the checksums of a rank's copies. The original SCR has no such file. It is needed because file maps
+// and redundancy files must be copied unchanged, and file maps of the original SCR contain no checksums.
 const (
-	sumsPrefix  = "filemap_sums." // the prefix directory deletes files with the prefix filemap_ together with a dataset
+	sumsPrefix  = "filemap_sums." // deleting a dataset also deletes files with the prefix filemap_
 	sumsVersion = 1
 
 	keyVersion  = "VERSION"
@@ -126,9 +127,8 @@ const (
 	keyDsetDesc = "DSETDESC"
 )
 
-// sums is the checksum record.
 type sums struct {
-	dataset record.Dataset    // ID 0: unknown
+	dataset record.Dataset    // ID is 0 if the record is unknown
 	files   map[string]expect // by path relative to the prefix directory
 	meta    map[string]expect // by name in the metadata folder
 }
@@ -195,7 +195,7 @@ func rankOfSums(name string) (int, bool) {
 	return record.Number(text)
 }
 
-// sameDataset reports whether two records describe the same dataset. A field that one of them lacks counts as equal.
+// sameDataset reports whether two records describe the same dataset. A field that one record lacks is ignored.
 func sameDataset(a, b record.Dataset) bool {
 	if a.ID == 0 || b.ID == 0 {
 		return true
@@ -203,4 +203,4 @@ func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && (a.Created.IsZero() || b.Created.IsZero() || a.Created.Equal(b.Created))
 }
 
-var errNever = errors.New("file was never completed")
+var errNever = errors.New("the application has not completed the file")

@@ -1,10 +1,11 @@
-// Package spath adds operations on slash-separated paths that Go's package path lacks:
-// relative paths, and tests whether one path lies below another, with or without following
-// symbolic links.
+// Package spath adds two operations on slash-separated paths that Go's package path lacks.
+// One makes relative paths. The other tests whether one path lies below another, with or
+// without following symbolic links.
 //
-// Names in the metadata files of SCR are written with '/' on every system. A
-// path is a list of components between slashes. An empty first component means an
-// absolute path, an empty last one a trailing slash. The empty string is the null path.
+// Names in the metadata files of SCR are written with '/' on every system. A path is a
+// list of components between slashes. If the first component is empty, the path is
+// absolute. If the last component is empty, the path has a trailing slash. The empty
+// string is the null path.
 //
 //	operation of SCR's spath      here
 //	reduce                        Reduce (path.Clean, but the null path stays null)

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Inside reports whether name lies strictly below the directory dir after all symbolic links of both are followed. Both are paths
-// of the operating system, relative to the working directory or absolute. Components that do not exist have no links: name may be
-// a file and directories to be created. The error comes from the operating system (a loop of links, no permission).
+// Inside reports whether name lies strictly below the directory dir after all symbolic links in both paths are followed. Both are
+// paths of the operating system, absolute or relative to the working directory. name may end with components that do not exist
+// yet; they are taken as they are. An error comes from the operating system, for example for a loop of links.
 func Inside(dir, name string) (bool, error) {
 	d, err := Real(dir)
 	if err != nil {
@@ -25,8 +25,8 @@ func Inside(dir, name string) (bool, error) {
 	return IsChild(filepath.ToSlash(d), filepath.ToSlash(n)), nil
 }
 
-// Real returns the absolute path after following the links of its longest existing part. The error comes from the operating
-// system.
+// Real returns the absolute path after following the links in the longest part of name that exists. An error comes from the
+// operating system.
 func Real(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func Real(name string) (string, error) {
 			return "", err
 		}
 		if st, e := os.Lstat(at); e == nil && st.Mode()&fs.ModeSymlink != 0 {
-			// A dangling link: its destination is unknown until the target exists, so the path counts as an error.
+			// The target of a link does not exist. Then it is unknown where the path will lead, and Real returns an error.
 			return "", err
 		}
 		missing = filepath.Join(filepath.Base(at), missing)

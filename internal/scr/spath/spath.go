@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Reduce drops ".", "..", empty components and a trailing slash. ".." at the root of an absolute path is dropped; ".." at the
-// front of a relative path stays. A path that reduces to nothing is the null path "".
+// Reduce removes ".", "..", empty components and a trailing slash. It removes ".." at the root of an absolute path, and keeps
+// ".." at the beginning of a relative path. If nothing is left, it returns the null path "".
 func Reduce(p string) string {
 	if p = path.Clean(p); p == "." {
 		return ""
@@ -16,12 +16,12 @@ func Reduce(p string) string {
 	return p
 }
 
-// Relative returns the path from the directory src to dst. From /hello/world, the path to /hello/foo is ../foo, and to
-// /hello/world it is ".". Both must be absolute or both relative. The error is ErrUsage if src begins with ".." and the names
-// needed for the way back are unknown.
+// Relative returns the path that leads from the directory src to dst. For example, the path from /hello/world to /hello/foo is
+// ../foo, and the path to /hello/world is ".". Both paths must be absolute, or both relative. The error is ErrUsage if src begins
+// with ".." and the path back into it contains unknown names.
 func Relative(src, dst string) (string, error) {
 	if path.IsAbs(src) != path.IsAbs(dst) {
-		return "", fault.Usage("%q relative to %q: one is absolute", dst, src)
+		return "", fault.Usage("%q relative to %q: one path is absolute, and the other is relative", dst, src)
 	}
 	s, d := steps(src), steps(dst)
 	k := 0
@@ -31,7 +31,7 @@ func Relative(src, dst string) (string, error) {
 	var out []string
 	for _, c := range s[k:] {
 		if c == ".." {
-			return "", fault.Usage("%q relative to %q: cannot resolve the parent directory", dst, src)
+			return "", fault.Usage("%q relative to %q: the name of a parent directory is unknown", dst, src)
 		}
 		out = append(out, "..")
 	}
@@ -43,7 +43,7 @@ func Relative(src, dst string) (string, error) {
 }
 
 // IsChild reports whether child lies strictly below parent, after reduction and by comparing text only. An absolute path is never
-// below a relative one, or the reverse. A path that begins with ".." is below no path.
+// below a relative path, nor a relative path below an absolute path. A path that begins with ".." is below no path.
 func IsChild(parent, child string) bool {
 	if path.IsAbs(parent) != path.IsAbs(child) {
 		return false

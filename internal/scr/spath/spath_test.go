@@ -66,7 +66,7 @@ func TestIsChild(t *testing.T) {
 		{"/p", "/p", false},
 		{"/p", "/p/.", false},
 		{"/p", "/p/../q", false},
-		{"/p", "/pq/a", false}, // a prefix as text, but not as path
+		{"/p", "/pq/a", false}, // /p is a prefix of the text, but not a parent of the path
 		{"/", "/a", true},
 		{"/", "/", false},
 		{"p", "p/a", true},
@@ -84,7 +84,8 @@ func TestIsChild(t *testing.T) {
 	}
 }
 
-// Following the relative path from src leads to dst. The path to a child needs no "..".
+// The relative path must lead from src to dst. The path to a child must not contain
+// "..".
 func TestRelativeArrives(t *testing.T) {
 	gen := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "..", ".", "", "cc"}), 0, 7),
 		func(c []string) string { return "/" + path.Join(c...) })
@@ -126,7 +127,7 @@ func TestInside(t *testing.T) {
 	if err := os.Symlink(prefix, filepath.Join(dir, "in")); err != nil {
 		t.Fatal(err)
 	}
-	check(filepath.Join(prefix, "out", "file"), false) // leads outside
+	check(filepath.Join(prefix, "out", "file"), false) // the link leads out of the prefix directory
 	check(filepath.Join(dir, "in", "file"), true)
 	check(filepath.Join(dir, "in"), false)
 	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(prefix, "dangling")); err != nil {

@@ -15,7 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reference packed four ranks with a container size of 8000 into containers of 8000, 8000 and 4982 bytes.
+// The original SCR packed four ranks with a container size of 8000 into containers of 8000, 8000 and 4982
+// bytes.
 func TestPackOfReference(t *testing.T) {
 	var got [][]Segment
 	at := int64(0)
@@ -51,7 +52,7 @@ func TestPackErrors(t *testing.T) {
 	}
 }
 
-// Container ranges cover the stream once, in order, and fit the containers.
+// The container ranges must cover the stream once and in order, and must fit into the containers.
 func TestPackProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Int64Range(1, 200).Draw(t, "size")
@@ -124,7 +125,7 @@ func TestThroughContainers(t *testing.T) {
 				}
 			}
 		}
-		// All files exist: none is copied again. After a flipped byte, only that file is copied.
+		// If all files exist, none is copied again. After a byte is flipped, only that file is copied again.
 		res, err := e.Resume(ctx, out)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestThroughContainers(t *testing.T) {
 	}
 }
 
-// Each container is synced once, not once per file.
+// Each container is synced only once, not once for each file.
 func TestContainerSyncs(t *testing.T) {
 	mem := vfs.NewMem()
 	out, _, _ := inContainers(t, mem, 8000)
@@ -174,7 +175,7 @@ func TestContainerSyncs(t *testing.T) {
 	if n := c.Kind(vfs.OpSync); n != int64(len(files)) {
 		t.Errorf("%d syncs of %d containers", n, len(files))
 	}
-	if n := c.Kind(vfs.OpCreate); n != int64(len(files))+1 { // one attempt finds that the folder is missing
+	if n := c.Kind(vfs.OpCreate); n != int64(len(files))+1 { // one attempt fails because the folder is missing
 		t.Errorf("%d files made of %d", n, len(files))
 	}
 }

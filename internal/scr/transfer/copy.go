@@ -14,10 +14,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Copy copies one file. Dst appears only when it is whole and matches Size and CRC. Copy writes a temporary file in the same
-// folder (.blobio.<16 hex digits>.tmp), syncs it and renames it; after a failure it removes the temporary file. It creates
-// missing folders. With Options.Sync the copy is durable when Copy returns. An error after the rename leaves the whole file in
-// place.
+// Copy copies one file. Dst gets its name only when the copy is whole and matches Size and CRC. Copy writes a temporary file in
+// the same folder (.blobio.<16 hex digits>.tmp), syncs it and renames it; after a failure it removes the temporary file. It
+// creates missing folders. With Options.Sync the copy is durable when Copy returns. If an error occurs after the rename, the
+// whole file stays in place.
 func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 	if err := j.Validate(); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", j, err)
@@ -43,7 +43,7 @@ func (e *Engine) check(ctx context.Context, fsys vfs.FS, j *Job) (Result, error)
 	return r, errors.Join(err, src.Close())
 }
 
-// copy copies one file of a batch. Its containers and folders are synced later.
+// copy copies one file of a batch. The batch syncs containers and folders later.
 func (b *batch) copy(ctx context.Context, j *Job, report func(int64)) (r Result, err error) {
 	defer func() { err = errors.Join(err, b.release(j)) }()
 	if err := ctx.Err(); err != nil {
@@ -69,7 +69,7 @@ func (b *batch) copy(ctx context.Context, j *Job, report func(int64)) (r Result,
 	return r, nil
 }
 
-// pump copies and checks the data. After an error the caller must abort the copy.
+// pump copies the data and checks them. After an error the caller must abort the copy.
 func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, report func(int64)) (Result, error) {
 	p := e.bufs.Get().(*[]byte)
 	defer e.bufs.Put(p)
@@ -95,9 +95,9 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		}
 		r.Size += int64(n)
 		if r.Size > src.size {
-			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more bytes than the expected %d", src.size)
+			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more than %d bytes, want exactly this number", src.size)
 		}
-		// The bytes are still in the processor's cache.
+		// Compute the CRC here, because the bytes are still in the processor's cache.
 		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])
 		if _, err := dst.Write(buf[:n]); err != nil {
 			return r, err
@@ -121,9 +121,9 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 	return r, nil
 }
 
-// CopyAll copies files in order, Options.Files at once. The first failure stops the rest; the error is a *JobError if a job
-// failed. There is a result for each job, in order. After a failure, results with Done are finished, but with Options.Sync they
-// may not be durable.
+// CopyAll copies files in order, Options.Files at the same time. The first failure stops all other jobs. If a job failed, the
+// error is a *JobError. There is a result for each job, in order. After a failure, results with Done belong to finished copies,
+// which may not be durable even with Options.Sync.
 func (e *Engine) CopyAll(ctx context.Context, jobs []Job) ([]Result, error) {
 	return e.copyAll(ctx, jobs, false, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.copy(ctx, j, nil) })
 }
@@ -140,7 +140,7 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 		mu    sync.Mutex
 		first error
 	)
-	// A job begins even after a failure, so that it releases its containers.
+	// Begin each job even after a failure, so that the job releases its containers.
 	par.Do(e.o.Files, len(jobs), func(i int) {
 		r, err := do(b, ctx, &jobs[i])
 		mu.Lock()
@@ -159,14 +159,15 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 	return results, first
 }
 
-// Resume is like CopyAll, but skips files that are already whole at their destinations (Result.Skipped), so that an interrupted
-// list can be resumed. It reads an existing file and compares it with Size and CRC. For a job without CRC it also reads the
-// source.
+// Resume is like CopyAll, but skips files that are already whole at their destinations (Result.Skipped). With it a caller
+// resumes an interrupted CopyAll. Resume reads an existing file and compares it with Size and CRC. For a job without CRC it
+// also reads the source.
 func (e *Engine) Resume(ctx context.Context, jobs []Job) ([]Result, error) {
 	return e.copyAll(ctx, jobs, true, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.resume(ctx, j, func(int64) {}) })
 }
 
-// resume copies one file unless it is already there. It passes to report the size of each block, or of the whole file.
+// resume copies one file, unless the destination already has it. It calls report with the size of each block, or of the whole
+// file if it is skipped.
 func (b *batch) resume(ctx context.Context, j *Job, report func(int64)) (Result, error) {
 	r, ok := b.there(ctx, j)
 	if ok {
@@ -179,11 +180,12 @@ func (b *batch) resume(ctx context.Context, j *Job, report func(int64)) (Result,
 	return b.copy(ctx, j, report)
 }
 
-// there reports whether the destination of a job already has the right data. After any error the file is copied.
+// there reports whether the destination of a job already has the right data. If the destination cannot be read, there returns
+// false, and the file is copied.
 func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	e := b.e
 	if j.Out == nil {
-		st, err := vfs.Lstat(e.o.DstFS, j.Dst) // a link gets replaced
+		st, err := vfs.Lstat(e.o.DstFS, j.Dst) // a link is not followed, but replaced
 		if err != nil || !st.Mode().IsRegular() || j.Size >= 0 && st.Size() != j.Size {
 			return Result{}, false
 		}
@@ -204,11 +206,11 @@ func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	return r, err == nil
 }
 
-// settle makes an existing whole destination durable.
+// settle makes a destination durable that was already whole.
 func (b *batch) settle(j *Job) error {
 	if j.Out != nil {
 		for name := range containersOf(j) {
-			if _, err := b.file(name); err != nil { // synced on release
+			if _, err := b.file(name); err != nil { // the container is synced when it is released
 				return err
 			}
 			b.named(name)

@@ -14,7 +14,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// noise returns n pseudo-random bytes.
 func noise(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -64,12 +63,12 @@ func engine(t testing.TB, o Options) *Engine {
 	return e
 }
 
-// job returns a job for known data.
+// job returns a job with the size and the CRC of data.
 func job(src, dst string, data []byte) Job {
 	return Job{Src: src, Dst: dst, Size: int64(len(data)), CRC: crc32.ChecksumIEEE(data), HasCRC: true}
 }
 
-// noTemps fails the test if there are unfinished files in a folder or below it.
+// noTemps fails the test if there are unfinished files anywhere below a folder.
 func noTemps(t testing.TB, fsys vfs.FS, dir string) {
 	t.Helper()
 	list, err := fsys.ReadDir(dir)

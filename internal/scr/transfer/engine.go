@@ -17,12 +17,12 @@ type Options struct {
 	FS    vfs.FS  // file system of sources; nil: the operating system's
 	DstFS vfs.FS  // file system of destinations; nil: FS
 	Files int     // number of files copied at once, 1 to 1024; 0: one per processor, at most 16
-	Rate  float64 // bytes per second of all files together; 0: no limit
-	// CPU is the maximum share of time spent copying all files, in percent of one core; 0: no limit. The time from reading a block
-	// until it is written counts fully, so the real use is lower.
+	Rate  float64 // bytes per second, for all files together; 0: no limit
+	// CPU is the maximum share of time spent in copying, for all files together, in percent of one core; 0: no limit. The time
+	// includes waiting for devices, so that less processor time is used.
 	CPU     float64
 	BufSize int   // block size in bytes, 4 KiB to 1 GiB; 0: 1 MiB
-	Sync    bool  // copies are durable when they are reported; false: the system decides
+	Sync    bool  // make copies durable before they are reported; false: never sync
 	Clock   Clock // nil: real time
 }
 
@@ -30,18 +30,18 @@ type Options struct {
 func (o Options) Validate() error {
 	switch {
 	case o.Files < 0 || o.Files > 1024:
-		return fault.Usage("Options.Files is %d", o.Files)
+		return fault.Usage("Options.Files is %d, want 0 to 1024", o.Files)
 	case o.BufSize != 0 && (o.BufSize < minBlock || o.BufSize > 1<<30):
-		return fault.Usage("Options.BufSize is %d", o.BufSize)
+		return fault.Usage("Options.BufSize is %d, want 0, or 4 KiB to 1 GiB", o.BufSize)
 	case !capOK(o.Rate):
-		return fault.Usage("Options.Rate is %v", o.Rate)
+		return fault.Usage("Options.Rate is %v, want a finite number of at least 0", o.Rate)
 	case !capOK(o.CPU):
-		return fault.Usage("Options.CPU is %v", o.CPU)
+		return fault.Usage("Options.CPU is %v, want a finite number of at least 0", o.CPU)
 	}
 	return nil
 }
 
-// capOK reports whether a limit is a valid number.
+// capOK reports whether v is a valid limit.
 func capOK(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
 // Engine copies files. Its methods may be called concurrently; all calls share the limits.
@@ -50,7 +50,7 @@ type Engine struct {
 	rate    bucket // in bytes
 	cpu     bucket // in seconds
 	bufs    sync.Pool
-	durable names // folders whose names, and whose parents' names, are durable
+	durable names // folders that are durable, together with their names and the names of their parents
 }
 
 // New returns an engine. An engine need not be closed.
@@ -77,14 +77,14 @@ func New(o Options) (*Engine, error) {
 // SetLimits changes Options.Rate and Options.CPU, also for copies in progress.
 func (e *Engine) SetLimits(rate, cpu float64) error {
 	if !capOK(rate) || !capOK(cpu) {
-		return fault.Usage("limits of %v bytes/s and %v percent", rate, cpu)
+		return fault.Usage("limits are %v bytes/s and %v percent, want finite numbers of at least 0", rate, cpu)
 	}
 	e.rate.setRate(rate, burstTime)
 	e.cpu.setRate(cpu/100, burstTime)
 	return nil
 }
 
-// block returns the number of bytes copied between two waits.
+// block returns the number of bytes to copy between two waits.
 func (e *Engine) block() int {
 	e.rate.mu.Lock()
 	defer e.rate.mu.Unlock()
@@ -94,7 +94,7 @@ func (e *Engine) block() int {
 	return int(min(float64(e.o.BufSize), max(minBlock, e.rate.burst)))
 }
 
-// pace waits as the limits require, after n bytes were copied since began.
+// pace waits as long as the limits require. n bytes were copied since began.
 func (e *Engine) pace(ctx context.Context, n int, began time.Time) error {
 	d := e.rate.take(float64(n))
 	if !began.IsZero() {

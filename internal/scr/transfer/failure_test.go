@@ -49,7 +49,7 @@ func TestServeFailures(t *testing.T) {
 	n.whole(f)
 }
 
-// A waiting process does not retry by itself, but when ERROR is removed.
+// A waiting process retries failed copies only when ERROR is removed.
 func TestServeFailedThenCleared(t *testing.T) {
 	n := newNode(t)
 	items := n.fill(1, 9000, CommandRun)
@@ -65,7 +65,8 @@ func TestServeFailedThenCleared(t *testing.T) {
 	n.whole(n.until("done", func(f *File) bool { return f.Done && !f.Failed }))
 }
 
-// After a kill at any operation, the next process finishes the list and does not repeat finished copies.
+// After a kill at any operation, the next process must finish the list and must not repeat finished
+// copies.
 func TestServeKilled(t *testing.T) {
 	ctx := context.Background()
 	count := func() int64 {
@@ -80,7 +81,7 @@ func TestServeKilled(t *testing.T) {
 	for k := int64(1); k <= count; k++ {
 		n := newMemNode(t)
 		n.fill(4, 9000, CommandRun)
-		// A failed device allows no cleanup, as if the process was killed.
+		// After a device failure no cleanup is possible, as after a kill of the process.
 		_ = Serve(ctx, ServeOptions{FS: n.fs, NoLock: n.noLock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
 		done := map[string]time.Time{}
 		for dst := range n.data {
@@ -105,7 +106,7 @@ func TestServeKilled(t *testing.T) {
 	}
 }
 
-// Bytes listed as written that do not exist are copied.
+// A file is copied if the transfer file lists its bytes as written but the file does not exist.
 func TestServeWrittenButGone(t *testing.T) {
 	n := newNode(t)
 	items := n.fill(3, 9000, CommandRun)
@@ -121,7 +122,7 @@ func TestServeWrittenButGone(t *testing.T) {
 	n.whole(n.read())
 }
 
-// A file damaged by a crash is reported and not changed. A new file is accepted.
+// A transfer file damaged by a crash is reported and not changed. A new transfer file is accepted.
 func TestServeDamaged(t *testing.T) {
 	n := newNode(t)
 	n.fill(1, 10, CommandRun)

@@ -15,7 +15,8 @@ import (
 
 var errBoom = errors.New("boom")
 
-// setup returns a file system with two files; an older version of one is already at its destination.
+// setup returns a file system with two files. The destination of one of them already has an older
+// version.
 func setup(t testing.TB) (mem *vfs.Mem, jobs []Job, data [][]byte) {
 	mem = vfs.NewMem()
 	for i := range 3 {
@@ -30,7 +31,7 @@ func setup(t testing.TB) (mem *vfs.Mem, jobs []Job, data [][]byte) {
 	return mem, jobs, data
 }
 
-// content returns the data of a destination; ok is false if there is no file.
+// content returns the data of a destination. ok is false if the file does not exist.
 func content(t testing.TB, fsys vfs.FS, j Job) (b []byte, ok bool) {
 	t.Helper()
 	if _, err := fsys.Stat(j.Dst); errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +40,7 @@ func content(t testing.TB, fsys vfs.FS, j Job) (b []byte, ok bool) {
 	return get(t, fsys, j.Dst), true
 }
 
-// wholeOrNot fails the test unless a destination holds the new data, the old data, or nothing.
+// wholeOrNot fails the test unless each destination holds all new data, all old data, or no data.
 func wholeOrNot(t testing.TB, fsys vfs.FS, jobs []Job, data [][]byte, when string) {
 	t.Helper()
 	for i, j := range jobs {
@@ -71,7 +72,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 				t.Errorf("%s: job %d is said to be done", when, i)
 			}
 		}
-		// The next attempt copies the rest.
+		// The next attempt must copy the rest.
 		res, err := engine(t, Options{FS: mem, Sync: true}).Resume(ctx, jobs)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +88,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 	}
 }
 
-// A failed device leaves unfinished files, but no wrong final name.
+// A failed device may leave unfinished files, but never under their final names.
 func TestFaultDeviceDies(t *testing.T) {
 	for n := int64(1); n < 80; n++ {
 		mem, jobs, data := setup(t)
@@ -161,7 +162,7 @@ func TestWrongSize(t *testing.T) {
 	noTemps(t, mem, "/dst")
 }
 
-// A source that changes during the copy is rejected.
+// A source that changes during the copy must be rejected.
 func TestSourceChanges(t *testing.T) {
 	for name, change := range map[string]func(f vfs.File) error{
 		"grows":   func(f vfs.File) error { _, err := f.WriteAt([]byte{1}, 9000); return err },

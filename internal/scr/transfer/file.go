@@ -17,13 +17,13 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// FileName is the name of a transfer file in the control directory of a node.
+// FileName is the name of the transfer file in the control directory of a node.
 const FileName = "transfer.scrinfo"
 
 // Command is a command from the library to the transfer process.
 type Command string
 
-// The commands. A missing command means CommandStop.
+// Commands. If there is no command, the process behaves as for CommandStop.
 const (
 	CommandRun  Command = "RUN"
 	CommandStop Command = "STOP"
@@ -33,30 +33,31 @@ const (
 // State is the state of the transfer process of a node.
 type State string
 
-// The states. A missing state means that the process never ran.
+// States. If there is no state, the process has never run.
 const (
 	StateStopped State = "STOPPED"
 	StateRunning State = "RUNNING"
 	StateExiting State = "EXITING"
 )
 
-// Item is an entry of a transfer file: one file to copy.
+// Item is an entry of a transfer file. It describes one file to copy.
 type Item struct {
 	Src     string // absolute path
 	Dst     string // absolute path
 	Size    int64  // size of the source in bytes
-	Written int64  // number of bytes copied; equals Size when the copy is durable under its name
-	// Our additions, which other programs ignore:
-	CRC    uint32 // CRC-32 of the data: expected, and the actual one after the copy
+	Written int64  // number of bytes copied; equals Size only when the copy is durable under its final name
+	// The original SCR does not have the following fields and ignores them.
+	CRC    uint32 // CRC-32 of the data: the expected value, and after the copy the actual value
 	HasCRC bool
-	// Out, unless nil, are the ranges of containers that get the bytes, as in Job. Dst is then the first container. Processes of the
-	// reference do not know Out.
+	// Out holds the ranges of containers that get the bytes, as in Job, unless it is nil. Then Dst is the first container. Transfer
+	// processes of the original SCR do not know Out.
 	Out   []Segment
-	Meta  bool   // copy permissions and times too
+	Meta  bool   // copy permissions and times
 	Error string // why the file could not be copied
 }
 
-// Whole reports whether the file shows that the copy is done. For an empty source the file never shows this.
+// Whole reports whether the transfer file shows that the copy is done. For an empty source it is always true. The transfer file
+// cannot show whether an empty file was copied.
 func (i Item) Whole() bool { return i.Written == i.Size }
 
 // File is the content of a transfer file.
@@ -67,12 +68,12 @@ type File struct {
 	Command Command
 	State   State
 	Done    bool // all copies are done
-	Failed  bool // our addition: some copies failed and no others are left
-	// Tree is the parsed tree, which keeps unknown keys.
+	Failed  bool // not in the original SCR: all copies have ended, and some failed
+	// Tree is the parsed tree. It keeps unknown keys.
 	Tree *kvtree.Tree
 }
 
-// Put adds a file, or replaces the entry with the same source.
+// Put adds an item. If there is an item with the same source, Put replaces it.
 func (f *File) Put(i Item) {
 	for n := range f.Items {
 		if f.Items[n].Src == i.Src {
@@ -105,7 +106,7 @@ const (
 	valFailed  = "FAILED"
 )
 
-// ReadFile reads a transfer file under a shared lock. A missing file counts as empty.
+// ReadFile reads a transfer file under a shared lock. If the file is missing, ReadFile returns an empty File.
 func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File, error) {
 	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.Options{NoLock: noLock})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,9 +118,9 @@ func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File
 	return Parse(t, name)
 }
 
-// UpdateFile changes a transfer file in place, under an exclusive lock that the reference programs honour. It creates a missing
-// file. If change returns an error, nothing is written. A file damaged by a crash during a change counts as empty, because the
-// library will request its copies again.
+// UpdateFile changes a transfer file in place, under an exclusive lock that the programs of the original SCR respect. It creates a
+// missing file. If change returns an error, nothing is written. If a crash during an earlier change has damaged the file, UpdateFile
+// treats the file as empty, because the library will request its copies again.
 func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, change func(f *File) error) error {
 	return kvtree.Update(ctx, fsys, name, &kvtree.Options{NoLock: noLock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
 		f, err := Parse(t, name)
@@ -133,7 +134,7 @@ func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, chan
 	})
 }
 
-// Parse parses the tree of a transfer file and keeps the tree in the File. name is for errors.
+// Parse parses the tree of a transfer file and keeps the tree in the File. Errors name the file name.
 func Parse(t *kvtree.Tree, name string) (*File, error) {
 	f := &File{Tree: t}
 	for src, sub := range t.Get(keyFiles).All() {
@@ -143,7 +144,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 		}
 		f.Items = append(f.Items, i)
 	}
-	slices.Reverse(f.Items) // a newly set key becomes the head of the list
+	slices.Reverse(f.Items) // the key that is set last becomes the head of the list
 	in := record.Fields{Tree: t, File: name}
 	for key, v := range map[string]*float64{keyPercent: &f.Percent, keyBW: &f.BW} {
 		x, err := t.Value(key).Double()
@@ -166,7 +167,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 	return f, nil
 }
 
-// word returns the only value of a key, which must be one of words; "" if there is none.
+// word returns the only value of a key, or "" if there is none. The value must be one of words.
 func word(f *record.Fields, key string, words ...string) string {
 	if f.Tree.Get(key).Len() == 0 {
 		return ""
@@ -178,7 +179,7 @@ func word(f *record.Fields, key string, words ...string) string {
 	return v
 }
 
-// wanted returns a number that must exist.
+// wanted returns a number. It must exist.
 func wanted(f *record.Fields, key string) int64 {
 	if !f.Tree.Has(key) {
 		f.Fail(key, kvtree.ErrMissing)
@@ -186,7 +187,7 @@ func wanted(f *record.Fields, key string) int64 {
 	return f.Int64(key, 0)
 }
 
-// absolute returns a path that must exist and be absolute.
+// absolute returns a path. It must exist and be absolute.
 func absolute(f *record.Fields, key string) string {
 	name := f.Str(key)
 	switch {
@@ -200,7 +201,7 @@ func absolute(f *record.Fields, key string) string {
 
 func parseItem(src string, f *record.Fields) (Item, error) {
 	if !filepath.IsAbs(src) {
-		f.Fail("", errors.New("name is not absolute"))
+		f.Fail("", errors.New("path of a file is not absolute"))
 	}
 	i := Item{Src: src, Dst: absolute(f, keyDst), Size: wanted(f, keySize), Written: f.Int64(keyWritten, 0)}
 	if i.Written > i.Size {
@@ -217,7 +218,7 @@ func parseItem(src string, f *record.Fields) (Item, error) {
 	return i, err
 }
 
-// parseSegments parses the container ranges of a file, in order; nil if there are none.
+// parseSegments parses the container ranges of a file, in order. It returns nil if there are none.
 func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
 	n := f.Tree.Len()
 	if n == 0 {
@@ -252,7 +253,7 @@ func fillSegments(t *kvtree.Tree, out []Segment) {
 		return
 	}
 	t.Unset(keySeg)
-	for n := len(out) - 1; n >= 0; n-- { // the segment set last becomes the head of the list
+	for n := len(out) - 1; n >= 0; n-- { // the segment that is set last becomes the head of the list
 		x := t.Touch(keySeg, strconv.Itoa(n))
 		set(x, keyLength, strconv.FormatInt(out[n].Length, 10))
 		set(x, keyOffset, strconv.FormatInt(out[n].Offset, 10))
@@ -272,13 +273,13 @@ func (f *File) fill(t *kvtree.Tree) error {
 	known := map[string]bool{}
 	for _, i := range f.Items {
 		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
-			return fault.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
+			return fault.Usage("transfer file: %q to %q, %d of %d bytes written: want absolute paths, and numbers from 0 to the size", i.Src, i.Dst, i.Written, i.Size)
 		}
 		if i.Out != nil && lengths(i.Out) != i.Size {
-			return fault.Usage("%q: segments have %d bytes, want %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
+			return fault.Usage("transfer file: %q: segments have %d bytes, want %d", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
-			return fault.Usage("%s is in a transfer file twice", i.Src)
+			return fault.Usage("transfer file: %s is listed twice", i.Src)
 		}
 		known[i.Src] = true
 	}
@@ -323,7 +324,7 @@ func (i Item) fill(t *kvtree.Tree) {
 	}
 }
 
-// set makes v the only value of a key. If it already is, the tree stays unchanged, including its order.
+// set makes v the only value of a key. If v already is the only value, set changes nothing, so that the order of the tree is kept.
 func set(t *kvtree.Tree, key, v string) {
 	if v == "" {
 		t.Unset(key)

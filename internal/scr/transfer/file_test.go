@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sample is the transfer file printed in the reference's guide.
+// sample is the transfer file that SCR's guide prints.
 func sample() *kvtree.Tree {
 	t := kvtree.New()
 	t.SetKV("FLAG", "DONE")
@@ -58,7 +58,7 @@ func TestFileOfTheGuide(t *testing.T) {
 	}
 }
 
-// Unchanged items keep their bytes, and unknown keys stay.
+// Unchanged items keep their bytes, and unknown keys are kept.
 func TestFileUnchanged(t *testing.T) {
 	tree := sample()
 	tree.Value("SOMETHING").SetStr("else")
@@ -246,7 +246,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// A file that can be read can be written with the same meaning.
+		// Any file that can be read can be written again with the same meaning.
 		if err := file.fill(tree); err != nil {
 			t.Fatalf("read, but not written: %v", err)
 		}

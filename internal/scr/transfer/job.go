@@ -12,19 +12,20 @@ import (
 
 // Job describes a file to copy.
 type Job struct {
-	Src string // in Options.FS; unused if In is set
-	Dst string // in Options.DstFS; an existing file is replaced; unused if Out is set
-	// Size is the size of the data in bytes; -1: unknown. If the source has a different size, the job fails before any data is
+	Src string // path in Options.FS; not used if In is set
+	Dst string // path in Options.DstFS; an existing file is replaced; not used if Out is set
+	// Size is the size of the data in bytes; -1 means unknown. If the source has a different size, the job fails before any data is
 	// copied.
 	Size int64
-	// CRC is the expected CRC-32 (IEEE), if HasCRC. Other data cause an error that wraps ErrChecksum, and Dst is not created.
+	// CRC is the expected CRC-32 (IEEE), if HasCRC is set. If the data have another CRC-32, the error wraps ErrChecksum, and Dst is
+	// not created.
 	CRC    uint32
 	HasCRC bool
-	// Out, unless nil, are the file ranges (in containers) that get the bytes in order, instead of Dst. Their lengths add up to the
-	// size of the data. Missing files are created, and files are never truncated. Ranges are written in place, so their content is
-	// undefined after a failure.
+	// Out holds the file ranges (in containers) that get the bytes in order. If Out is not nil, it replaces Dst. The lengths of the
+	// ranges must add up to the size of the data. Missing files are created, and files are never truncated. Ranges are written in
+	// place, and after a failure their content is undefined.
 	Out []Segment
-	// In, unless nil, are the file ranges that provide the bytes in order, instead of Src.
+	// In holds the file ranges that provide the bytes in order. If In is not nil, it replaces Src.
 	In []Segment
 	// Meta gives Dst the permissions and times of Src, and its owner if the process may set it. Meta is ignored with In or Out.
 	Meta bool
@@ -41,7 +42,7 @@ type Segment struct {
 type Result struct {
 	Size    int64  // size of the data in bytes
 	CRC     uint32 // CRC-32 (IEEE) of the data
-	Done    bool   // false in results of CopyAll and Wait: the job is unfinished
+	Done    bool   // in results of CopyAll and Wait, false means that the job is unfinished
 	Skipped bool   // the destination was already whole; see Engine.Resume
 }
 
@@ -82,9 +83,9 @@ func (j Job) Validate() error {
 	case err != nil:
 		return err
 	case j.In != nil && j.Size >= 0 && in != j.Size:
-		return fault.Usage("segments of the source have %d bytes, the data %d", in, j.Size)
+		return fault.Usage("segments of the source have %d bytes, want %d", in, j.Size)
 	case j.Out != nil && j.Size >= 0 && out != j.Size:
-		return fault.Usage("segments of the destination have %d bytes, the data %d", out, j.Size)
+		return fault.Usage("segments of the destination have %d bytes, want %d", out, j.Size)
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func sum(segs []Segment) (int64, error) {
 	var n int64
 	for _, s := range segs {
 		if s.File == "" || s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length || n > math.MaxInt64-s.Length {
-			return 0, fault.Usage("segment of %d bytes at %d of %q", s.Length, s.Offset, s.File)
+			return 0, fault.Usage("segment of %d bytes at offset %d of file %q: a number is negative or too large, or the name is empty", s.Length, s.Offset, s.File)
 		}
 		n += s.Length
 	}
@@ -117,7 +118,7 @@ func validateAll(jobs []Job) error {
 		if j.Out == nil {
 			name := filepath.Clean(j.Dst)
 			if first, ok := names[name]; ok {
-				return &JobError{Index: i, Job: *j, Err: fault.Usage("job %d has the same destination", first)}
+				return &JobError{Index: i, Job: *j, Err: fault.Usage("job %d already has the same destination", first)}
 			}
 			names[name] = i
 			continue
@@ -134,16 +135,16 @@ func validateAll(jobs []Job) error {
 	})
 	for i, p := range places {
 		if first, ok := names[p.File]; ok {
-			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("%s is the destination of job %d", p.File, first)}
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("segment in %s, which is the destination of job %d", p.File, first)}
 		}
 		if i > 0 && places[i-1].File == p.File && places[i-1].Offset+places[i-1].Length > p.Offset {
-			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("the segment at %d of %s overlaps one of job %d", p.Offset, p.File, places[i-1].job)}
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("the segment at offset %d of %s overlaps a segment of job %d", p.Offset, p.File, places[i-1].job)}
 		}
 	}
 	return nil
 }
 
-// JobError is the failure of one of several jobs.
+// JobError reports the failure of one of several jobs.
 type JobError struct {
 	Index int // index in the list of jobs
 	Job   Job
@@ -173,20 +174,20 @@ func (e *FailedError) Error() string {
 	return s
 }
 
-// maxSegments is the maximum number of segments of a file: a larger number means a wrong container size.
+// maxSegments is the maximum number of segments of a file. A larger number shows that the container size is wrong.
 const maxSegments = 1 << 20
 
 // ContainerName returns the name of the n-th container of a dataset with metadata folder dir.
 func ContainerName(dir string, n int64) string { return path.Join(dir, fmt.Sprintf("ctr.%d.scr", n)) }
 
-// Pack returns the container ranges of bytes offset ... offset+length-1 of a stream that is cut into containers of size bytes.
-// The result is never nil, even for no bytes.
+// Pack returns the container ranges of bytes offset ... offset+length-1 of a stream that is cut into containers of size bytes. The
+// result is never nil, even if length is 0.
 func Pack(size, offset, length int64, dir string) ([]Segment, error) {
 	switch {
 	case size <= 0 || offset < 0 || length < 0 || offset > math.MaxInt64-length:
-		return nil, fault.Usage("%d bytes at %d in containers of %d", length, offset, size)
+		return nil, fault.Usage("%d bytes at offset %d in containers of %d bytes: a number is negative or too large", length, offset, size)
 	case length/size >= maxSegments:
-		return nil, fmt.Errorf("%d bytes in containers of %d: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
+		return nil, fmt.Errorf("%d bytes in containers of %d bytes: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
 	}
 	segs := []Segment{}
 	for length > 0 {

@@ -29,18 +29,19 @@ func sleep(ctx context.Context, c Clock, d time.Duration) error {
 	}
 }
 
-// bucket is a token bucket that may be overdrawn: a taker waits until the debt at that moment is paid back. So the mean rate
-// holds for any amount, and takers are served in order.
+// bucket is a token bucket that may be overdrawn. A taker waits until the debt that it has caused is paid back. Therefore
+// the mean rate is kept for any amount, and takers are served in order.
 type bucket struct {
 	mu    sync.Mutex
 	clock Clock
 	rate  float64 // tokens per second; 0: no limit
-	burst float64 // maximum number of saved tokens
+	burst float64 // maximum number of tokens in the bucket
 	level float64
 	last  time.Time
 }
 
-// setRate changes the rate. The bucket saves at most the tokens of the burst time, and is full after the first setRate.
+// setRate changes the rate. The bucket holds at most the tokens of the time burst. The first call of setRate fills the
+// bucket.
 func (b *bucket) setRate(rate float64, burst time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +65,7 @@ func (b *bucket) refill() {
 	b.last = now
 }
 
-// take takes n tokens and returns the time that the taker must wait.
+// take takes n tokens and returns the time for which the taker must wait.
 func (b *bucket) take(n float64) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,15 +80,15 @@ func (b *bucket) take(n float64) time.Duration {
 	return time.Duration(-b.level / b.rate * float64(time.Second))
 }
 
-// limited reports whether there is a limit.
 func (b *bucket) limited() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.rate > 0
 }
 
-// burstTime is the time for which a bucket saves tokens. Blocks are smaller than the bytes of that time.
+// burstTime is the time for which a bucket collects unused tokens. A block is smaller than the number of bytes that the
+// limit allows in this time.
 const burstTime = 100 * time.Millisecond
 
-// minBlock is the minimum block size in bytes, even at low rates.
+// minBlock is the minimum block size in bytes. It holds even at low rates.
 const minBlock = 4 << 10

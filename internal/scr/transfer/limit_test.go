@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fakeClock advances only during waits, which end at once, and work.
+// fakeClock advances only by waits, which end at once, and by simulated work.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -50,7 +50,8 @@ func (c *fakeClock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// between reports whether d is the time of n units at rate, less at most one burst.
+// between fails the test unless d is the time that n units take at rate. At most
+// the time of one burst may be missing.
 func between(t *testing.T, d time.Duration, n, rate float64) {
 	t.Helper()
 	most := n / rate
@@ -70,7 +71,8 @@ func TestRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		between(t, c.slept, float64(len(data)), rate)
-		// A burst is at most the amount of burstTime, or the minimum block.
+		// A burst is at most the amount of burstTime or of the minimum block,
+		// whichever is larger.
 		if want := float64(len(data)) / max(minBlock, rate/10); float64(c.waits) < math.Floor(want)-1 {
 			t.Errorf("rate %v: %d waits, want %v", rate, c.waits, want)
 		}
@@ -125,7 +127,7 @@ func TestNoLimitsNoWaits(t *testing.T) {
 	}
 }
 
-// stuckClock never ends a wait; a cancelled wait ends at once.
+// stuckClock never ends a wait. A cancelled wait returns at once.
 type stuckClock struct{ waiting chan struct{} }
 
 func (stuckClock) Now() time.Time { return time.Unix(1e9, 0) }
@@ -151,7 +153,8 @@ func TestCancelWhileWaiting(t *testing.T) {
 	noTemps(t, mem, "/")
 }
 
-// Any span of time gets at most its rate and one burst, without the last taker.
+// In any span of time the takers get at most the rate times the span plus one
+// burst. The last taker is not counted.
 func TestBucketProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newFakeClock()

@@ -11,14 +11,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// node is a control directory, a cache and a prefix directory on disk.
+// node has a control directory, a cache and a prefix directory on disk.
 type node struct {
 	t      *testing.T
 	fs     vfs.FS
 	noLock bool
 	root   string
 	file   string
-	data   map[string][]byte // by destination
+	data   map[string][]byte // expected data by destination
 }
 
 func newNode(t *testing.T) *node {
@@ -26,7 +26,7 @@ func newNode(t *testing.T) *node {
 	return &node{t: t, fs: vfs.OS, root: root, file: filepath.Join(root, "cntl", FileName), data: map[string][]byte{}}
 }
 
-// newMemNode returns a node in memory, which has no locks.
+// newMemNode returns a node in memory. File systems in memory have no locks.
 func newMemNode(t *testing.T) *node {
 	return &node{t: t, fs: vfs.NewMem(), noLock: true, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
 }
@@ -83,7 +83,7 @@ func (n *node) until(what string, ok func(f *File) bool) *File {
 	return nil
 }
 
-// whole fails the test if a file listed as written is not whole, or an existing file is not whole.
+// whole fails the test if a file that exists or is listed as written is not whole.
 func (n *node) whole(f *File) {
 	n.t.Helper()
 	for _, i := range f.Items {
@@ -99,7 +99,8 @@ func (n *node) whole(f *File) {
 	noTemps(n.t, n.fs, filepath.Join(n.root, "prefix"))
 }
 
-// serve runs a transfer process until the test ends or stop is called, which returns the error.
+// serve runs a transfer process until the test ends or until stop is called. stop returns the
+// error of the process.
 func (n *node) serve(o ServeOptions) (stop func() error) {
 	o.File, o.Prefix, o.Poll = n.file, n.root, time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())

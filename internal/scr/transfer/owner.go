@@ -10,13 +10,13 @@ import (
 	"blobio/internal/scr/spath"
 )
 
-// ErrOutside means that a destination is not in the prefix directory of the transfer process.
+// ErrOutside means that a destination is outside of the prefix directory of the transfer process.
 var ErrOutside = errors.New("not below the prefix directory")
 
-// CheckControl checks that a transfer file can be trusted. Its folder, and the parents up to the first one of root, must belong to
-// the user or to root. Other users must not be able to change them. The same holds for the file and its lock if they exist.
-// Symbolic links in their place are rejected. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or reports a missing
-// folder.
+// CheckControl checks that no other user can have changed a transfer file. Its folder, and the parents up to the first parent that
+// belongs to root, must belong to the user or to root, and other users must not be able to change them. The same applies to the
+// file and its lock, if they exist. They must not be symbolic links. The error is a *vfs.OwnerError, which wraps fs.ErrPermission,
+// or reports a missing folder.
 func CheckControl(fsys vfs.FS, file string) error {
 	fsys = vfs.OrOS(fsys)
 	if err := vfs.CheckWay(fsys, filepath.Dir(file)); err != nil {
@@ -34,7 +34,7 @@ func checkFiles(fsys vfs.FS, file string) error {
 	return nil
 }
 
-// MakeControl creates the folder of a transfer file, private to the user, if it is missing, and checks it as CheckControl does.
+// MakeControl creates the folder of a transfer file, if it is missing, with access only for the user. Then it calls CheckControl.
 func MakeControl(fsys vfs.FS, file string) error {
 	fsys = vfs.OrOS(fsys)
 	if err := vfs.MkdirOwn(fsys, filepath.Dir(file)); err != nil {
@@ -43,7 +43,7 @@ func MakeControl(fsys vfs.FS, file string) error {
 	return CheckControl(fsys, file)
 }
 
-// within checks that a job writes only below the prefix directory, and that no other user can have replaced a folder on the path.
+// within checks that a job writes only below the prefix directory, and that no other user can have replaced a folder in the path.
 func (s *server) within(j *Job) error {
 	if j.Out == nil {
 		return s.belongs(j.Dst)
@@ -64,7 +64,7 @@ func (s *server) belongs(name string) error {
 	root, name := s.o.Prefix, filepath.Clean(name)
 	in := spath.IsChild(filepath.ToSlash(root), filepath.ToSlash(name))
 	if fsys == vfs.OS {
-		// Links may lead to the prefix directory, but not out of it.
+		// Links may lead to the prefix directory, but must not lead out of it.
 		dir, err := spath.Real(filepath.Dir(name))
 		if err != nil {
 			return err

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestModes checks that a copy gets the mode of its source under the umask, also without Meta, and at most the permissions of the file that it replaces. Containers are not written through links.
+// TestModes checks the permissions of copies. With and without Meta, a copy gets the mode of its source, reduced by the umask. If it replaces a file,
+// it gets at most the permissions of that file. Containers must not be written through links.
 func TestModes(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// goroutines lists running goroutines of this package, except tests.
+// goroutines returns the stacks of the running goroutines of this package, without the tests.
 func goroutines() string {
 	buf := make([]byte, 1<<20)
 	var out []string
@@ -26,8 +26,8 @@ func goroutines() string {
 	return strings.Join(out, "\n\n")
 }
 
-// noGoroutines fails the test if a goroutine of this package still runs. A goroutine that has closed its channel may take a
-// moment to end.
+// noGoroutines fails the test if a goroutine of this package still runs. It waits for a moment, because a goroutine that has closed
+// its channel may not have ended yet.
 func noGoroutines(t testing.TB) {
 	t.Helper()
 	left := ""
@@ -41,7 +41,7 @@ func noGoroutines(t testing.TB) {
 	t.Errorf("still running:\n%s", left)
 }
 
-// Copies cancelled at any block leave only whole files, and can be resumed.
+// If copies are cancelled at any block, all files at their destinations must be whole, and the copies can be resumed.
 func TestCancelAndResume(t *testing.T) {
 	ctx := context.Background()
 	for stop := 1; stop < 30; stop++ {
@@ -108,7 +108,7 @@ func TestCancelAndResume(t *testing.T) {
 	t.Error("there are more blocks than expected")
 }
 
-// A file that only looks whole is copied again.
+// A file that has the right size but other bytes is copied again.
 func TestResumeDistrusts(t *testing.T) {
 	ctx := context.Background()
 	for name, spoil := range map[string]func(b []byte) []byte{
@@ -158,7 +158,7 @@ func TestResumeEndsWithContext(t *testing.T) {
 	noTemps(t, mem, "/")
 }
 
-// The first failure stops the rest.
+// The first failure stops all other jobs.
 func TestFirstFailureStopsTheRest(t *testing.T) {
 	mem := vfs.NewMem()
 	var jobs []Job
@@ -180,8 +180,8 @@ func TestFirstFailureStopsTheRest(t *testing.T) {
 				done++
 			}
 		}
-		// One at a time: exactly the files before the failure are done. With several at once, others continue while the failing one is
-		// slow.
+		// With one file at a time, exactly the files before the failure are done. With several files at a time, other copies continue
+		// until the failing one ends.
 		if files == 1 && done != 7 || done < 5 || done > 49 {
 			t.Errorf("%d at once: %d files were copied", files, done)
 		}
@@ -222,8 +222,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// An existing whole file is made durable before it is reported, because a killed process may have left it and its folders
-// unsynced.
+// An existing whole file must be made durable before it is reported, because a killed process may not have synced the file and its
+// folders.
 func TestResumeMakesDurable(t *testing.T) {
 	ctx := context.Background()
 	for _, inContainer := range []bool{false, true} {

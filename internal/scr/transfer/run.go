@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// run is a background round of copies of a server.
+// run is one round of background copies by a server.
 type run struct {
 	*par.Task
 	items   []Item
@@ -38,7 +38,7 @@ func (s *server) start(ctx context.Context, items []Item) *run {
 	return r
 }
 
-// copy copies one file, durably, unless it is already there.
+// copy copies one file durably, unless it is already at its destination.
 func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc uint32, err error) {
 	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Meta: i.Meta, Out: i.Out}
 	if err := j.Validate(); err != nil {
@@ -67,10 +67,11 @@ func (r *run) within(f *File) bool {
 	return n == len(r.items)
 }
 
-// outcome returns the outcome of a file; nil: unfinished.
+// outcome returns the outcome of a file, or nil if the copy is unfinished.
 func (r *run) outcome(n int) *outcome { return r.results[n].Load() }
 
-// progress sets the number of bytes written of an item. It never shows an item as whole while its bytes are not durable.
+// progress sets the number of written bytes of an item. It sets the number to the full size only when the copy is
+// durable.
 func (r *run) progress(i *Item) {
 	n, ok := r.at[i.key()]
 	if !ok {

@@ -19,34 +19,38 @@ import (
 type ServeOptions struct {
 	FS     vfs.FS // file system of the transfer file and of sources; nil: the operating system's
 	DstFS  vfs.FS // file system of destinations; nil: FS
-	File   string // the transfer file; a missing folder is created
+	File   string // path of the transfer file; if its folder is missing, Serve creates it
 	NoLock bool
-	// Prefix is the absolute path of the prefix directory. Serve writes no file elsewhere, even if the transfer file asks for it.
-	// Shared allows the prefix directory to be writable for the group, and for all if it is sticky.
+	// Prefix is the absolute path of the prefix directory. Serve writes no file elsewhere, even if the transfer file requests it.
+	// Shared allows the group to write to the prefix directory. If the directory has the sticky bit, all users may write to it.
 	Prefix string
 	Shared bool
-	Poll   time.Duration // interval between reads of the file, at least 1 ms; 0: 1 s
-	// Rate (bytes/s) and CPU (percent) are limits in addition to the limits in the file; the lower one applies. 0: none.
+	Poll   time.Duration // interval at which the transfer file is read, at least 1 ms; 0: 1 s
+	// Rate (bytes/s) and CPU (percent) are additional limits. If the transfer file has limits too, the lower limits apply. 0
+	// means no limit.
 	Rate, CPU float64
-	Files     int // same as in Options; 0: 1
+	Files     int // same as in Options, but 0 means 1
 	BufSize   int // same as in Options
-	// Once makes Serve return when there is no work left, instead of waiting for commands. The error is a *FailedError if files
+	// Once makes Serve return when no work is left. Otherwise Serve waits for commands. The error is a *FailedError if files
 	// could not be copied.
 	Once  bool
 	Clock Clock // nil: real time
 }
 
-// Serve is the transfer process of a node. While COMMAND of the transfer file is RUN, it copies the listed files. It pauses while
-// COMMAND is STOP or missing, or the file is missing. It returns nil when COMMAND is EXIT, or the error of ctx when ctx ends. It
-// copies each file as Engine.Copy does with Sync, and always applies the current PERCENT and BW.
+// Serve is the transfer process of a node. While COMMAND in the transfer file is RUN, Serve copies the listed files. While
+// COMMAND is STOP or missing, or while the file is missing, Serve pauses. It returns nil when COMMAND is EXIT, and the error of
+// ctx when ctx ends. It copies each file as Engine.Copy does with Sync. The limits PERCENT and BW can be changed at any time.
 //
-// Serve updates WRITTEN of each file at each poll; it is SIZE only when the copy is durable. When all copies are durable, STATE
-// becomes STOPPED and FLAG becomes DONE. A file that cannot be copied gets ERROR (our addition) and is skipped. When only such
-// files are left, FLAG becomes FAILED (our addition). They are retried when ERROR is removed or the process is restarted.
+// Serve updates WRITTEN of each file at each poll. WRITTEN becomes SIZE only when the copy is durable. When all copies are
+// durable, STATE becomes STOPPED and FLAG becomes DONE. If a file cannot be copied, Serve sets ERROR and continues with the next
+// file. When only failed files are left, FLAG becomes FAILED. They are copied again when ERROR is removed or the process is
+// restarted. The original SCR has neither ERROR nor FAILED.
 //
-// A killed process leaves STATE unchanged. The next one continues with files that are not completely WRITTEN or do not exist with
-// the right size. It reads files to detect just finished copies, and removes unfinished ones. A lock on <File>.lock excludes a
-// second process for the same file, whose error wraps ErrInUse. Replace lists only while STATE is STOPPED.
+// If the process is killed, STATE is left unchanged. The next process copies the files whose WRITTEN is less than SIZE, or which
+// do not exist with the right size. It first reads the existing files, because the killed process may have finished a copy
+// without updating WRITTEN, and it removes unfinished copies. A lock on <File>.lock excludes a second process for the same
+// transfer file; the second process gets an error that wraps ErrInUse. The list of files may be replaced only while STATE is
+// STOPPED.
 func Serve(ctx context.Context, o ServeOptions) error {
 	s, err := newServer(o)
 	if err != nil {
@@ -71,8 +75,8 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return err
 }
 
-// Served reports whether a process currently serves a transfer file. The error wraps kvtree.ErrNoLocks if this cannot be
-// determined, as with noLock.
+// Served reports whether a process currently serves a transfer file. The error wraps kvtree.ErrNoLocks if this is unknown because
+// there are no locks, for example with noLock.
 func Served(fsys vfs.FS, file string, noLock bool) (bool, error) {
 	if noLock {
 		return false, fmt.Errorf("%s: no lock: %w", file, kvtree.ErrNoLocks)
@@ -80,25 +84,24 @@ func Served(fsys vfs.FS, file string, noLock bool) (bool, error) {
 	return kvtree.Locked(fsys, file+lockSuffix)
 }
 
-// lockSuffix ends the name of the file that Serve locks.
+// Serve locks the file whose name is the name of the transfer file followed by lockSuffix.
 const lockSuffix = ".lock"
 
-// lockTime is the time that Serve waits for a previous process that may be about to end.
+// lockTime is the maximum time that Serve waits for an earlier process to end.
 const lockTime = time.Second
 
-// server is the state of Serve.
 type server struct {
 	o        ServeOptions
 	e        *Engine
-	owner    string // this node and this file; the lock makes the name unique
+	owner    string // a name made from this node and the transfer file; the lock makes it unique
 	run      *run
-	settled  map[itemKey]bool    // whole according to the file, and verified to exist
-	outcomes map[itemKey]outcome // not written to the file yet
-	fresh    bool                // no copy has started yet: earlier failures are retried
-	done     bool                // FLAG as last written
+	settled  map[itemKey]bool    // whole according to the transfer file, and verified to exist
+	outcomes map[itemKey]outcome // outcomes that are not written to the transfer file yet
+	fresh    bool                // no copy has started yet, and earlier failures are retried
+	done     bool                // FLAG as it was last written
 }
 
-// itemKey identifies an item: two items with different keys are different requests.
+// itemKey identifies a request to copy a file. Two items with different keys are different requests.
 type itemKey struct {
 	src, dst string
 	size     int64
@@ -114,11 +117,11 @@ type outcome struct {
 func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
-		return nil, fault.Usage("ServeOptions.File is empty")
+		return nil, fault.Usage("ServeOptions.File is empty, want the path of a transfer file")
 	case !filepath.IsAbs(o.Prefix):
 		return nil, fault.Usage("ServeOptions.Prefix is %q, want an absolute path", o.Prefix)
 	case o.Poll != 0 && o.Poll < time.Millisecond:
-		return nil, fault.Usage("ServeOptions.Poll is %v", o.Poll)
+		return nil, fault.Usage("ServeOptions.Poll is %v, want at least 1ms", o.Poll)
 	}
 	o.FS, o.Poll, o.Files = vfs.OrOS(o.FS), cmp.Or(o.Poll, time.Second), cmp.Or(o.Files, 1)
 	if o.Clock == nil {
@@ -128,7 +131,7 @@ func newServer(o ServeOptions) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // only to distinguish nodes
+	host, _ := os.Hostname() // used only to distinguish nodes
 	file, err := filepath.Abs(o.File)
 	if err != nil {
 		return nil, err
@@ -157,7 +160,7 @@ func (s *server) loop(ctx context.Context) error {
 	}
 }
 
-// leave stops all work because the process is to end.
+// leave stops all work before the process ends.
 func (s *server) leave() error {
 	s.halt()
 	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
@@ -188,7 +191,7 @@ func (s *server) reap() {
 	s.run = nil
 }
 
-// poll reads the file, executes its command and writes the progress. It returns false when there is no work left.
+// poll reads the transfer file, executes its command and writes the progress. again is false when no work is left.
 func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
 		return false, err
@@ -217,7 +220,7 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 		default:
 		}
 	}
-	if f.Tree.Len() == 0 { // missing: do not create it again
+	if f.Tree.Len() == 0 { // the file is missing; do not create it again
 		clear(s.outcomes)
 		return !s.o.Once, nil
 	}
@@ -228,13 +231,13 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 		return s.work(ctx, f)
 	}
 	s.fresh = true
-	clear(s.settled) // the next list is unknown
+	clear(s.settled) // the next list may be a different one
 	return !s.o.Once, s.write(ctx, f.Command, StateStopped)
 }
 
 // work continues the copies.
 func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
-	if s.done && !f.Done { // a new request: the copies may be gone
+	if s.done && !f.Done { // this is a new request, and earlier copies may have been removed
 		clear(s.settled)
 	}
 	if err := s.e.SetLimits(lower(f.BW, s.o.Rate), lower(f.Percent, s.o.CPU)); err != nil {
@@ -268,7 +271,7 @@ func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
 	return f.Command == CommandRun && !f.Done, nil
 }
 
-// lower returns the lower of two limits; 0 means none.
+// lower returns the lower of two limits. 0 means no limit.
 func lower(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -276,7 +279,6 @@ func lower(a, b float64) float64 {
 	return a
 }
 
-// todo returns the files to copy.
 func (s *server) todo(f *File) []Item {
 	var out []Item
 	for _, i := range f.Items {
@@ -311,13 +313,13 @@ func (s *server) there(i Item) bool {
 	return err == nil && st.Mode().IsRegular() && st.Size() == i.Size
 }
 
-// write updates the file. command is the command last read. If the file now has a different command, only the outcomes of its
-// files are written. "" matches any command.
+// write updates the transfer file. command is the command that was last read. If the file now has a different command, write only
+// stores the outcomes of the listed files. The command "" matches any command.
 func (s *server) write(ctx context.Context, command Command, state State) error {
 	done, whole := map[itemKey]bool{}, false
 	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.NoLock, func(f *File) error {
 		clear(done)
-		if s.done && !f.Done { // a new request since the file was read
+		if s.done && !f.Done { // there is a new request since the file was read
 			clear(s.settled)
 		}
 		left, failed := 0, 0
@@ -361,7 +363,6 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 	return nil
 }
 
-// settle sets the outcome of an item.
 func (i *Item) settle(out outcome) {
 	if out.err != nil {
 		i.Error = out.err.Error()

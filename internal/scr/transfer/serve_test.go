@@ -32,7 +32,7 @@ func TestServeOnce(t *testing.T) {
 	}
 	n.whole(f)
 	noGoroutines(t)
-	// A second run has no work: it reads and writes no file.
+	// A second run has nothing to copy. It must not read or write any file.
 	c := vfs.Count(vfs.OS)
 	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, FS: c, DstFS: c, Once: true, NoLock: true}); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestServeNothing(t *testing.T) {
 
 func TestServeCommands(t *testing.T) {
 	n := newNode(t)
-	stop := n.serve(ServeOptions{Rate: 20_000}) // takes minutes in total
+	stop := n.serve(ServeOptions{Rate: 20_000}) // the copies would take minutes in total
 	n.fill(3, 1<<20, CommandStop)
 	n.until("stopped", func(f *File) bool { return f.State == StateStopped })
 	n.set(func(f *File) { f.Command = CommandRun })
@@ -65,7 +65,7 @@ func TestServeCommands(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	n.whole(f)
-	for i := 0; strings.Contains(goroutines(), "start.func"); i++ { // the last goroutine may be about to end
+	for i := 0; strings.Contains(goroutines(), "start.func"); i++ { // the last goroutine may not have ended yet
 		if i == 60_000 {
 			t.Fatalf("still copying:\n%s", goroutines())
 		}
@@ -79,7 +79,7 @@ func TestServeCommands(t *testing.T) {
 	noGoroutines(t)
 }
 
-// A list given while the process waits is copied, and so is the next one.
+// A list that arrives while the process waits is copied, and so is the list after it.
 func TestServeListAfterList(t *testing.T) {
 	n := newNode(t)
 	stop := n.serve(ServeOptions{})
@@ -139,7 +139,7 @@ func TestServeInUse(t *testing.T) {
 	}
 }
 
-// BW and PERCENT of the file are limits; the lower of two applies.
+// BW and PERCENT in the transfer file are limits. If there are other limits, the lower ones apply.
 func TestServeLimits(t *testing.T) {
 	for _, x := range []struct{ file, option, want float64 }{{0, 0, 0}, {5, 0, 5}, {0, 5, 5}, {4, 5, 4}, {5, 4, 4}} {
 		if got := lower(x.file, x.option); got != x.want {
@@ -160,7 +160,7 @@ func TestServeLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Waits of the copy have other lengths than waits between polls.
+	// Waits of the copy differ in length from waits between polls.
 	c := newFakeClock()
 	var slept time.Duration
 	c.on = func(d time.Duration) {
@@ -191,7 +191,7 @@ func TestServeOptions(t *testing.T) {
 	}
 }
 
-// WRITTEN is SIZE only when the copy is durable.
+// WRITTEN must become SIZE only when the copy is durable.
 func TestServeWrittenWhenDurable(t *testing.T) {
 	n := newNode(t)
 	if err := os.MkdirAll(filepath.Dir(n.fill(1, 50_000, CommandRun)[0].Dst), 0o777); err != nil {
@@ -217,7 +217,7 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 	n.whole(n.read())
 }
 
-// A command given meanwhile is not treated as the old one.
+// A command that arrives during an update must not be treated as the old command.
 func TestServeCommandMeanwhile(t *testing.T) {
 	n := newMemNode(t)
 	n.fill(1, 100, CommandStop)
@@ -233,11 +233,11 @@ func TestServeCommandMeanwhile(t *testing.T) {
 	}
 }
 
-// TestServeAskedAgain requests a finished copy again after it was removed. The copy is repeated, even for an empty file, which
-// WRITTEN does not show.
+// TestServeAskedAgain requests a finished copy again after it was removed. The copy must be repeated. This also holds for an
+// empty file, although WRITTEN is always SIZE for an empty file.
 func TestServeAskedAgain(t *testing.T) {
 	n := newNode(t)
-	items := n.fill(2, 0, CommandRun) // 0 and 1 bytes
+	items := n.fill(2, 0, CommandRun) // files of 0 and 1 bytes
 	stop := n.serve(ServeOptions{})
 	for range 3 {
 		f := n.until("done", func(f *File) bool { return f.Done })
@@ -265,10 +265,11 @@ func TestServeAskedAgain(t *testing.T) {
 	}
 }
 
-// TestServeAskedMeanwhile requests a copy again while the process is between reading and writing the file, and after a stop.
+// TestServeAskedMeanwhile requests a copy again at two moments: between reading and writing the transfer file, and after a
+// stop.
 func TestServeAskedMeanwhile(t *testing.T) {
 	ctx := context.Background()
-	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one
+	for count := 1; count <= 2; count++ { // with 1, only the file of 0 bytes; with 2, also another file
 		n := newMemNode(t)
 		items := n.fill(count, 0, CommandRun)
 		s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, NoLock: n.noLock})

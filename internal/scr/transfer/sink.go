@@ -13,12 +13,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// batch is shared by the jobs of one call. A container stays open while a job needs it and is synced once. Folders are synced
-// once for all names in them.
+// batch is shared by the jobs of one call. A container stays open as long as a job needs it, and is synced once. Each folder is
+// synced once for all new names in it.
 type batch struct {
 	e     *Engine
-	climb bool   // also sync the parent folders, once
-	owner string // owner of temporary files, if no other process can use the same owner
+	climb bool   // also sync the parent folders, each once
+	owner string // owner of temporary files; "" if other processes may use the same owner
 	mu    sync.Mutex
 	files map[string]*container
 	dirs  map[string]bool
@@ -28,7 +28,7 @@ type batch struct {
 type container struct {
 	mu   sync.Mutex
 	f    vfs.File
-	jobs int // number of jobs that have not released it
+	jobs int // number of jobs that have not released the container
 }
 
 func (e *Engine) newBatch(jobs []Job) *batch {
@@ -91,7 +91,8 @@ func (b *batch) file(name string) (vfs.File, error) {
 	}
 }
 
-// release is called once by each job when it ends. The last job of a container syncs and closes it.
+// release ends the use of a job's containers. Each job calls it once, when it ends. The last job that uses a container syncs
+// and closes it.
 func (b *batch) release(j *Job) error {
 	var errs []error
 	for name := range containersOf(j) {
@@ -119,8 +120,8 @@ func (b *batch) named(name string) {
 	b.dirs[filepath.Dir(name)] = true
 }
 
-// finish makes names durable, also names of folders that were not durably created. A killed process may have left such folders
-// unsynced.
+// finish syncs folders to make new names durable. It also syncs folders that may not be durable themselves, because a killed
+// process may have left them unsynced.
 func (b *batch) finish() error {
 	e := b.e
 	if !e.o.Sync {
@@ -134,7 +135,7 @@ func (b *batch) finish() error {
 			continue
 		}
 		for up := filepath.Dir(dir); e.durable.add(dir) && up != dir; dir, up = up, filepath.Dir(up) {
-			// A user who cannot read a folder did not create it.
+			// A user who cannot read a folder cannot have created it.
 			if err := e.o.DstFS.SyncDir(up); err != nil && !errors.Is(err, fs.ErrPermission) {
 				e.durable.remove(dir)
 				return err
@@ -144,13 +145,12 @@ func (b *batch) finish() error {
 	return nil
 }
 
-// names is a set of folders.
 type names struct {
 	mu sync.Mutex
 	m  map[string]bool
 }
 
-// add reports whether the name is new.
+// add adds a name and reports whether it is new.
 func (n *names) add(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -170,16 +170,14 @@ func (n *names) remove(name string) {
 	delete(n.m, name)
 }
 
-// sink receives the data of a job.
 type sink interface {
 	io.Writer
-	// commit is called after all data and gives them their final name.
+	// commit is called after all data are written. It gives them their final name.
 	commit() error
-	// abort is called instead of commit after a failure.
+	// abort is called after a failure, in place of commit.
 	abort()
 }
 
-// openSink opens the destination of a job.
 func (b *batch) openSink(j *Job) (sink, error) {
 	if j.Out != nil {
 		return &segments{b: b, rest: j.Out}, nil
@@ -191,7 +189,7 @@ func (b *batch) openSink(j *Job) (sink, error) {
 	return &tempFile{b: b, j: j, f: f}, nil
 }
 
-// tempFile is a file that gets its name when it is whole.
+// tempFile is a file that gets its final name when it is whole.
 type tempFile struct {
 	b    *batch
 	j    *Job
@@ -218,7 +216,7 @@ func (t *tempFile) commit() error {
 	return nil
 }
 
-// meta copies the source's metadata to the file, but no permissions that a new file here would not get.
+// meta copies the source's metadata to the file. The file gets no permissions beyond those of an ordinary new file.
 func (t *tempFile) meta(name string) error {
 	if !t.j.Meta || t.j.In != nil {
 		return nil
@@ -228,11 +226,11 @@ func (t *tempFile) meta(name string) error {
 
 func (t *tempFile) abort() { t.f.Discard() }
 
-// segments writes data directly to ranges of containers.
+// segments writes data in place to ranges of containers.
 type segments struct {
 	b    *batch
 	rest []Segment
-	done int64 // bytes of rest[0] already written
+	done int64 // number of bytes of rest[0] that are already written
 }
 
 // Write implements io.Writer.
@@ -243,7 +241,7 @@ func (s *segments) Write(p []byte) (int, error) {
 			s.rest, s.done = s.rest[1:], 0
 		}
 		if len(s.rest) == 0 {
-			return total, fmt.Errorf("%w: more data than the segments hold", fault.ErrCorrupt)
+			return total, fmt.Errorf("%w: the data are longer than their segments", fault.ErrCorrupt)
 		}
 		seg := s.rest[0]
 		f, err := s.b.file(seg.File)
@@ -265,8 +263,9 @@ func (s *segments) commit() error { return nil }
 
 func (s *segments) abort() {}
 
-// createTemp begins the file of a job and creates a missing folder. In a batch with an owner, it replaces a file that the owner
-// left when it was killed. The file gets at most the permissions of its source and of the file that it replaces.
+// createTemp creates the temporary file of a job. It creates the folder if it is missing. In a batch with an owner, createTemp
+// replaces a temporary file that the same owner left when it was killed. The file gets at most the permissions of its source
+// and of the file that it replaces.
 func (b *batch) createTemp(j *Job) (*durable.Temp, error) {
 	e := b.e
 	perm := fs.FileMode(0o666)

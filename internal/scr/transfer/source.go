@@ -8,14 +8,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ranges reads segments of files in order. At most one file is open.
+// ranges reads segments of files in order. It keeps at most one file open.
 type ranges struct {
 	fs   vfs.FS
 	rest []Segment
 	f    vfs.File
 	at   int64 // offset in f
-	left int64 // bytes left of the current segment
-	err  error // why reading failed
+	left int64 // number of bytes left in the current segment
+	err  error // error that ended reading
 }
 
 // Read implements io.Reader. The error is ErrTruncated if a file ends before its segment.
@@ -61,7 +61,7 @@ func (r *ranges) read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 		if n < len(p) {
-			err = fault.At(r.f.Name(), r.at, "", fault.ErrTruncated, "file ends early, want %d more bytes", r.left)
+			err = fault.At(r.f.Name(), r.at, "", fault.ErrTruncated, "the file ends, want %d more bytes", r.left)
 		}
 	}
 	return n, err
@@ -77,12 +77,11 @@ func (r *ranges) Close() error {
 	return f.Close()
 }
 
-// source is the data of a job.
 type source struct {
 	io.Reader
 	in    ranges
 	size  int64 // size of the data
-	whole bool  // a file, not segments
+	whole bool  // the source is one file, not segments
 }
 
 // open opens the source of a job and checks its size.
@@ -115,7 +114,8 @@ func (e *Engine) open(fsys vfs.FS, j *Job) (*source, error) {
 	return s, nil
 }
 
-// stable returns an error if a source that was read whole has grown, because another process writes to it.
+// stable returns an error if a whole file was read as source and has grown, because another process writes
+// to it.
 func (s *source) stable() error {
 	if s.in.f == nil {
 		return nil

@@ -1,6 +1,7 @@
-// Package outcome collects on rank 0 the results of the ranks' background flushes: the written files, or errors. It needs no call
-// of the application and sends no messages between ranks, which only application calls may do. Ranks of one process use a hub in
-// memory. Each other process writes a file part.<rank> in the dataset's metadata folder.
+// Package outcome collects the results of background flushes on rank 0. The result of a rank is its written files, or an error.
+// The package needs no calls of the application, and it sends no messages between ranks, because only calls of the application
+// may do so. Ranks of one process use a hub in memory. Each other process writes a file part.<rank> in the dataset's metadata
+// folder.
 package outcome
 
 import (
@@ -23,18 +24,19 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Exchange is a rank's endpoint. Its methods except New do not communicate and may be called by any goroutine.
+// Exchange is one rank's end of the exchange of results. Only New communicates with other ranks. The other methods may be called
+// by any goroutine.
 type Exchange struct {
 	c     comm.Comm
 	fs    vfs.FS
 	dir   *prefixdir.Dir
 	hub   *hub
-	heads []int // lowest rank of each process
+	heads []int // the lowest rank of each process
 }
 
 // hub is shared by the ranks of one process.
 type hub struct {
-	head  int // lowest rank of the process
+	head  int // the lowest rank of the process
 	ranks int
 	mu    sync.Mutex
 	sets  map[int]*delivery
@@ -115,15 +117,15 @@ func New(ctx context.Context, c comm.Comm, fsys vfs.FS, dir *prefixdir.Dir) (*Ex
 	return x, nil
 }
 
-// Head returns the lowest rank of this process. Unless it is 0, it must call Post.
+// Head returns the lowest rank of this process. If it is not 0, this rank must call Post.
 func (x *Exchange) Head() int { return x.hub.head }
 
-// partFile returns the path of the file in which a process stores the outcomes of its ranks; head is the lowest of these ranks.
+// partFile returns the path of the file in which a process stores the results of its ranks. head is the lowest of these ranks.
 func (x *Exchange) partFile(id, head int) string {
 	return path.Join(x.dir.Datasets.Dir(id), "part."+strconv.Itoa(head))
 }
 
-// Reset removes files that a crashed run left for a dataset, before a flush of it begins. Rank 0.
+// Reset removes files that a crashed run left for a dataset. Rank 0 calls it before a flush of the dataset begins.
 func (x *Exchange) Reset(id int) (err error) {
 	for _, h := range x.heads {
 		if rerr := x.fs.Remove(x.partFile(id, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -133,7 +135,7 @@ func (x *Exchange) Reset(id int) (err error) {
 	return err
 }
 
-// Deliver passes on the files of a dataset that this rank wrote, or the error.
+// Deliver stores the result of this rank for a dataset: the files that it wrote, or an error.
 func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 	t := kvtree.New()
 	if err == nil {
@@ -144,7 +146,7 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 		}
 	}
 	if err != nil {
-		t.Value("ERROR").SetStr(hex.EncodeToString(remote.Encode(err))) // with its error classes
+		t.Value("ERROR").SetStr(hex.EncodeToString(remote.Encode(err))) // includes the classes of the error
 	}
 	p, perr := kvtree.Pack(t)
 	if perr != nil {
@@ -155,7 +157,8 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 	x.hub.put(id, x.c.Rank(), p)
 }
 
-// Post waits until all ranks of this process have delivered, and writes their results to a file, unless this is rank 0's process.
+// Post waits until all ranks of this process have delivered their results. Then it writes the results to a file, unless rank 0 is
+// in this process.
 func (x *Exchange) Post(ctx context.Context, id int) error {
 	t, err := x.collect(ctx, id)
 	if err != nil {
@@ -164,7 +167,7 @@ func (x *Exchange) Post(ctx context.Context, id int) error {
 	return kvtree.WriteFile(x.fs, x.partFile(id, x.hub.head), t)
 }
 
-// All waits for the results of every rank for a dataset, and returns the packed trees for the map, by rank. Rank 0.
+// All waits for the results of all ranks for a dataset. It returns the packed trees for the map, one for each rank. Rank 0 only.
 func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	parts := make([][]byte, x.c.Size())
 	for _, h := range x.heads {
@@ -181,11 +184,11 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, fmt.Errorf("%s: %w: rank %q, want 0 to less than %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+				return nil, fmt.Errorf("%s: %w: rank is %q, want a number below %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
-				b, _ := hex.DecodeString(msg) // DecodeError handles undecodable errors
+				b, _ := hex.DecodeString(msg) // if msg cannot be decoded, DecodeError handles it
 				return nil, fmt.Errorf("rank %d: %w", r, remote.Decode(b))
 			}
 			if parts[r], err = kvtree.Pack(p.Get("MAP")); err != nil {
@@ -195,7 +198,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, fmt.Errorf("%w: the part of rank %d", fault.ErrMissing, r)
+			return nil, fmt.Errorf("%w: the result of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil
@@ -235,7 +238,7 @@ func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error
 	}
 }
 
-// Remove removes the files of a dataset whose flush has ended. Rank 0.
+// Remove removes the files of a dataset whose flush has ended. Rank 0 only.
 func (x *Exchange) Remove(id int) {
 	for _, h := range x.heads {
 		_ = x.fs.Remove(x.partFile(id, h))

@@ -14,8 +14,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestExchange checks that rank 0 gets the files of every rank, or a rank's error with its class, with ranks in one or in several
-// processes. Afterwards no file is left. A wait for a missing rank ends with the context.
+// TestExchange checks that rank 0 gets the files of every rank, or the error of a rank with its class. The ranks are in one or in
+// several processes. Afterwards no file may be left. When the context ends, a wait for a missing rank must end.
 func TestExchange(t *testing.T) {
 	const id, ranks = 7, 3
 	for _, isolated := range []bool{false, true} {
@@ -37,7 +37,7 @@ func TestExchange(t *testing.T) {
 					if isolated != (x.Head() == c.Rank()) && c.Rank() != 0 {
 						t.Errorf("rank %d: lowest rank of the process %d", c.Rank(), x.Head())
 					}
-					if c.Rank() == 0 { // left by a crashed run
+					if c.Rank() == 0 { // a file left by a crashed run
 						if err := vfs.WriteFile(mem, x.partFile(id, x.heads[len(x.heads)-1]), []byte("old")); err != nil {
 							return err
 						}

@@ -196,7 +196,7 @@ func TestScrCheckUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "want a positive number", "scr", "check", "--workers", "-1", p)
 	clitest.Bad(t, cli.Failed, "no dataset 7", "scr", "check", "--id", "7", p)
 	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "check", t.TempDir())
-	clitest.Bad(t, cli.Failed, "no catalogue cindex.scrinfo", "scr", "check", "--control", t.TempDir())
+	clitest.Bad(t, cli.Failed, "neither a catalogue cindex.scrinfo", "scr", "check", "--control", t.TempDir())
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "check", "--control", filepath.Join(p, "nowhere"))
 }
 

@@ -24,7 +24,7 @@ func TestScrCheckCompares(t *testing.T) {
 		clitest.Shows(t, "redundancy: agrees with the files", "scr", "check", "--notes", "--control", control)
 		clitest.FlipByte(t, filepath.Join(dir, "rank_2"), 5)
 		if scheme == redset.RS { // two to spare
-			finds(t, []string{"--control", control}, "rank_2: not what the other files")
+			finds(t, []string{"--control", control}, "rank_2: differs from the other files")
 		} else {
 			finds(t, []string{"--control", control}, "redundancy: ", "silent corruption at one of ranks")
 		}
