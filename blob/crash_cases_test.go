@@ -96,7 +96,7 @@ func (cc crashCase) create(m *model, fsys vfs.FS, force bool) error {
 	})
 }
 
-// add appends records until the dataset has those of the model.
+// add appends records until the dataset has all records of the model.
 func (cc crashCase) add(m *model, fsys vfs.FS) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		return m.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))

@@ -77,8 +77,8 @@ func TestFlushSizes(t *testing.T) {
 	}
 }
 
-// TestIdleSubfile checks that a flush writes nothing to a subfile if its ranks have put nothing. The files equal those of a
-// session with a single flush.
+// TestIdleSubfile checks that a flush writes nothing to a subfile if its ranks have put nothing. A session with a
+// single flush writes the same files.
 func TestIdleSubfile(t *testing.T) {
 	const ranks, each, subfiles = 6, 5, 3
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

@@ -26,8 +26,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// pieceSums computes the checksums that a manifest should have, from the files: those of extents, and those of pieces of the
-// given size, for each subfile.
+// pieceSums computes the checksums that a manifest should have, from the files: for each subfile, the sums of its extents and of
+// pieces of the given size.
 func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
 	t.Helper()
 	r := opened(t, memOf(t, files), sampleBase, nil)

@@ -172,7 +172,7 @@ func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 }
 
 // NewRecords yields record numbers from from on, each as soon as the record is committed. It ends when the writer has finished.
-// The last item may be an error, like those of WaitRecords.
+// The last item may be an error of WaitRecords.
 func (r *Reader) NewRecords(ctx context.Context, from int64) iter.Seq2[int64, error] {
 	return r.r.NewRecords(ctx, from)
 }

@@ -35,8 +35,8 @@ type HeldBackError = write.HeldBackError
 // twice, the error is ErrUsage. With Options.Repeats the later value counts.
 type Part = write.Part
 
-// Append opens a committed dataset to add records. The number of ranks, the maps and the grouping may differ from those of
-// earlier writers. If s is nil, Append uses the schema in the files, and Writer.Schema and Schema.VarID give the ids of
+// Append opens a committed dataset to add records. The number of ranks, the maps and the grouping may differ between
+// writers. If s is nil, Append uses the schema in the files, and Writer.Schema and Schema.VarID give the ids of
 // variables. For a process-centric dataset this schema has record variables only. The first record to put is Writer.Records.
 // Until Close readers see the previously committed state. Collective.
 //
@@ -157,7 +157,7 @@ func (w *Writer) Commit(ctx context.Context) error { return w.w.Commit(ctx) }
 // before CommitAsync must not be put again. Collective.
 func (w *Writer) CommitAsync(ctx context.Context) error { return w.w.CommitAsync(ctx) }
 
-// Committed returns the number of committed records, including those of earlier sessions.
+// Committed returns the number of committed records, including the records of earlier sessions.
 func (w *Writer) Committed() int64 { return w.w.Committed() }
 
 // Schema returns the schema of the dataset. After Append it is the schema in the files.

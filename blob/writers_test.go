@@ -252,8 +252,8 @@ func TestRecoverConversion(t *testing.T) {
 	}
 }
 
-// TestRecoverNamed checks that Recover takes the dataset with exactly the given name, even if the name could be that of a
-// subfile of another dataset.
+// TestRecoverNamed checks that Recover takes the dataset with exactly the given name, even if a subfile of another
+// dataset could have that name.
 func TestRecoverNamed(t *testing.T) {
 	ctx := context.Background()
 	tag := durable.TagOf(durable.NewID())

@@ -26,7 +26,7 @@ const (
 
 // Config is the configuration for Open. A nil *Config means that all fields have their defaults.
 type Config struct {
-	// Params are the parameters. Only those of rank 0 are used. If Params is nil, LoadParams reads them from the environment and the
+	// Params are the parameters. The other ranks use the parameters of rank 0. If Params is nil, LoadParams reads them from the environment and the
 	// files.
 	Params *Params
 	// FS is the file system of this rank; nil means the operating system's.

@@ -71,7 +71,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	for i := range jobs {
 		mine += jobs[i].Size
 	}
-	// The order of nodes is that of their first ranks.
+	// The nodes are in the order of their first ranks.
 	sizes, err := comm.Allreduce(ctx, cp.c, oneHot(cp.c.Size(), cp.c.Rank(), mine), comm.Sum)
 	if err != nil {
 		return err

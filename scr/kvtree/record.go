@@ -47,7 +47,7 @@ type Record struct {
 }
 
 // Encode returns the file record of a tree, with a CRC-32. The error wraps ErrTooLarge for a record of 4 GiB or more, because SCR
-// would compute a wrong CRC. Other errors are those of Pack.
+// would compute a wrong CRC. Other errors come from Pack.
 func Encode(t *Tree) ([]byte, error) {
 	size, err := PackedSize(t)
 	if err != nil {

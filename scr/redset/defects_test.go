@@ -18,7 +18,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The numbers are those of defects of the original SCR in redundancy files. Defect 1 is also tested in TestFlippedByte and
+// Each number stands for a defect of the original SCR in redundancy files. Defect 1 is also tested in TestFlippedByte and
 // TestDefect1NoChecksums, defect 6 in TestVectorsRecover, and defect 13 in TestLosses.
 
 // TestDefect1SilentCorruption flips a byte in a surviving file. The byte must not be copied into a rebuilt file, and must be

@@ -19,9 +19,9 @@ type Launch struct {
 	Nodes   []string // nodes in the order of ranks: the first PerNode ranks are on the first node
 	Down    []string // nodes of the allocation that must not be used
 	PerNode int      // processes on each node, at least 1
-	Args    []string // working directory; "": that of the run loop
+	Args    []string // working directory; "": the run loop's
 	Dir     string   // working directory; "": the run loop's
-	Env     []string // the whole environment, NAME=value; nil: that of the run loop
+	Env     []string // the whole environment, NAME=value; nil: the run loop's
 
 	// Stdout and Stderr get the output of the program; nil discards it. Several processes may write at once, and each write
 	// stays in one piece.

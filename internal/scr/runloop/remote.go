@@ -140,7 +140,7 @@ func (s *Shell) CheckDirs(ctx context.Context, node string, dirs []config.Capaci
 // Here implements Remote for the nodes of Local, which are directories of this host.
 type Here struct {
 	Local *Local
-	Space Statfs // nil: that of the operating system
+	Space Statfs // nil: the call of the operating system
 }
 
 // Echo implements Remote. A node is up if its directory exists.

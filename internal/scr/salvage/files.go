@@ -70,7 +70,7 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	return size, crc, out.Rename()
 }
 
-// isLeft reports whether a name is that of a file left by a crash.
+// isLeft reports whether a file with this name was left by a crash.
 func isLeft(name string) bool {
 	return strings.HasSuffix(name, damagedSuffix) || durable.IsTemp(name)
 }

@@ -114,7 +114,7 @@ func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	return f
 }
 
-// mapsOf writes the file maps that are in the header of a redundancy file: those of the member and of its left neighbour.
+// mapsOf writes the file maps that are in the header of a redundancy file, for the member and its left neighbour.
 // Existing maps are kept.
 func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)

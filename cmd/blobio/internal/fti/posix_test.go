@@ -14,7 +14,7 @@ import (
 )
 
 // posixRun writes FTI's files in POSIX mode for checkpoint 2 of two ranks, level 4, with three variables each. If old is set,
-// the metadata lack positions, like those of old versions. posixRun returns the checkpoint file of rank 1, its metadata and
+// the metadata lack positions, as in old versions of FTI. posixRun returns the checkpoint file of rank 1, its metadata and
 // its bytes.
 func posixRun(t *testing.T, old bool) (file, meta string, data []byte) {
 	t.Helper()
