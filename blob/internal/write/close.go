@@ -78,7 +78,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.State.closed {
 		return fault.Usage("close after Close")
 	}
-	if w.State.lacked != nil { // a record was incomplete: Close must not commit it unless the program calls again
+	if w.State.lacked != nil { // the last collective lacked space: Close must not commit without a new Commit
 		w.State.Fail(w.State.lacked)
 	}
 	records, err := w.post(ctx, false)
@@ -92,7 +92,7 @@ func (w *Writer) Close(ctx context.Context) error {
 		return w.end(ctx, records)
 	}
 	w.Commits.going = false
-	if records == w.Puts.First { // an added variable exists from its first record on
+	if records == w.Puts.First { // an added variable exists only if it has a record
 		w.Commits.atts = slices.DeleteFunc(w.Commits.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.Commits.Added, a.Var) })
 	}
 	if w.Commits.Old != nil && records == w.Puts.First && len(w.Commits.atts) > 0 {

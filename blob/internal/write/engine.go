@@ -18,8 +18,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Renew prepares the engine for another file, in a set that begins with record first. Kept puts stay. was has the new number of
-// each variable; nil keeps the numbers.
+// Renew prepares the engine for another file, in a set that begins with record first. Kept puts stay. was maps each old variable
+// number to the new one; if it is nil, the numbers stay.
 func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	if was != nil {
 		e.Kept.renumber(was)
@@ -37,11 +37,11 @@ func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	return nil
 }
 
-// undo prepares the engine to repeat the writes of a failed collective. further reports that the file of that collective would
-// have belonged to a set after the first.
+// undo prepares the engine to repeat the writes of a failed collective. further means that the file belonged to a set after the
+// first one.
 func (e *Engine) undo(further bool) error {
 	if !e.opt.Keeps() {
-		if !further && !e.Layout.Appended { // the maps are written again, too
+		if !further && !e.Layout.Appended { // the maps are written again too
 			e.Layout.MapsOut = false
 			for x := range int64(e.Layout.Place.Header.Maps * layout.MapVars) {
 				e.Sums.Set.Forget(x)
@@ -62,7 +62,7 @@ func (e *Engine) undo(further bool) error {
 	switch {
 	case further && made:
 		err = errors.Join(err, durable.Remove(e.opt.Fs, name))
-	case first && !further: // the empty file frees the space
+	case first && !further: // truncation frees the space but keeps the name
 		f, done, oerr := e.File.Open()
 		if oerr == nil {
 			oerr = f.Truncate(0)
@@ -79,8 +79,8 @@ func (e *Engine) undo(further bool) error {
 	return err
 }
 
-// Engine writes one subfile for the ranks of one process. Its leader, the lowest of these ranks, calls it while the others wait,
-// so no two ranks use it at once.
+// Engine writes one subfile for the ranks of one process. Only the leader, the lowest of these ranks, calls it, while the other
+// ranks wait. No two ranks use it at once.
 type Engine struct {
 	opt        *dataset.Settings
 	Proc       *process.Process
@@ -152,7 +152,7 @@ func (e *Engine) advance(records int64) {
 	e.Sums.Set.Mu.Unlock()
 	if e.Layout.Place.Grows && e.Layout.Table.ID[0] == 0 {
 		err := e.Seal.MoveRecords(records, false)
-		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit or the end writes it
+		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit or Close writes the number
 			e.Seal.late = err
 		}
 	}
@@ -216,8 +216,8 @@ func (o *outFile) Called(set string, rename bool, ten *lease.Tenure) {
 // time, and only unused files can be closed to free descriptors. Opening a file by name may open its lease, too.
 var inUse = make(chan struct{}, max(vfs.Descriptors.Max()/4, 1))
 
-// enter and leave surround each use of the subfile. Nested uses by one engine count once. Between them the engine must not wait
-// for another engine.
+// enter and leave surround each use of the subfile. Nested uses by one engine count once. An engine must not wait for another
+// engine between enter and leave.
 func (o *outFile) enter() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -263,7 +263,8 @@ type outFile struct {
 	uses int // nested uses, see enter
 }
 
-// named returns an error if the subfile has lost its name, or if another file has it: after the commit readers would not find it.
+// named returns an error if the subfile's name is gone or belongs to another file. Readers would not find the subfile after the
+// commit.
 func (o *outFile) named(f vfs.File) error {
 	is, err := vfs.Named(o.proc.Pool.FS(), f, o.Name)
 	if err == nil && !is {

@@ -20,8 +20,8 @@ type packJob struct {
 	batches []packBatch
 	sizes   []int64  // by batch: compressed size
 	at      []int64  // by batch: offset in data_zblob
-	held    [][]byte // by batch: compressed bytes; nil: to be compressed again
-	kept    int64    // bytes of held
+	held    [][]byte // compressed bytes by batch; nil if the batch must be compressed again
+	kept    int64    // total bytes in held
 
 	mu   sync.Mutex
 	cond sync.Cond
@@ -107,7 +107,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	return done(f, k, b)
 }
 
-// failAt ends the wait of all batches after k.
+// failAt marks batch k as failed, so that later batches stop waiting.
 func (j *packJob) failAt(k int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,7 +123,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	}
 	if j.fail < k {
 		j.mu.Unlock()
-		return context.Canceled // an earlier batch returns the error
+		return context.Canceled // the failed earlier batch returns the error
 	}
 	j.at[k] = j.end
 	j.end += int64(len(b))
@@ -222,7 +222,7 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 	return out, err
 }
 
-// take returns content of a piece. It returns the caller's memory if that has the bytes of the file.
+// take returns content of a piece. It returns the caller's memory if the file has the same bytes.
 func (w *packWorker) take(i int, p *Pend, from, to int64) ([]byte, error) {
 	e := w.e
 	if p.V >= 0 && p.Raw != nil {

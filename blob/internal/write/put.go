@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// land waits for the background flush of this process. Only the leader returns the error, so that it is reported once.
+// land waits for the background flush of this process. Only the leader waits and returns the error, so that one rank
+// reports it.
 func (ps *puts) land(ctx context.Context) error {
 	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
 		return nil
@@ -56,7 +57,7 @@ func (ps *puts) collect(ctx context.Context) (*handoff, error) {
 
 // settle drops the flushed puts.
 func (ps *puts) settle() {
-	if !ps.job.keepsCopies() { // otherwise keep has adjusted the reservation
+	if !ps.job.keepsCopies() { // otherwise keptPuts.add has adjusted the reservation
 		ps.job.Eng.Proc.Release(ps.copied)
 	}
 	ps.copied = 0
@@ -65,11 +66,11 @@ func (ps *puts) settle() {
 }
 
 // Pend is one put that is not in the file yet. It holds the bytes of the caller's slice in host order, without an interface
-// value, so that a Put allocates only the list.
+// value, so that a Put allocates memory only for the list.
 type Pend struct {
 	Raw []byte    // elements of type Mem; nil: fill values
 	Rec int64     // 0 for a fixed variable
-	V   int32     // variable; negative: -1-(d*layout.MapVars+m), a variable of a map
+	V   int32     // number of the variable; negative for variable m of map d: -1-(d*layout.MapVars+m)
 	Mem cdf5.Type // type of Raw
 }
 
@@ -80,7 +81,7 @@ type part struct {
 	flat         bool    // see start
 }
 
-// MaxRecordGap is the maximum distance of a new record from the records put so far.
+// MaxRecordGap limits how far a new record may lie beyond the records put so far.
 const MaxRecordGap = 1 << 20
 
 // Put is blob.Put.
@@ -96,7 +97,7 @@ func PutAt[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count
 	return put(w, v, rec, start, count, data)
 }
 
-// put is Put if start is nil, otherwise PutAt.
+// put implements Put if start is nil, otherwise PutAt.
 func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count []int64, data []T) error {
 	if err := w.checkPut(v, rec); err != nil {
 		return err
@@ -135,7 +136,7 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 		return nil
 	}
 	w.Puts.list = append(w.Puts.list, p)
-	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // a put of the whole variable replaces the earlier parts
+	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // a put of the whole variable replaces earlier parts
 		w.Puts.parts = slices.DeleteFunc(w.Puts.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
 	return nil
@@ -241,19 +242,19 @@ func (ps *puts) dropCommitted(sealed int64) (err error) {
 	return err
 }
 
-// puts are the values that this rank was given and that are not in the files yet.
+// puts are the values that this rank has put and that are not in the files yet.
 type puts struct {
 	job     *Job
 	list    []Pend
 	parts   []part
-	seen    []undividedPut // values of this rank that another rank of its subfile writes
-	each    bool           // the first rank of each subfile has its own values, see package reference
+	seen    []undividedPut // puts of this rank that the first rank of its subfile writes
+	each    bool           // the first rank of each subfile writes its own values, see package reference
 	copied  int64          // reserved bytes of list
 	flying  bool           // a background flush may be in progress
 	away    []Pend         // the list of the background flush
 	records int64          // one more than the highest record put
 	First   int64          // records below were committed before this session
-	Ids     []int32        // by variable: its id in the files being written, if they have record variables only
+	Ids     []int32        // the id of each variable in the files being written; set if these have only record variables
 }
 
 // Records is blob.Writer.Records.

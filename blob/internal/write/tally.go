@@ -12,7 +12,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// unnote removes the notes of puts that have not reached the file.
+// unnote drops the notes of puts that have not reached the file.
 func (t *tally) unnote(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
@@ -22,7 +22,7 @@ func (t *tally) unnote(lists [][]Pend) {
 }
 
 // doneSet records the (rank, variable, record) of each put, so that missing values can be filled and a second put is recognised.
-// A record that all ranks have put completely takes only its entry.
+// For a complete record, it keeps only one entry without bits.
 type doneSet struct {
 	ranks, vars int
 	whole       int // number of puts of a complete record
@@ -83,13 +83,12 @@ func (s *doneSet) Set(rank int, p *Pend, record bool) (again bool) {
 	return false
 }
 
-// unset removes the note of a put.
 func (s *doneSet) unset(rank int, p *Pend, record bool) {
 	row := s.row(p, record)
 	if row == nil || !s.has(rank, p, record) {
 		return
 	}
-	if row.bits == nil { // the record was complete: set all bits; variables that are never put do not count
+	if row.bits == nil { // the record was complete: set all bits; bits of variables that are never put are harmless
 		row.bits = make([]uint64, (s.ranks*s.vars+63)/64)
 		for k := range row.bits {
 			row.bits[k] = ^uint64(0)
@@ -109,8 +108,8 @@ func (s *doneSet) has(rank int, p *Pend, record bool) bool {
 	return row.bits == nil || row.bits[k/64]>>(k%64)&1 != 0
 }
 
-// wholeTo returns the first record in [from, limit) that lacks a put, or limit. idle reports whether a rank has no bytes of a
-// variable.
+// wholeTo returns the first record in [from, limit) that lacks a put, or limit. idle must report whether a rank has no elements
+// of a variable.
 func (s *doneSet) wholeTo(from, limit int64, idle func(rank, v int) bool) int64 {
 	for ; from < limit && (s.complete(from) || s.lacksNothing(from, idle)); from++ {
 	}
@@ -128,7 +127,7 @@ func (s *doneSet) lacksNothing(rec int64, idle func(rank, v int) bool) bool {
 	return true
 }
 
-// forget drops the records below rec.
+// forget drops the notes of records below rec.
 func (s *doneSet) forget(rec int64) {
 	for r := range s.recs {
 		if r < rec {
@@ -137,14 +136,14 @@ func (s *doneSet) forget(rec int64) {
 	}
 }
 
-// complete reports whether all puts of a record were noted.
+// complete reports whether all puts of a record are noted.
 func (s *doneSet) complete(rec int64) bool {
 	row := s.recs[rec]
 	return row != nil && row.n == s.whole
 }
 
-// wholeTo returns the first record below limit that lacks a put by a rank of this process, or limit. Variables that no rank has
-// ever put do not count; never may be nil.
+// wholeTo returns the first record below limit that lacks a put by a rank of this process, or limit. Variables for which never
+// returns true do not count; never may be nil.
 func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	nd := t.lay.Place.Header.Maps
 	return t.Done.wholeTo(t.From, limit, func(rank, v int) bool {
@@ -158,7 +157,7 @@ func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	})
 }
 
-// tally notes the puts that the file has or will have.
+// tally notes the puts that are in the file or will be.
 type tally struct {
 	lay  *Layout
 	From int64 // records below are committed
@@ -181,8 +180,8 @@ func (t *tally) noteEver(p *Pend) {
 	t.ever[t.lay.RecordVar(int(p.V))] = 1
 }
 
-// Describe returns the manifest's entry of a subfile whose records below that number are complete. It has the checksums of the
-// uncommitted records, and of the fixed variables if they are uncommitted.
+// Describe returns the manifest's entry of the subfile for records complete records. The entry has the checksums of the
+// uncommitted records, and of the fixed variables if these are uncommitted.
 func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 	if err := s.resum(records); err != nil {
 		return nil, err
@@ -225,8 +224,8 @@ func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err
 	return extents, pieces, nil
 }
 
-// loose returns the checksum of extents that are not the sum of the ranks' pieces: the lists of a process-centric map, whose rows
-// have no padding, and the single element of a map that is empty in this subfile.
+// loose returns the checksum of an extent that is not covered by the checksums of the ranks' pieces: a list of a process-centric
+// map, whose rows have no padding, or the single element of a map that is empty in this subfile.
 func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
 	s.Set.Mu.Lock()
 	defer s.Set.Mu.Unlock()
@@ -263,8 +262,8 @@ type sums struct {
 	Coarse bool // appended to a subfile without checksums of pieces
 }
 
-// resum sums again, from the file, the extents that were put more than once: any rank of the subfile may have written them. It
-// closes the file, because not every system can rename an open file.
+// resum computes the checksums of extents that were put more than once from the file, because any rank of the subfile may have
+// written them last. It closes the file, because not every system can rename an open file.
 func (s *sums) resum(records int64) (err error) {
 	redo, later := map[int64]bool{}, map[int64]bool{}
 	end := s.lay.Exts.First(records - s.lay.First)

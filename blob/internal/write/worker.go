@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// directMin is the minimum size in bytes of a piece that is written directly from the caller's memory. Smaller pieces are
-	// cheaper to copy into one buffer.
+	// directMin is the minimum size in bytes of a piece that is written directly from the caller's memory. For smaller pieces a
+	// copy into the buffer is cheaper.
 	directMin = 32 << 10
 	maxVector = 512 // maximum number of pieces of one vectored write
 )
 
-// Some processors copy at half their rate if, within a page, the target begins a few bytes behind the source. Headers have any
-// length, so this can hold for a whole file. The buffer begins with a page; data for file offset off therefore begin half a page
-// away from off in it.
+// Some processors copy at half their rate if, within a page, the target begins a few bytes behind the source. Headers can have
+// any length, so this can happen for a whole file. Therefore data for file offset off are put half a page away from off within a
+// page of the buffer.
 const page = process.SkewRoom
 
 func skew(off int64) int64 { return (off + page/2) % page }
 
-// task is a range of the pieces: refs[from:to] without the first skip bytes of the first piece, and only the first last bytes of
-// the last piece.
+// task is a range of the pieces: refs[from:to]. It leaves out the first skip bytes of the first piece, and has only the first
+// last bytes of the last piece.
 type task struct {
 	from, to   int
 	skip, last int64
@@ -90,9 +90,9 @@ type worker struct {
 	f   vfs.File
 	buf []byte
 
-	used   int      // used bytes of buf
-	off    int64    // file offset of the write being gathered
-	end    int64    // end of that write
+	used   int
+	off    int64
+	end    int64    // end of this write in the file
 	last   *Pend    // the last piece
 	lastAt int64    // end of last in its extent
 	vec    [][]byte // parts of the write: slices of buf and of callers' memory
@@ -133,7 +133,7 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 	gap := off - w.end
 	room := len(w.buf) - w.used
 	if len(w.vec) > 0 && (gap < 0 || gap > 0 && !w.isPadding(off) || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
-		w.endSum() // the bytes are still in the buffer
+		w.endSum() // compute checksums while the bytes are still in the buffer
 		if err := w.flush(); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (w *worker) take(n int64) []byte {
 	w.used += int(n)
 	if k := len(w.vec); k > 0 && len(w.vec[k-1]) > 0 && w.used-int(n) >= len(w.vec[k-1]) &&
 		&w.vec[k-1][0] == &w.buf[w.used-int(n)-len(w.vec[k-1])] {
-		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // contiguous in the buffer
+		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // this part is contiguous with the previous one in the buffer
 		return b
 	}
 	w.vec = append(w.vec, b)
