@@ -86,7 +86,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 }
 
 // sumPacked is read.ExtentSums.Read for compressed files. It decompresses every chunk once, compares its two checksums, and joins
-// the checksums of the contents. It finds all faults, and reports no sum for an extent with a fault.
+// the checksums of the contents. It does not stop at a fault, but reports no sum for the extent of the fault.
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.Place
 	fixed, recs := pl.Header.Kinds()

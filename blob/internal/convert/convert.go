@@ -28,11 +28,11 @@ type ConvertOptions struct {
 
 	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
-	MapOf    func(v *dataset.Variable) int // overrides the choice by shape: index in Maps from 1, 0 for none
+	MapOf    func(v *dataset.Variable) int // index in Maps from 1, 0 for no map; overrides the choice by shape
 	Grouping subfile.Grouping              // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                           // default 1
-	WideMaps bool                          // as Options.WideMaps; set automatically if the source has such maps
-	Compress dataset.Compress              // as Options.Compress; in ConvertComm one rank then does all the work
+	WideMaps bool                          // like Options.WideMaps; set automatically if the source has wide maps
+	Compress dataset.Compress              // like Options.Compress; with compression one rank of ConvertComm does all the work
 
 	DropUncovered bool                    // output in blobs: drop elements without an owner in the maps; without it a map that would lose elements is an error
 	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
@@ -44,7 +44,8 @@ type ConvertOptions struct {
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 }
 
-// maxRanks is the maximum number of ranks for one process: each has an entry in several lists.
+// maxRanks is the maximum number of ranks that one process writes, because each rank has an
+// entry in several lists.
 const maxRanks = decomp.MaxRanks
 
 // Validate checks the options.
@@ -110,7 +111,7 @@ type conversion struct {
 	out string
 
 	room     []byte      // memory of scratch
-	known    *read.Known // pieces whose checksums were compared
+	known    *read.Known // pieces whose checksums have been compared
 	late     lateRecords
 	progress progress
 }

@@ -26,7 +26,7 @@ func (v *Var) perRecord(record bool) int64 {
 // Elem is the size of an element in bytes.
 func (v *Var) Elem() int64 { return v.size }
 
-// ChunkBytes is the size of a chunk before compression; 0 for contiguous data.
+// ChunkBytes is the size of a chunk before compression. It is 0 for contiguous data.
 func (v *Var) ChunkBytes() int64 {
 	if v.Grid.Chunk == nil {
 		return 0
@@ -60,7 +60,7 @@ func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	return l
 }
 
-// A Packed describes a stored chunk: its length and the mask of skipped filters.
+// A Packed describes a stored chunk: its length, and the mask of filters that were skipped.
 type Packed struct {
 	Len  int64
 	Mask uint32
@@ -78,7 +78,7 @@ func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Pa
 		k := (hi - lo) * v.size
 		chunk := data[:k]
 		data = data[k:]
-		if k < n { // the chunk extends beyond the array
+		if k < n { // the rest of the chunk lies outside the array
 			part := chunk
 			chunk = room[:n]
 			copy(chunk, part)

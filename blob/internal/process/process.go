@@ -21,17 +21,17 @@ const SkewRoom = 4096
 // the count of copied bytes. It has no more buffers than workers, for any number of subfiles.
 type Process struct {
 	Pool    *subfile.Pool
-	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is made
+	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is created
 	buffers chan []byte                  // one per worker; nil until first used
 	size    int
 	Zstd    *codec.Zstd
 
 	Mu      sync.Mutex
-	room    sync.Cond // over mu: a background flush has ended
+	room    sync.Cond // with mu: signals the end of a background flush
 	Used    int64     // bytes of copies
 	Flights int       // number of background flushes; each releases its copies at its end
 	Max     int64
-	advice  string // how to free memory, for errors
+	advice  string // how to free memory, for error texts
 	copies  map[uint64]*Copy
 }
 
@@ -55,7 +55,7 @@ func NewProcess(o *dataset.Settings) *Process {
 	return p
 }
 
-// codecWindow returns the window that a chunk needs.
+// codecWindow returns the window size that a codec needs for a chunk of this length.
 func codecWindow(chunk int64) int {
 	w := 1 << 10
 	for int64(w) < chunk {
@@ -64,8 +64,8 @@ func codecWindow(chunk int64) int {
 	return w
 }
 
-// Buffer waits for a worker's buffer and returns it. Its length is Options.Buffer, or n bytes if that is less, and room for a
-// skew. Touching unused pages would cost as much as writing them.
+// Buffer waits for a worker's buffer and returns it. Its length is n or Options.Buffer, whichever is less, and SkewRoom. A
+// buffer is not larger than needed, because touching new pages costs as much as writing them.
 func (p *Process) Buffer(n int64) []byte {
 	b := <-p.buffers
 	if n = min(n, int64(p.size)) + SkewRoom; int64(len(b)) < n {
@@ -77,7 +77,7 @@ func (p *Process) Buffer(n int64) []byte {
 // GiveBack returns a buffer.
 func (p *Process) GiveBack(b []byte) { p.buffers <- b }
 
-// Reserve counts n bytes of copies against the limit.
+// Reserve counts n bytes of copies, or fails if they exceed the limit.
 func (p *Process) Reserve(n int64) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -93,7 +93,7 @@ func (p *Process) take(n int64) error {
 	return nil
 }
 
-// Await is Reserve for a rank that puts: it waits for a background flush that frees memory.
+// Await is Reserve for a rank that puts. It first waits for background flushes that free memory.
 func (p *Process) Await(n int64) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -108,7 +108,7 @@ func (p *Process) awaitLocked(n int64) error {
 	return p.take(n)
 }
 
-// Leave notes that a background flush has begun, which will release its copies.
+// Leave notes the start of a background flush, which releases its copies at the end.
 func (p *Process) Leave() {
 	p.Mu.Lock()
 	p.Flights++
@@ -141,7 +141,7 @@ type Copy struct {
 	n   int // number of ranks
 }
 
-// CopyOf returns a copy of bytes, which counts once for all ranks that put the same bytes.
+// CopyOf returns a copy of raw. The copy counts once for all ranks that put the same bytes.
 func (p *Process) CopyOf(raw []byte) (*Copy, error) {
 	sum := dataset.HashOf(raw)
 	p.Mu.Lock()
@@ -176,9 +176,10 @@ func (p *Process) DropCopy(c *Copy) {
 	}
 }
 
-// Held is the file system in which a writer opens its subfiles. A subfile is opened again, by name, after too many others were
-// open. Only this writer uses names with its tag. Under a final name there may be the file of a new writer. So the lease is
-// checked after the open: if it is unchanged, the open file is this writer's.
+// Held is the file system in which a writer opens its subfiles. A subfile may be closed while many others are open, and is
+// later opened again by name. A name with this writer's tag is safe, because no other writer uses it. Under a final name, the
+// file of a new writer may have appeared. Therefore OpenRW checks the lease after the open: if the lease is unchanged, the open
+// file is this writer's.
 type Held struct {
 	vfs.FS
 	Proc *Process
