@@ -34,8 +34,8 @@ type ConvertOptions struct {
 	WideMaps bool                          // like Options.WideMaps; set automatically if the source has wide maps
 	Compress dataset.Compress              // like Options.Compress; with compression one rank of ConvertComm does all the work
 
-	DropUncovered bool                    // output in blobs: drop elements without an owner in the maps; without it a map that would lose elements is an error
-	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
+	DropUncovered bool                    // for output in blobs: drop elements without an owner in the maps; otherwise a map that would lose elements is an error
+	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros with ZeroFill; otherwise they are an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
 	Force         bool                    // replace an existing output
 	Memory        int64                   // limit of buffers in bytes, at least 8 MiB; default 256 MiB

@@ -82,7 +82,7 @@ type Options struct {
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes its compressed data
 
-	Memory  int64 // limit of copies kept by one process, in bytes; default 2 GiB. Beyond it Put fails with ErrTooLarge, and so does Flush if it must copy
+	Memory  int64 // limit of copies kept by one process, in bytes; default 2 GiB. Beyond this limit Put fails with ErrTooLarge, and so does a Flush that must copy
 	Buffer  int   // bytes that a worker gathers for one write, 64 KiB to 1 GiB; default at most 4 MiB: less in a small flush, 256 KiB in processes that share a node
 	Workers int   // concurrent writers of one process, at most 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
