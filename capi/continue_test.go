@@ -58,7 +58,7 @@ func TestContinuedUnderMPI(t *testing.T) {
 	}
 }
 
-// canonical returns the ordinary file that Convert writes.
+// canonical returns the ordinary netCDF file that Convert writes.
 func canonical(t *testing.T, name string) string {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

@@ -19,7 +19,8 @@ import (
 	"blobio/pio"
 )
 
-// among runs f with the ranks of a communicator, only for this call. Collective.
+// among runs f with the ranks of a communicator, which is used only for this
+// call. Collective.
 func among(world uintptr, call string, f func(context.Context, comm.Comm) error) error {
 	t, err := adopt(world)
 	if err != nil {

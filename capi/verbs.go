@@ -54,7 +54,7 @@ func blobioGoConvert(inp, outp, optp uintptr, e *C.blobio_failure) int32 {
 	})
 }
 
-// check runs f on each finding and stores their numbers at countp.
+// check passes each finding to f, and stores the numbers of findings at countp.
 func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	name, err := path(pathp)
 	if err != nil {
