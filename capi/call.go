@@ -32,7 +32,7 @@ func withFile(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) erro
 	return guarded(e, func() error { return how(h, f) })
 }
 
-// withWriter runs f on a file that is open for writing.
+// withWriter is withFile for a file that is open for writing.
 func withWriter(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file, *blob.Writer) error) int32 {
 	return withFile(h, e, how, func(x *file) error {
 		w, err := x.writer()
@@ -43,7 +43,7 @@ func withWriter(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) er
 	})
 }
 
-// withReader runs f on a file that is open for reading.
+// withReader is withFile for a file that is open for reading.
 func withReader(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file, *blob.Reader) error) int32 {
 	return withFile(h, e, how, func(x *file) error {
 		r, err := x.reader()
@@ -54,7 +54,7 @@ func withReader(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) er
 	})
 }
 
-// withSchema runs f on the schema of a file, concurrently with other calls.
+// withSchema runs f with the schema of a file, concurrently with other calls.
 func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) error) int32 {
 	return withFile(h, e, shared, func(x *file) error {
 		s, err := x.schema()

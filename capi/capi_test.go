@@ -104,7 +104,7 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveral checks that a library without MPI is an error in one of several processes, unless BLOBIO_MPI=0 is set.
+// TestOneOfSeveral checks that in one of several processes a library without MPI returns an error, unless BLOBIO_MPI=0 is set.
 func TestOneOfSeveral(t *testing.T) {
 	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
 	for _, c := range []struct{ env, code, words string }{
@@ -112,7 +112,7 @@ func TestOneOfSeveral(t *testing.T) {
 		{"PMI_SIZE=2", "-23", "one of 2 processes (PMI_SIZE=2)"},
 		{"PMIX_RANK=1", "-23", "one of several processes (PMIX_RANK=1)"},
 		{"SLURM_STEP_ID=0 SLURM_NTASKS=3", "-23", "one of 3 processes (SLURM_NTASKS=3)"},
-		{"SLURM_NTASKS=3 SLURM_PROCID=0", "0", ""}, // a batch script
+		{"SLURM_NTASKS=3 SLURM_PROCID=0", "0", ""}, // inside a batch script
 		{"OMPI_COMM_WORLD_SIZE=1", "0", ""},
 		{"OMPI_COMM_WORLD_SIZE=4 BLOBIO_MPI=0", "0", ""},
 	} {
@@ -207,7 +207,7 @@ func declaredBy(t *testing.T, header string, flags ...string) (names []string) {
 	return names
 }
 
-// The version script must list the declarations of the headers. This test needs no compiler.
+// The version script must list the functions that the headers declare. This test needs no compiler.
 func TestVersionScriptIsTheHeaders(t *testing.T) {
 	b, err := os.ReadFile("blobio.map")
 	if err != nil {
@@ -225,7 +225,7 @@ func TestVersionScriptIsTheHeaders(t *testing.T) {
 	}
 }
 
-// The address sanitizer checks the C code, and the library's accesses to the caller's memory.
+// The address sanitizer checks the C code, and how the library accesses the caller's memory.
 func TestWithTheAddressSanitizer(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	lib := library(t)
@@ -382,7 +382,7 @@ func TestInstalledExamples(t *testing.T) {
 	}
 }
 
-// A panic on one rank must be an error on all, in any collective call.
+// If one rank panics in a collective call, all ranks must get an error.
 func TestPanicsUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun string }{{"ompi", "mpicc.openmpi", "mpirun.openmpi"}, {"mpich", "mpicc.mpich", "mpirun.mpich"}} {

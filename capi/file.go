@@ -88,7 +88,7 @@ type definitions struct {
 	record       bool // the unlimited dimension has been defined
 }
 
-// locked runs f on the file of a handle, exclusively.
+// locked runs f on the file of a handle. No other call uses the file at the same time.
 func locked(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {
@@ -99,7 +99,7 @@ func locked(h uintptr, f func(*file) error) error {
 	return x.live(h, f)
 }
 
-// shared runs f on the file of a handle, concurrently with other calls of shared.
+// shared runs f on the file of a handle. Other calls of shared may run at the same time.
 func shared(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {

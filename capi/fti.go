@@ -26,7 +26,7 @@ var tolerant struct {
 	byte byte // receives read bytes, so that the compiler does not remove the reads
 }
 
-// withFTI runs f while no other thread is in an FTI call.
+// withFTI runs f so that no two threads run FTI calls at the same time.
 func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
 	return exclusively(&tolerant.mu, e.text[:], f)
 }

@@ -49,7 +49,7 @@ func hold[T any](t *edge.Table[*held[T]], tm team, call string, out uintptr, arg
 	return edge.Store(out, t.Add(x))
 }
 
-// use runs f on the object of a handle, exclusively.
+// use runs f on the object of a handle. Calls with the same handle run one at a time.
 func use[T any](t *edge.Table[*held[T]], h uintptr, e *C.blobio_failure, f func(*held[T]) error) int32 {
 	return guarded(e, func() error {
 		x, err := t.Get(h)

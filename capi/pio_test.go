@@ -18,7 +18,7 @@ func pioLibrary(t *testing.T, mpi string) string {
 	return dir
 }
 
-// The library must export the functions of the header, both in SCORPIO's form and with PIO_NCAR.
+// The library must export the functions of the header, for SCORPIO and with PIO_NCAR.
 func TestHeaderOfPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	exported(t, pioLibrary(t, "ompi")+"/libblobio_pio.so.1", append(declaredBy(t, "pio/pio.h", "-UPIO_NCAR"), declaredBy(t, "pio/pio.h", "-DPIO_NCAR")...))

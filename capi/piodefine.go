@@ -14,7 +14,8 @@ import (
 	"blobio/pio"
 )
 
-// stored stores the id of a new object, or returns the error.
+// stored stores the id of a new object at out. If err is not nil, it only returns
+// err.
 func stored(out uintptr, n int, err error) error {
 	if err != nil {
 		return err

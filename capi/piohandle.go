@@ -121,7 +121,7 @@ type pioFile struct {
 	format  int32 // netCDF's number of the requested format; 0 means the format of the file
 	nc4     bool  // the I/O type is netCDF-4, and the format can have netCDF-4 settings
 	write   bool
-	late    int // number of variables that existed at opening or at the last enddef
+	late    int // number of variables at opening or at the last enddef; later variables can still be changed
 	storage map[int32]*storage
 }
 
@@ -151,10 +151,10 @@ func codeOf(err error) pio.Code {
 	return pio.CodeOf(err)
 }
 
-// anyhow runs a call without a handle.
+// anyhow runs a call that has no handle.
 func anyhow(e *C.blobio_pio_failure, f func() error) int32 { return answer(e, 0, safely(f)) }
 
-// onSystem runs f on an I/O system, without concurrent calls on it.
+// onSystem runs f on an I/O system. No other call uses the system at the same time.
 func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32 {
 	sys, err := systems.get("an I/O system", id)
 	if err != nil {
@@ -165,7 +165,7 @@ func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32
 	return answer(e, sys.handler, sys.team.together(func() error { return f(sys) }))
 }
 
-// onFile runs f on an open file, without concurrent calls on its I/O system.
+// onFile runs f on an open file. No other call uses the file's I/O system at the same time.
 func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 	x, err := opened.get("an open file", nc)
 	if err != nil {

@@ -51,7 +51,8 @@ func blobioGoPioWriteMap(world, pathp uintptr, ndims int32, dimsp uintptr, n int
 	})
 }
 
-// copied copies values to C memory of at least one byte. The caller frees it.
+// copied copies values to C memory of at least one byte. The caller must free
+// it.
 func copied[T any](v []T) (uintptr, error) {
 	n := uintptr(len(v)) * unsafe.Sizeof(*new(T))
 	p := C.malloc(C.size_t(n + 1))

@@ -84,7 +84,7 @@ func blobioGoOpenFortran(fcomm int32, pathp, optp, out uintptr, e *C.blobio_fail
 	})
 }
 
-// reading runs f on a variable of an open dataset, concurrently with other reads.
+// reading runs f on a variable of an open dataset. Other reads may run at the same time.
 func reading(h uintptr, varid int32, e *C.blobio_failure, f func(*blob.Reader, *blob.Schema, *blob.Variable) error) int32 {
 	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
 		s, v, err := x.variable(varid)

@@ -34,7 +34,7 @@ const (
 	envNodeDir = "BLOBIO_NODE_DIR"
 )
 
-// alone runs f while no other thread is in an SCR call.
+// alone runs f so that no two threads run SCR calls at the same time.
 func alone(e *C.blobio_scr_failure, f func() error) int32 {
 	rc := exclusively(&checkpoints.mu, e.text[:], f)
 	if checkpoints.off {
@@ -75,7 +75,7 @@ func begun() error {
 	return nil
 }
 
-// settings returns the parameters set by SCR_Config. environ is read only once.
+// settings returns the parameters, including those that SCR_Config has set. It reads environ only once.
 func settings(environ uintptr) (*scr.Params, error) {
 	if checkpoints.s != nil {
 		return checkpoints.s.Params(), nil

@@ -32,7 +32,7 @@ func TestHeaderOfSCR(t *testing.T) {
 	exported(t, scrLibrary(t, "ompi")+"/libblobio_scr.so.1", want)
 }
 
-// An SCR program is killed, restarts, loses a node and restarts again. All its checkpoints use the same file names.
+// An SCR program is killed, restarts, loses a node, and restarts again. All its checkpoints use the same file names.
 func TestSCRUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun, ranks string }{

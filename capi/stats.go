@@ -30,7 +30,7 @@ func statsOut() (io.Writer, error) {
 	}
 }
 
-// stats counts put bytes and the time of calls on a writer.
+// stats counts the bytes of puts, and the time of calls on a writer.
 type stats struct {
 	out    io.Writer // nil if no line is requested
 	bytes  int64

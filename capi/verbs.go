@@ -88,7 +88,8 @@ func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	return nil
 }
 
-// findingsOf checks a dataset, a versioned array or a checkpoint store.
+// findingsOf returns the findings in a dataset, a versioned array or a
+// checkpoint store.
 func findingsOf(name string, o *blob.CheckOptions) (iter.Seq[blob.Finding], error) {
 	ctx := context.Background()
 	if arrays.Is(name, nil) {

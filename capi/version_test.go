@@ -102,7 +102,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// match returns the first group of a pattern.
+// match returns the first group of the first match of a pattern.
 func match(t *testing.T, s, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(s)

@@ -39,8 +39,8 @@ func path(p uintptr) (string, error) {
 	return s, err
 }
 
-// arguments reads the arguments of a function that opens a file, and clears the handle. A wild address is an error here, so that
-// the other ranks get the error too.
+// arguments reads the arguments of a function that opens a file, and sets the handle to NULL. It tests all addresses, so that
+// after a wild address the other ranks get the error too.
 func arguments(pathp, optp, out uintptr, options func(s string) error) (name string, err error) {
 	err = safely(func() error {
 		if name, err = path(pathp); err != nil {

@@ -14,7 +14,7 @@ MPI_Comm FTI_COMM_WORLD = MPI_COMM_NULL;
 fti_id_t FTI_CHAR = 0, FTI_SHRT = 1, FTI_INTG = 2, FTI_LONG = 3, FTI_UCHR = 4, FTI_USHT = 5, FTI_UINT = 6, FTI_ULNG = 7, FTI_SFLT = 8,
 		 FTI_DBLE = 9, FTI_LDBE = 10;
 
-// Sizes of the types in bytes, by id.
+// Sizes of the types in bytes, indexed by id.
 enum { PRIMITIVE = 11, TYPES = 64 };
 static int sizes[TYPES] = {sizeof(char),		   sizeof(short),		 sizeof(int),		   sizeof(long),  sizeof(unsigned char), sizeof(unsigned short),
 						   sizeof(unsigned int), sizeof(unsigned long), sizeof(float), sizeof(double), sizeof(long double)};

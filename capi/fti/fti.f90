@@ -20,7 +20,7 @@ module fti
   public :: FTI_InitICP, FTI_AddVarICP, FTI_FinalizeICP, FTI_setIDFromString, FTI_getIDFromString
   public :: FTI_SetAttribute, FTI_InitCompositeType, FTI_AddScalarField, FTI_AddVectorField
 
-  ! A variable of any type and rank, or an address with a count and a type.
+  ! Protects a variable of any type and rank, or memory given by an address, a count and a type.
   interface FTI_Protect
     module procedure protect_any, protect_ptr
   end interface FTI_Protect

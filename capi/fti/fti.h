@@ -91,7 +91,7 @@ typedef struct FTIT_attribute {
 extern "C" {
 #endif
 
-/* The ranks of the program, in the order of FTI_Init's communicator. Valid after FTI_Init. */
+/* The ranks of the program, in the order of the communicator of FTI_Init. Valid after FTI_Init. */
 FTI_API MPI_Comm FTI_COMM_WORLD;
 
 FTI_API fti_id_t FTI_CHAR; /* char */

@@ -310,7 +310,7 @@ PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *di
 // Fortran passes a communicator as an integer, also from MPI_Comm of mpi_f08.
 PIO_API int blobio_pio_comm(const int *comm) { return *comm; }
 
-// Sets the chunk sizes of a variable if def is nonzero, otherwise returns them. sizes has room elements.
+// If def is nonzero, sets the chunk sizes of a variable, otherwise returns them. sizes has room elements.
 PIO_API int blobio_pio_chunking(int nc, int varid, int def, int *storage, PIO_Offset *sizes, int room) {
 	shape s;
 	PIO_Offset csizes[MAX_RANK];

@@ -52,7 +52,7 @@ int blobio_pio_agree(int nc, int code, word n) { CALL(Agree, nc, code, P(blobio_
 
 enum { NAME_SIZE = PIO_MAX_NAME + 1 };
 
-// --- texts of codes: netCDF's and PnetCDF's own, since programs compare them
+// --- texts of codes: the texts of netCDF and PnetCDF, because programs compare them
 
 static const struct {
 	int code;
@@ -750,7 +750,7 @@ int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, vo
 	}
 PIO_TYPES(TYPED, )
 
-// --- netCDF's functions with NC_PIO: nc_create belongs to netCDF, so its files cannot be PIO files
+// --- netCDF's functions with NC_PIO. nc_create belongs to netCDF, so its files cannot be PIO files
 
 static int no_integration(void) {
 	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "NC_PIO, files of PIO by the functions of netCDF, are not a part of blobio: use PIOc_createfile and the other functions of pio.h");

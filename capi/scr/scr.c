@@ -125,7 +125,7 @@ int SCR_Delete(const char *name) { return RUN(1, "SCR_Delete", Delete, P(name), 
 int SCR_Should_exit(int *flag) { return RUN(flag != NULL, "SCR_Should_exit", ShouldExit, P(unset(flag)), ); }
 char *SCR_Get_version(void) { return (char *)SCR_VERSION; }
 
-// --- Fortran: names in lower case with an underscore; the lengths of texts follow all arguments
+// --- Fortran: names are in lower case and end with an underscore; the lengths of texts follow all other arguments
 
 typedef size_t length;
 

@@ -172,7 +172,7 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	SAME(name, "units");
 	NOT(BLOBIO_EINVAL, blobio_inq_attname(f, cloud, 3, name, sizeof name));
 
-	/* canonical: all, converted, and a hyperslab */
+	/* canonical reads: all elements, with conversion, and a hyperslab */
 	double all[RECORDS * N];
 	OK(blobio_get_vara(f, cloud, NULL, NULL, BLOBIO_DOUBLE, all, records * N));
 	for (int64_t k = 0; k < records * N; k++)
@@ -234,7 +234,7 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	OK(blobio_get_vara(f, id, s2, c2, BLOBIO_CHAR, text, 8));
 	EQ(text[4], '0' + records - 1);
 
-	/* a dataset open for reading refuses writes */
+	/* a dataset that is open for reading rejects writes */
 	NOT(BLOBIO_ESTATE, blobio_put_float(f, cloud, 0, slab, 4));
 	NOT(BLOBIO_ESTATE, blobio_flush(f));
 	NOT(BLOBIO_ESTATE, blobio_flush_async(f));
@@ -286,7 +286,7 @@ static void expect_clean(const char *path) {
 		FAIL("%s", text);
 }
 
-/* The state of a dataset, from a separate opening. */
+/* Returns the state of a dataset, which it opens for this. */
 static void state_of(const char *path, char state[33]) {
 	blobio_file *f;
 	memset(state, '?', 33);
@@ -297,7 +297,7 @@ static void state_of(const char *path, char state[33]) {
 	OK(blobio_close(f));
 }
 
-/* The header of a dataset equals the beginning of its ordinary netCDF file. */
+/* The header of a dataset must equal the beginning of its ordinary netCDF file. */
 static void check_header(const char *path, const char *canonical) {
 	blobio_file *f;
 	static char header[1 << 16], file[1 << 16];

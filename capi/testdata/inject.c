@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/f", argv[1]);
 	all(path);
-	/* MPI still works, and the library can be used again. */
+	/* MPI must still work, and the library must be usable again. */
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
 	return failures != 0;

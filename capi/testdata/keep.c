@@ -1,4 +1,5 @@
-/* Stores of checkpoints and versioned arrays, by one process or by the ranks of a job. Arguments: a directory, and "again" in a later program. */
+/* Uses stores of checkpoints and versioned arrays, in one process or in the ranks of a job. Arguments: a directory, and "again"
+ * in a later program. */
 #ifdef WITH_MPI
 #include "blobio_mpi.h"
 #endif

@@ -1,4 +1,5 @@
-! Stores and versioned arrays through the module, by one process or by the ranks of a job. Argument: an empty directory.
+! Uses stores and versioned arrays through the module, in one process or in the ranks of a job. Argument: an empty
+! directory.
 program keep
   use, intrinsic :: iso_c_binding
   use blobio

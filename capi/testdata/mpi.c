@@ -69,7 +69,7 @@ static void together(const char *path, int64_t records) {
 		for (int64_t k = 0; k < len; k++)
 			EQ(back[k], 100 * r + off + len - 1 - k);
 		EQ(back[len], -5);
-		/* A wrong argument on one rank is an error on all. */
+		/* If an argument is wrong on one rank, all ranks get an error. */
 		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, rank == ranks - 1 ? v + 1 : v, r, len > 0, &off, &len, BLOBIO_INT, data, len));
 		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, rank == 0 ? records : r, len > 0, &off, &len, BLOBIO_INT, data, len));
 		int odd = rank == ranks - 1;
@@ -204,7 +204,7 @@ static void failures_of_one(void) {
 	NOT(BLOBIO_ENOTFOUND, blobio_enddef(f));
 	NOT(BLOBIO_EBROKEN, blobio_close(f));
 
-	/* the error of a put is local */
+	/* an error of a put stays local */
 	f = define(in_dir("f3"), NULL, &v);
 	OK(blobio_enddef(f));
 	put(f, v, 0);
@@ -215,7 +215,7 @@ static void failures_of_one(void) {
 	bad_handle(in_dir("f3"), 0);
 	bad_handle(in_dir("f3"), 1);
 
-	/* ranks in different calls: the error names them */
+	/* if ranks make different calls, the error names the calls */
 	if (ranks > 1) {
 		f = define(in_dir("f5"), NULL, &v);
 		OK(blobio_enddef(f));

@@ -557,7 +557,7 @@ static void darrays(void) {
 	}
 }
 
-/* Maps from 0, blocks, vard, and elements without an owner. */
+/* Maps with offsets from 0, blocks, the functions vard, and elements without an owner. */
 static void decompositions(void) {
 	int nc = create("blocks"), y, x, v, d, b, gdims[2] = {M, N}, n = 0;
 	OK(PIOc_def_dim(nc, "y", M, &y));

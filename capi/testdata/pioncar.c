@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
 	OK(PIOc_setframe(nc, rec, 0));
 	IS(PIO_EINVAL, PIOc_write_darray(nc, rec, d, 1, data, &other));
 	OK(PIOc_write_darray(nc, rec, d, 1, data, &fill));
-	OK(PIOc_write_darray(nc, fixed, d, 1, data, &other)); /* not filled yet */
+	OK(PIOc_write_darray(nc, fixed, d, 1, data, &other)); /* fixed has no fill value of its own */
 	IS(PIO_EVARDIMMISMATCH, PIOc_write_darray_multi(nc, ids, d, 2, 1, data, frames, NULL, false));
 	IS(PIO_EINVAL, PIOc_write_darray_multi(nc, ids, d, 0, 1, data, frames, NULL, false));
 	int beyond = PIO_MAX_VARS + 1;

@@ -23,9 +23,9 @@ import (
 // CheckOptions is blob.CheckOptions.
 type CheckOptions struct {
 	Quick    bool                    // check structure and maps only; read no data and compare no checksums
-	Workers  int                     // default GOMAXPROCS
+	Workers  int                     // default: GOMAXPROCS
 	MaxOpen  int                     // default 256
-	Progress func(done, total int64) // in bytes; called often, by several goroutines
+	Progress func(done, total int64) // receives bytes; called often, by several goroutines
 	FS       vfs.FS                  // file system of the files; nil: the operating system's
 }
 
@@ -113,7 +113,7 @@ func (c *checker) say(sev dataset.Severity, at place, class error, format string
 	c.add(fault.Of(sev, at.file, fault.At(at.file, at.off, at.field, class, format, args...)))
 }
 
-// listed reports whether manifests name all subfiles, including missing ones.
+// listed reports whether manifests list all subfiles, including missing ones.
 func listed(sets [][]*checkPart) bool {
 	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
 }

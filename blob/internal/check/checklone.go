@@ -16,13 +16,13 @@ import (
 // Each subfile has the whole of a variable without a decomposition, and a program writes the same values to all subfiles. Without
 // a manifest, only headers and these values show that subfiles come from different runs.
 
-// loneSums has the checksums of the variables without a decomposition of one subfile.
+// loneSums has the checksums of one subfile's variables without a decomposition.
 type loneSums struct {
 	sums  []uint32 // by variable, over all records
 	ranks bool     // all values are rank numbers, see rankValues
 }
 
-// alike compares the variables without a decomposition of subfiles without a manifest.
+// alike compares the values of variables without a decomposition between subfiles without a manifest.
 func (c *checker) alike(parts []*checkPart) {
 	var lead *checkPart
 	var others []*checkPart

@@ -14,7 +14,7 @@ type both struct {
 // valueNumbers has the counts and examples of a variable whose values differ.
 type valueNumbers struct {
 	Different int64   `json:"different"` // number of different values
-	Of        int64   `json:"of"`        // number of compared values
+	Of        int64   `json:"of"`        // number of values that were compared
 	First     []int64 `json:"first"`     // indices of the first different value
 	A         any     `json:"a"`         // its values
 	B         any     `json:"b"`

@@ -42,7 +42,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	if ranks == 0 {
 		return nil, 0, fault.Usage("convert to blobs: %s has no maps, want maps or a number of ranks", c.R.Files.Base)
 	}
-	// Equal parts in canonical order, for every shape with at least one element per rank.
+	// Without maps, the elements are divided equally in canonical order, for every shape with at least one element per rank.
 	var maps []*decomp.Map
 	for i := range s.Vars {
 		v := &s.Vars[i]

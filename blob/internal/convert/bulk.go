@@ -19,7 +19,7 @@ type bulk struct {
 	opt     dataset.Settings
 	base    string
 	schema  *dataset.Schema
-	maps    []*decomp.Map // of all ranks
+	maps    []*decomp.Map // maps of all ranks
 	ranks   int
 	engines []*write.Engine
 	world   [][]int       // by subfile: world rank of each sub rank

@@ -18,13 +18,13 @@ import (
 type ConvertOptions struct {
 	Layout  dataset.Layout // layout of the output if Blobs is set
 	Blobs   bool           // write blobs in Layout; otherwise one canonical file
-	Version cdf5.Version   // of a canonical file: CDF5 (default), CDF2 or CDF1
+	Version cdf5.Version   // version of a canonical file: CDF5 (default), CDF2 or CDF1
 
-	NetCDF4 *NetCDF4Options // write the canonical file as netCDF-4 (HDF5); nil: as CDF
+	NetCDF4 *NetCDF4Options // write the canonical file as netCDF-4 (HDF5); nil: as a CDF file
 
 	Vars    []string    // variables to convert, in the order of the source; nil: all
 	Records *read.Range // records to convert; nil: all
-	Subset  read.Subset // part of dimensions to convert; nil: whole dimensions. If the part is smaller, blobs need Ranks or Maps
+	Subset  read.Subset // part of dimensions to convert; nil: whole dimensions. If this leaves out elements, blobs need Ranks or Maps
 
 	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
@@ -104,13 +104,13 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 
 // conversion is one Convert in progress.
 type conversion struct {
-	read.Selection // with the schema of the output
+	read.Selection // its schema is the schema of the output
 	ranks          ranks
 	o              ConvertOptions
 	dataset.Knobs
 	out string
 
-	room     []byte      // memory of scratch
+	room     []byte      // memory that scratch reuses
 	known    *read.Known // pieces whose checksums have been compared
 	late     lateRecords
 	progress progress

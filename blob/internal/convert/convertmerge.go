@@ -56,7 +56,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
 		}
 	}
-	// Units that other ranks wrote must not be filled.
+	// Units that other ranks have written count as put, so that they are not filled.
 	own := c.mine(units)
 	for k := range units.len() {
 		if k += units.from; k >= own.from && k < own.to {

@@ -31,7 +31,7 @@ func (w work) at(k int64) unit {
 	return u
 }
 
-// before returns the number of bytes of all units before unit k of the whole conversion.
+// before returns the number of bytes of units 0 to k-1 of the whole conversion.
 func (w work) before(k int64) (n int64) {
 	sum := func(l []unit) (n int64) {
 		for _, u := range l {

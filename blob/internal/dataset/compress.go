@@ -27,7 +27,7 @@ const (
 
 var methodNames = [...]string{"off", "auto", "zstd", "shuffle+zstd"}
 
-// String returns the name of the method that ParseCompress accepts.
+// String returns the name of the method as ParseCompress accepts it.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -42,7 +42,7 @@ type Compress struct {
 	Level int
 }
 
-// String returns the form that ParseCompress accepts.
+// String returns a text that ParseCompress accepts.
 func (c Compress) String() string {
 	if c.Level == 0 {
 		return c.Method.String()
@@ -56,7 +56,7 @@ func (c *Compress) Set(s string) (err error) {
 	return err
 }
 
-// ParseCompress parses the texts of String. It also accepts "shuffle" for "shuffle+zstd".
+// ParseCompress parses a text such as "zstd:2", which String returns. It also accepts "shuffle" for "shuffle+zstd".
 func ParseCompress(s string) (Compress, error) {
 	if name, level, _ := strings.Cut(s, ":"); name == "shuffle" {
 		s = strings.TrimSuffix(methodNames[ShuffleZstd]+":"+level, ":")

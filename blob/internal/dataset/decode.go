@@ -254,7 +254,7 @@ func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	return b[3] != 0, nil
 }
 
-// HeaderCRC returns the checksum of the header's bytes in the file, with numrecs as zeros.
+// HeaderCRC returns the checksum of the header in the file, in which numrecs is replaced by zeros.
 func HeaderCRC(f io.ReaderAt, pl *Place, name string) (subfile.CRC, error) {
 	b := make([]byte, pl.Header.Len) // safe to allocate: the header was decoded, so the file has these bytes
 	if err := layout.ReadFull(f, b, pl.Header.Off, name, "header"); err != nil {

@@ -25,7 +25,6 @@ const (
 
 var layoutNames = [...]string{"variable-centric", "process-centric", "canonical"}
 
-// String returns the layout's name.
 func (l Layout) String() string {
 	if int(l) < len(layoutNames) {
 		return layoutNames[l]
@@ -39,7 +38,7 @@ func (l *Layout) Set(s string) (err error) {
 	return err
 }
 
-// ParseLayout parses the texts of String, and also short names.
+// ParseLayout parses a name that String returns, or a short name.
 func ParseLayout(s string) (Layout, error) {
 	switch s {
 	case "variable-centric", "variable", "pnetcdf":
@@ -108,8 +107,8 @@ func (p *Place) SetHeader(h *cdf5.Header, n int64, s *Schema, sh *layout.Shape) 
 	p.Place.SetHeader(h, n, sh, len(s.Decomps), vars)
 }
 
-// Piece returns the file offset and the length of entry i's part of a variable's record. A variable without a decomposition is a
-// piece of sub rank 0.
+// Piece returns the file offset and the length of entry i's part of a variable's record. A variable without a decomposition
+// belongs to sub rank 0.
 func (p *Place) Piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64) {
 	return p.Place.Piece(int(v), rec, r, i)
 }

@@ -80,15 +80,15 @@ type Options struct {
 	Force    bool     // replace a dataset of the same name, which stays readable until the new dataset is complete
 	Repeats  bool     // a rank may own an element several times, and the last value counts; without it this is ErrUsage
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
-	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes its compressed data
+	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect, because each rank writes its own compressed data
 
 	Memory  int64 // limit of copies kept by one process, in bytes; default 2 GiB. Beyond this limit Put fails with ErrTooLarge, and so does a Flush that must copy
-	Buffer  int   // bytes that a worker gathers for one write, 64 KiB to 1 GiB; default at most 4 MiB: less in a small flush, 256 KiB in processes that share a node
+	Buffer  int   // bytes that a worker gathers for one write, 64 KiB to 1 GiB; default 4 MiB, but less in a small flush, and 256 KiB if several processes share a node
 	Workers int   // concurrent writers of one process, at most 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
 	Aggregators int
-	Stripe      Stripe // of the file system; default none
+	Stripe      Stripe // stripes of the file system; default none
 
 	Heartbeat time.Duration
 
@@ -136,7 +136,7 @@ func (o *Options) Validate() error {
 
 // Knobs are settings for tests only; zero values are the defaults. Tests pass them to internal functions.
 type Knobs struct {
-	Messages bool  // no shared memory
+	Messages bool  // use messages instead of shared memory
 	SyncMin  int64 // number of unsynced bytes that starts a background sync
 	Chunk    int64 // bytes of a chunk of compressed data, a multiple of 8
 	Piece    int64 // bytes that one checksum of a piece covers; old manifests have other sizes

@@ -108,7 +108,7 @@ func Att(name string, value any) VarOption {
 	}
 }
 
-// Atts adds finished attributes to the variable.
+// Atts adds attributes to the variable.
 func Atts(atts ...cdf5.Att) VarOption {
 	return func(_ *Schema, v *Variable) { v.Atts = append(v.Atts, normalAtts(atts)...) }
 }

@@ -43,7 +43,7 @@ func (b *Blob) mapBytes(r *Ranks, i int) int64 {
 	return n
 }
 
-// VarOff returns the offset of variable v in the blob of entry i; v may be one past the last.
+// VarOff returns the offset of variable v in the blob of entry i. v may be the number of variables, for the end of the blob.
 func (b *Blob) VarOff(v int, r *Ranks, i int) int64 {
 	nd := len(b.shape.Elems)
 	row := b.before[v*(nd+1) : (v+1)*(nd+1)]

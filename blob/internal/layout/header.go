@@ -19,7 +19,7 @@ type Header struct {
 // FileVar returns the index in the header of variable v of the schema.
 func (h *Header) FileVar(v int) int { return h.Maps*MapVars + v }
 
-// PendVar returns the number of a header variable in puts and queues.
+// PendVar returns the number that puts and queues use for a header variable.
 func (h *Header) PendVar(v int) int32 {
 	if nmap := h.Maps * MapVars; v >= nmap {
 		return int32(v - nmap)
@@ -86,8 +86,8 @@ type Extent struct {
 	Rec int64 // of the file
 }
 
-// Extents yields extents with their numbers, in the order of ExtentOrder: fixed variables if fixed is true, and records [from,
-// to).
+// Extents yields extents with their numbers, in the order of ExtentOrder: the fixed variables if fixed is true, and the records
+// from to to-1.
 func (h *Header) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
 	return func(yield func(int64, Extent) bool) {
 		fix, recs := h.Kinds()

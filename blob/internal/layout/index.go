@@ -27,8 +27,8 @@ const (
 	PackedVersion = 1
 )
 
-// A piece (the part of a variable's record, or of a list of a map, in one blob) is compressed in chunks of this many bytes; the
-// last chunk may be shorter.
+// A piece is one blob's part of a variable's record or of a map's list. It is compressed in chunks of this many bytes; the last
+// chunk may be shorter.
 const (
 	DefaultChunk = 256 << 10
 	MaxChunk     = 16 << 20
@@ -305,7 +305,7 @@ func PackedAtt(chunk int64) cdf5.Att {
 }
 
 // All calls f for each piece of all blobs, in the order of the entries, until it returns false. v is the index of the variable in
-// the header, rec its record in this file.
+// the header, and rec counts from the first record of the file.
 func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
 	for v, rec := range x.Pieces() {
 		for i := range x.Table.ID {

@@ -39,7 +39,7 @@ func (h *Header) Locate() Locator { return NewLocator(h.Header, h.Off) }
 // blobsAt returns the offset of the length of the dimension nblobs.
 func (h *Header) blobsAt() int64 { return h.Locate().DimLen(h.blobsDim()) }
 
-// NelemsAt returns the offset of the length of the dimension Dk.nelems, d from 0.
+// NelemsAt returns the offset of the length of the dimension Dk.nelems, where d = k-1.
 func (h *Header) NelemsAt(d int) int64 { return h.Locate().DimLen(h.blobsDim() + 1 + d) }
 
 // blobsDim returns the id of the dimension nblobs. Two dimensions for each map follow.

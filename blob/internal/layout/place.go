@@ -42,8 +42,8 @@ func (p *Place) SetHeader(h *cdf5.Header, n int64, sh *Shape, maps int, vars []V
 	p.how.bind(p)
 }
 
-// Piece returns the file offset and length of entry i's part of a variable's record. A variable without a decomposition is a
-// piece of sub rank 0.
+// Piece returns the file offset and length of entry i's part of a variable's record. A variable without a decomposition belongs
+// to sub rank 0.
 func (p *Place) Piece(v int, rec int64, r *Ranks, i int) (off, n int64) {
 	return p.how.piece(p, v, rec, r, i)
 }
@@ -60,8 +60,8 @@ func (p *Place) mine(v int, r *Ranks, i int) (start, count int64) {
 	return 0, count
 }
 
-// MapPiece returns the file offset and length of entry i's part of variable m of map d (from 0). For the lists in the
-// variable-centric layout n is the whole padded row.
+// MapPiece returns the file offset and length of entry i's part of variable m of map d, counted from 0. In the variable-centric
+// layout, a list's length is that of the whole padded row.
 func (p *Place) MapPiece(d, m int, r *Ranks, i int) (off, n int64) {
 	return p.how.mapPiece(p, d, m, r, i)
 }
@@ -90,7 +90,7 @@ func (p *Place) Whole(v int, rec int64) (off int64, ok bool) { return p.how.whol
 // ExtentBytes returns the length in bytes of an extent of a header variable; t has all blobs.
 func (p *Place) ExtentBytes(v int, t *Ranks) int64 { return p.how.extentBytes(p, v, t) }
 
-// Pad returns the number of zeros after an extent of a header variable.
+// Pad returns the number of zeros that follow an extent of a header variable.
 func (p *Place) Pad(v int) int64 { return p.how.pad(p, v) }
 
 // FileSize returns the size of the finished subfile.

@@ -36,7 +36,7 @@ type Scheme interface {
 	bind(p *Place) // completes a Place after its header is set
 	appendHeader(h *cdf5.Header, b []byte) ([]byte, error)
 
-	// Table: the numbers of the blobs.
+	// Table: the table of the blobs.
 	readTable(p *Place, f io.ReaderAt, name string, t *Ranks, l Listed) error
 	tableAt(p *Place, d, m int, t *Ranks, j int) int64 // offset of a number
 
@@ -44,7 +44,7 @@ type Scheme interface {
 	holds(p *Place, name string, have, want int64) error
 	recordBytes(p *Place) int64 // minimum bytes of each record in the file
 
-	// Seal: the metadata around the data of a complete file.
+	// Seal: the HDF5 metadata around the data of a complete file.
 	fileSize(p *Place, records int64) int64
 	container(p *Place, dataLen int64) (*h5.Layout, error)
 	settle(p *Place, all *Ranks, records int64) (*h5.Layout, error) // computes the offsets of the blobs of all ranks, and the metadata around them
@@ -55,7 +55,7 @@ type Scheme interface {
 	gap() int64
 	backed(p *Place, off, n int64, name, field string) (sure bool, err error) // whether the file can have n bytes at off; if not sure, only reading shows it
 	roomForLists(p *Place, t *Ranks, d int, name string) error
-	mayLack(p *Place, n int64) bool // whether the last n bytes of the last variable may be unwritten
+	mayLack(p *Place, n int64) bool // whether the last n bytes of the last variable may never have been written
 }
 
 // TraitsOf returns the traits of a layout.

@@ -64,8 +64,8 @@ type Listed struct {
 	Workers int     // number of concurrent reads
 }
 
-// ReadTable reads the table of a subfile's blobs. If report is not nil, it is called with every fault, and reading continues as
-// far as possible. Otherwise the first fault is returned.
+// ReadTable reads the table of a subfile's blobs. If report is not nil, it receives every fault, and ReadTable continues as far as
+// possible. Otherwise ReadTable returns the first fault.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
 	// wrong passes a fault to report. Without report it returns the fault.
 	wrong := func(err error) error {
@@ -132,7 +132,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 // ranged are the variables of a map whose numbers inRange checks.
 var ranged = [...]int{MapNreqs, MapCount}
 
-// inRange checks a number of the table: variable m of map d of blob j.
+// inRange checks the number in the table for blob j: variable m of map d.
 func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 	n, most, dim := t.Nreqs[j*p.Header.Maps+d], p.Shape.MaxReqs[d], "max_nreqs"
 	if m == MapCount {
@@ -144,7 +144,7 @@ func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 	return nil
 }
 
-// cell identifies a number of the table: variable m of map d of blob j.
+// cell identifies a number in the table: variable m of map d of blob j.
 type cell struct {
 	t       *Ranks
 	d, m, j int

@@ -20,7 +20,7 @@ func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
 		file, err := fsys.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the file is lost or has its partial name; Check reports it
+			continue // the file is lost or still has its partial name; Check reports such files
 		}
 		if err != nil {
 			return err

@@ -29,10 +29,10 @@ type Tenure struct {
 	mu     sync.Mutex
 	over   bool // this process has given up its share
 	Member *durable.Member
-	seen   fs.FileInfo // file information of the lease when CheckChanged last read it; rank 0 only
+	seen   fs.FileInfo // only on rank 0: file information of the lease when CheckChanged last read it
 }
 
-// Hold takes the lease of a dataset, or of another output, with that name.
+// Hold takes the lease of a dataset, or of another output, with this name.
 func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error) {
 	lo := o.Lease
 	if o.Heartbeat > 0 {
@@ -56,8 +56,8 @@ func (t *Tenure) Check() error {
 	return durable.CheckHolder(t.fsys, t.name, t.Id)
 }
 
-// CheckChanged is a cheaper Check that may miss a recent change: it reads the lease's file only if its file information has
-// changed.
+// CheckChanged is a cheaper form of Check, which reads the lease's file only if its file information has changed. It may miss a
+// recent change.
 func (t *Tenure) CheckChanged() error {
 	if t.Lease.Recent() {
 		return nil

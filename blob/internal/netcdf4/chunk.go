@@ -45,7 +45,7 @@ func (v *Var) run(i int64) (lo, hi int64) {
 	return lo, lo + n
 }
 
-// Spans returns the elements of chunks [first, end) as consecutive spans, one for each record. record means that the first
+// Spans returns the elements of chunks first to end-1 as consecutive spans, one for each record. record means that the first
 // dimension is the record dimension.
 func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	lo, _ := v.run(first)
@@ -66,8 +66,8 @@ type Packed struct {
 	Mask uint32
 }
 
-// Pack encodes chunks [first, end) and appends them to dst. data holds their elements, little endian, in the order of Spans. room
-// is scratch space of at least two chunks, or nil.
+// Pack encodes chunks first to end-1 and appends them to dst. data holds the elements of the chunks, little endian, in the order
+// of Spans. room is scratch space of at least two chunks, or nil.
 func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Packed, err error) {
 	n := v.ChunkBytes()
 	if int64(len(room)) < 2*n {

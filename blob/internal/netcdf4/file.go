@@ -42,8 +42,8 @@ type Var struct {
 	fill []byte // one element, little endian
 }
 
-// New lays out the file for a header. It ignores the header's version and offsets. NumRecs is the number of records. Names and
-// attributes that netCDF-4 cannot hold are ErrUnsupported.
+// New lays out the file for a header. It ignores the header's version and offsets. The header's NumRecs is the number of
+// records. For names and attributes that netCDF-4 cannot hold, the error is ErrUnsupported.
 func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}

@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// geometry describes the chunk grid of a dataset. full and part describe the same grid with fewer dimensions: a dimension that
-// fits in one chunk is merged with the dimension before it.
+// geometry describes the chunk grid of a dataset. full and part describe the same grid with fewer dimensions, because a dimension
+// that fits into one chunk is merged with the dimension before it.
 type geometry struct {
 	record     bool
 	size       int64 // bytes per element
@@ -56,7 +56,7 @@ func newGeometry(d *h5.Dataset, record bool) geometry {
 // elements from there that are contiguous.
 type spot struct{ chunk, off, run int64 }
 
-// locate finds element at of the flattened array.
+// locate finds the element with index at in the flattened array.
 func (g *geometry) locate(at int64) (s spot) {
 	stride, chunks := int64(1), int64(1)
 	for i := len(g.full) - 1; i >= 0; i-- {

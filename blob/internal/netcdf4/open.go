@@ -86,7 +86,7 @@ func (o *opener) leave(err error) error {
 	return err
 }
 
-// use counts header bytes before more metadata are read.
+// use counts n bytes of the header, and fails if they exceed most.
 func (o *opener) use(n int) error {
 	if o.used += int64(n); o.most > 0 && o.used > o.most {
 		return fault.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes have at least %d bytes, want at most %d", o.used, o.most)

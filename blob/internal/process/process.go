@@ -14,15 +14,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// SkewRoom is the extra size of a buffer: a page, which is more than any skew.
+// SkewRoom is the extra size of a buffer: a page, so that every skew fits.
 const SkewRoom = 4096
 
 // Process has the resources that the ranks of one process share while they write one dataset: open files, workers' buffers, and
-// the count of copied bytes. It has no more buffers than workers, for any number of subfiles.
+// the count of copied bytes. The number of buffers is the number of workers, for any number of subfiles.
 type Process struct {
 	Pool    *subfile.Pool
 	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is created
-	buffers chan []byte                  // one per worker; nil until first used
+	buffers chan []byte                  // one buffer per worker; each is nil until its first use
 	size    int
 	Zstd    *codec.Zstd
 
@@ -84,7 +84,7 @@ func (p *Process) Reserve(n int64) error {
 	return p.take(n)
 }
 
-// take is Reserve with mu held.
+// take is Reserve for callers that hold mu.
 func (p *Process) take(n int64) error {
 	if p.Used+n > p.Max {
 		return fmt.Errorf("%d bytes of copies and %d more exceed Options.Memory %d; %s: %w", p.Used, n, p.Max, p.advice, dataset.ErrTooLarge)
@@ -100,7 +100,7 @@ func (p *Process) Await(n int64) error {
 	return p.awaitLocked(n)
 }
 
-// awaitLocked is Await with mu held.
+// awaitLocked is Await for callers that hold mu.
 func (p *Process) awaitLocked(n int64) error {
 	for p.Used+n > p.Max && p.Flights > 0 {
 		p.room.Wait()
@@ -124,10 +124,10 @@ func (p *Process) Left(n int64) {
 	p.room.Broadcast()
 }
 
-// Retake reserves released bytes again, even beyond the limit.
+// Retake reserves bytes again that were released, even beyond the limit.
 func (p *Process) Retake(n int64) { p.Release(-n) }
 
-// Release counts n bytes of copies as freed.
+// Release gives back n reserved bytes.
 func (p *Process) Release(n int64) {
 	p.Mu.Lock()
 	p.Used -= n
@@ -138,7 +138,7 @@ func (p *Process) Release(n int64) {
 type Copy struct {
 	Raw []byte
 	sum uint64
-	n   int // number of ranks
+	n   int // number of ranks that use the copy
 }
 
 // CopyOf returns a copy of raw. The copy counts once for all ranks that put the same bytes.
@@ -163,7 +163,7 @@ func (p *Process) CopyOf(raw []byte) (*Copy, error) {
 	return c, nil
 }
 
-// DropCopy ends the use of a copy by one rank.
+// DropCopy ends one rank's use of a copy.
 func (p *Process) DropCopy(c *Copy) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()

@@ -123,7 +123,7 @@ func (sel Selection) Canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 // Size returns the length of the file in bytes.
 func (c *CanonicalFile) Size() int64 { return c.Length }
 
-// Header returns the header of the file, with the offset of each variable. It must not be changed.
+// Header returns the header of the file, with the offset of each variable. The caller must not change it.
 func (c *CanonicalFile) Header() *cdf5.Header { return c.hdr }
 
 // stretch is a contiguous part of the file: the header, padding (v is -1), or a part of a variable's record.

@@ -18,7 +18,7 @@ type blocks struct {
 	fixed  []stride // blocks before the first record
 	record []stride // blocks of the first record; nil if a block holds several records
 	begin  int64    // offset of the records
-	period int64    // bytes of the records of one block, or of one record
+	period int64    // length of the records in one block, or of one record, in bytes
 	size   int64    // length of the file
 }
 

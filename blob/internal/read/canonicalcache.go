@@ -13,7 +13,7 @@ type blockCache struct {
 	C              *CanonicalFile
 	Blocks         blocks
 	Limit          int64            // limit of the bytes in blocks; it determines the length of blocks and of the read-ahead
-	*CanonicalPool                  // the pool that counts the blocks; its lock also protects the following fields
+	*CanonicalPool                  // counts the blocks; its lock also protects the following fields
 	Held           map[int64]*block // by offset
 	rent           map[int64]int64  // by offset of an uncached block: total cost of reads from it without the cache
 	bad            map[int64]int64  // by offset of a block that cannot be decoded: bytes read from it since then
@@ -27,7 +27,7 @@ type block struct {
 	err      error
 	Ready    chan struct{} // closed when data or err is set
 	uses     int
-	taken    int64 // bytes that reads have copied from it
+	taken    int64 // number of bytes that reads have copied from the block
 	elem     *list.Element
 }
 
@@ -304,7 +304,7 @@ func (k *blockCache) forget(b *block) {
 
 // CanonicalPool is blob.CanonicalPool.
 type CanonicalPool struct {
-	most int64 // maximum bytes of blocks
+	most int64 // limit of the bytes in blocks
 
 	Mu    sync.Mutex
 	Bytes int64         // total bytes of blocks that are decoded or being decoded

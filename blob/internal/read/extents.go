@@ -28,7 +28,7 @@ type ExtentSums struct {
 	Part     *FilePart
 	File     io.ReaderAt
 	Records  int64         // number of records to read from a variable-centric file
-	Piece    int64         // bytes of a piece; 0: no pieces
+	Piece    int64         // length of a piece in bytes; 0: extents have no pieces
 	Progress func(n int64) // called with the number of bytes of each read
 }
 

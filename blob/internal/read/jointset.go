@@ -134,7 +134,6 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 	return js, nil
 }
 
-// header reads the header of a subfile that this rank keeps.
 func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, tape: &tape{}}
 	if p.Gone() {

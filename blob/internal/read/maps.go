@@ -26,7 +26,7 @@ type Maps struct {
 	Cache *cache.Cache[*lazyMap, *gotMap]
 }
 
-// newMaps returns the maps of a dataset, cached within OpenOptions.Maps.
+// newMaps returns the maps of a dataset. The cached maps take at most OpenOptions.Maps bytes.
 func newMaps(f *Files, d *Data) *Maps {
 	limit := f.Opt.Maps
 	if limit == 0 {
@@ -49,7 +49,7 @@ func (r *Maps) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error)
 	return r.in(ctx, r.Data.Sets[0], d)
 }
 
-// MapOf returns the map in force when a record was written.
+// MapOf returns the map that applied when a record was written.
 func (r *Maps) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
 	if rec < 0 || rec >= r.Data.Records {
 		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Files.Base, rec, r.Data.Records-1)

@@ -234,7 +234,7 @@ func (p *FilePart) SameRecords(lead *FilePart) error {
 // Unpack prepares the decompression of the part's data.
 func (p *FilePart) Unpack() {
 	if p.Place != nil && p.Place.Packed != nil && p.Table != nil {
-		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // set by Check
+		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // Check sets this
 			p.Place.Packed.Memory = defaultReadMemory
 		}
 		p.Un = unpack.New(&p.Place.Place, p.Table, p.Place.Packed.Index, p.Name, p.Files.codec(p.Place.Packed.Chunk))

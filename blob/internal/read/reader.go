@@ -29,7 +29,7 @@ type Reader struct {
 	// Only the Reader that Open returned uses the following fields.
 	newest atomic.Pointer[Reader] // the newest state, set by Refresh
 	fresh  sync.Mutex             // held by Refresh
-	stamp  string                 // under fresh: identifies the state of newest
+	stamp  string                 // guarded by fresh: identifies the state of newest
 }
 
 // Files knows the paths of the files of a dataset, opens them, and checks that they belong to it.
@@ -43,9 +43,9 @@ type Files struct {
 	foreign  bool      // the dataset has no manifest
 	seen     sync.Once // for replacedLate
 	late     sync.Mutex
-	looks    int // under late: how often Measure has waited
+	looks    int // guarded by late: how often Measure has waited
 	mu       sync.Mutex
-	zstd     *codec.Zstd // under mu: for chunks of chunk bytes
+	zstd     *codec.Zstd // guarded by mu; decompresses chunks of chunk bytes
 	chunk    int64
 }
 
@@ -245,7 +245,7 @@ func (r *Data) WideMaps() bool {
 
 // File is one file of a dataset.
 type File struct {
-	Set     int    // 0, or the number of the append that made it (process-centric)
+	Set     int    // 0, or the number of the append that made the set (process-centric)
 	Index   int    // subfile number within the set
 	Name    string // path; also set for a missing file
 	Missing bool

@@ -189,7 +189,7 @@ func (c *Selection) decomposed(v dataset.VarID) bool {
 	return c.R.Data.Schema.Vars[src].Decomp != 0
 }
 
-// RawRuns reads scattered runs, one after the other.
+// RawRuns reads runs that may lie anywhere in a record, one after the other.
 func (c *Selection) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	src, at := c.source(v, rec)
 	return c.R.Elems.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)

@@ -54,7 +54,7 @@ func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	slices.SortStableFunc(wants, func(a, b *Want) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.srec, b.srec), cmp.Compare(a.lo, b.lo))
 	})
-	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // more than needed, because some reads have gaps
+	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // more than sum/workers, because some reads have gaps
 	c := &spanCursor{s: s, wants: wants, most: most}
 	par.Do(workers, workers, func(int) {
 		var list []span
@@ -93,7 +93,7 @@ type spanCursor struct {
 	at    int64
 	to    int64 // elements [at, to) of the blob remain to be listed for this want; to is 0 if unknown
 	known bool
-	taken int // number of batches
+	taken int // number of batches handed out
 	badAt int
 	err   error
 }

@@ -38,7 +38,7 @@ type Prover struct {
 	known *Known // used with VerifyOnce
 }
 
-// proven reports whether the part's maps are compared with their checksums.
+// proven reports whether the part's maps must be compared with their checksums.
 func (p *FilePart) proven() bool {
 	return p.Info != nil && p.Un == nil && p.Files.Opt.Verify != VerifyNever
 }

@@ -21,7 +21,7 @@ type Spot struct {
 	Record       int64      // record of the dataset; -1 if the variable has no records
 	Rank         int        // blob number in the whole set; -1 if the variable has no decomposition
 	Also         []int      // other ranks that wrote the element; reads return the value of Rank
-	Request      int64      // index of Rank's request with the element; -1 if the variable has no decomposition
+	Request      int64      // index of Rank's request that contains the element; -1 if the variable has no decomposition
 	Run          decomp.Req // the request with the index Request
 	Pos          int64      // index in the blob, or in the record of a variable without a decomposition
 

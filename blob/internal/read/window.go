@@ -40,7 +40,7 @@ func (fm Form) fill(dst []byte, v *dataset.Variable) {
 	cdf5.FillBytes(dst, v.Type, dataset.OrderOf(fm.Big), v.FillAtt())
 }
 
-// SetOf returns the set that has a record, and the record's number in it. A fixed variable is in the first set.
+// SetOf returns the set that holds a record, and the record's number in the set. A fixed variable is in the first set.
 func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	if !r.Schema.Vars[v].Record {
 		return r.Sets[0], 0
@@ -48,7 +48,7 @@ func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	return r.setAt(rec)
 }
 
-// setAt returns the set that has a record, and the record's number in it.
+// setAt returns the set that holds a record, and the record's number in the set.
 func (r *Data) setAt(rec int64) (*Set, int64) {
 	i := sort.Search(len(r.Sets), func(i int) bool { return r.Sets[i].First+r.Sets[i].Records > rec })
 	return r.Sets[i], rec - r.Sets[i].First
@@ -68,7 +68,7 @@ type Want struct {
 	id   dataset.VarID
 	srec int64 // of the set
 	sv   *dataset.Variable
-	size int64 // of an element
+	size int64 // size of an element
 	m    *decomp.Map
 	pf   *proof
 	name string // for errors
@@ -82,7 +82,7 @@ func (w *Want) All() iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
 }
 
-// NewWant returns the want of elements [lo, hi).
+// NewWant returns a want for elements lo to hi-1.
 func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }

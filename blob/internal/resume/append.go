@@ -91,7 +91,8 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 	return w, err
 }
 
-// sameCall returns an error if the options are wrong, or if options, name or schema differ between ranks. Collective.
+// sameCall returns an error if the options are invalid, or if options, name or schema differ between ranks.
+// Collective.
 func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
 	opts, sum := o.Hash(name), int64(0)
 	if more != nil && err == nil {
@@ -138,7 +139,7 @@ func goOn(w *write.Writer, r *read.Reader) {
 func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
 	s, added, err := dataset.Extended(w.Job.Schema, more)
 	if err == nil {
-		_, err = r.Data.Schema.WithAdded(added, s) // checks what readers will check
+		_, err = r.Data.Schema.WithAdded(added, s) // readers will make the same check
 	}
 	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks may have extended different states of the dataset
 		return err
@@ -147,7 +148,8 @@ func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.
 	return nil
 }
 
-// prepareAppend takes the lease of the dataset, brings it to a clean state, and gives it a manifest if it has none.
+// prepareAppend takes the lease of the dataset, brings the dataset to a clean state, and gives it a manifest if it
+// has none.
 func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	o := &w.Job.Opt
 	found, err := subfile.Find(o.Fs, name)
@@ -253,7 +255,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 		p := r.Data.Sets[w.Commits.Sets].Parts[e.File.Index]
 		if err = p.Load(); err == nil {
 			pl, sh := *p.Place, *p.Place.Shape
-			// In the file an empty map has one element, which no rank writes.
+			// In the file, an empty map has one element, which no rank writes.
 			sh.Elems = e.Layout.Place.Shape.Elems
 			pl.Shape = &sh
 			e.Layout.Place = &pl

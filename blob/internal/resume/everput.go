@@ -56,7 +56,7 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	return put
 }
 
-// onlyFill reports whether the checksums of the first records of a variable belong to fill values.
+// onlyFill reports whether a variable has only fill values in its first records, according to the checksums.
 func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
 	v, pl := p.Place.Header.FileVar(int(id)), p.Place
 	sv := &pl.Schema.Vars[id]

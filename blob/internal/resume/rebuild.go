@@ -38,7 +38,7 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 	return st.Manifest, lost
 }
 
-// forcible adds advice to an error of Recover.
+// forcible adds to an error of Recover how to force the recovery.
 func forcible(err error) error {
 	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) rebuilds the manifest from its remains, headers and data", err)
 }

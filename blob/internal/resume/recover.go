@@ -290,7 +290,7 @@ func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err err
 	return steps, err
 }
 
-// settle removes from the subfiles of a variable-centric dataset what an unfinished append has written.
+// settle removes the data of an unfinished append from the subfiles of a variable-centric dataset.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *lease.Tenure) error {
 	_, err := lease.Cut(fsys, base, m, ten, true)
 	return err

@@ -27,7 +27,7 @@ type Unpacker struct {
 	Index *layout.Index
 	name  string
 	zstd  *codec.Zstd
-	bufs  sync.Pool                      // *[]byte for a chunk
+	bufs  sync.Pool                      // *[]byte with room for a chunk
 	pages *cache.Cache[int64, []byte]    // pages of entries, if Index does not hold all entries
 	parts *cache.Cache[chunkKey, []byte] // contents of chunks that were read in part
 }
@@ -36,7 +36,7 @@ type Unpacker struct {
 type chunkKey struct{ entry, n int64 }
 
 const (
-	entryPage  = 2048 // entries per read
+	entryPage  = 2048 // number of entries per read
 	maxPages   = 64
 	cacheBytes = 4 << 20 // memory for contents of chunks that were read in part
 )
@@ -120,7 +120,7 @@ func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	return u.piece(f, b, first, n, size, rel%n)
 }
 
-// piece reads bytes of a piece of n bytes, from byte from on.
+// piece reads bytes, from byte from on, of a piece of n bytes.
 func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (int, error) {
 	b = b[:min(int64(len(b)), n-from)]
 	done := 0

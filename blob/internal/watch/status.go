@@ -172,10 +172,10 @@ const UnsurePatience = 30 * time.Second
 // Next returns the time until the next Look can show a change.
 func (w *Watch) Next() time.Duration { return w.Pulse.Next() }
 
-// maxLooks is the number of times that Look starts again because a writer has begun in the meantime.
+// maxLooks limits how often Look starts again because a writer has begun in the meantime.
 const maxLooks = 20
 
-// Look returns the present status, or fs.ErrNotExist if no file of the dataset exists.
+// Look returns the current status, or fs.ErrNotExist if no file of the dataset exists.
 func (w *Watch) Look() (*Status, error) {
 	var s *Status
 	for range maxLooks {

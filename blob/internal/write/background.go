@@ -12,8 +12,8 @@ import (
 	"blobio/blob/internal/process"
 )
 
-// syncMin is the minimum number of bytes written in the background before a process syncs a subfile, so that Close has little
-// left to sync. Fewer bytes are not worth the wait for the disk.
+// syncMin is the number of bytes that a process writes to a subfile in the background before it syncs the file. The syncs leave
+// little work for Close. A sync of fewer bytes is not worth the wait for the disk.
 const syncMin = 32 << 20
 
 // flight is one background flush and the sync that may follow it.
@@ -61,7 +61,7 @@ func (f *flight) over() bool {
 	}
 }
 
-// syncDue counts written bytes and reports whether this flight must sync now. At most one flight syncs at a time.
+// syncDue counts n written bytes and reports whether this flight must sync. At most one flight syncs at a time.
 func (b *background) syncDue(n int64) bool {
 	if b.opt.Durability == dataset.DurableNone {
 		return false
@@ -151,10 +151,10 @@ type background struct {
 
 	mu      sync.Mutex
 	stopped bool
-	flights []*flight // under mu: the last flush, and earlier ones that still sync
+	flights []*flight // guarded by mu: the flight of the last flush, and earlier flights that still sync
 
 	unsynced atomic.Int64 // bytes written in the background since the last sync
-	syncing  atomic.Bool  // some flight syncs
+	syncing  atomic.Bool  // a flight is syncing
 }
 
 // later collects the background part of a team's flush: the write of this rank's own data, and copies of the windows that this

@@ -20,7 +20,7 @@ func (c *commits) announced() bool {
 	return st != nil && st.Writing && st.Intent != nil && st.Intent.Writer == c.job.Ten.Tag()
 }
 
-// Finish gives all committed files their final names, on world rank 0.
+// Finish gives all committed files their final names. Only world rank 0 calls it.
 func (c *commits) Finish(m *subfile.Manifest, sync bool) error {
 	err := subfile.Finish(c.job.Opt.Fs, c.job.Base, m, sync, c.job.Ten.By())
 	if err == nil && c.claim.replace {
@@ -45,7 +45,7 @@ func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync 
 			if err == nil && c.going {
 				err = c.goOn()
 			}
-			if err != nil { // some rank has failed: no seal was written
+			if err != nil { // some rank has failed, so no seal was written
 				return c.job.Ten.Explain(err)
 			}
 			if err = c.WriteNext(m, sync); err == nil && atOnce {
@@ -120,7 +120,7 @@ func (c *commits) goOn() (err error) {
 	return err
 }
 
-// addEntry appends an entry to the log, which commits it, on world rank 0.
+// addEntry appends an entry to the log, which commits the entry. Only world rank 0 calls it.
 func (c *commits) addEntry(e *subfile.Entry) error {
 	m := c.Old
 	e.ID, e.Commit = m.ID, m.Commits+1
@@ -147,13 +147,13 @@ type commits struct {
 	held         *heldBack
 	Count        int64             // commits of this session
 	Sets         int               // sets of the dataset, without the set being written
-	Sealed       int64             // records below are committed
+	Sealed       int64             // records with lower numbers are committed
 	Known        int64             // one more than the highest record of any rank at the last agreement
 	Old          *subfile.Manifest // manifest of the dataset that is appended to
 	Added        []string          // names of variables that Old lacks
 	MapPrints    []string          // fingerprints of the maps
-	InPlace      bool              // Commit was called, so more commits may follow
-	going        bool              // Commit was called: further commits follow
+	InPlace      bool              // append to the last set, whose files grow
+	going        bool              // Commit was called, so more commits may follow
 	due          bool              // CommitAsync has been called, and no collective call has followed yet
 	log          *subfile.Log      // world rank 0: the log, after the first commit
 	atts         []subfile.AttInfo // attributes to commit, the same on all ranks
@@ -175,7 +175,7 @@ type HeldBackError struct {
 // Error implements error.
 func (e *HeldBackError) Error() string { return e.Base + ": " + e.Info().String() }
 
-// Info returns the error in the form of manifest and log.
+// Info returns the error as manifest and log store it.
 func (e *HeldBackError) Info() *subfile.HeldBack {
 	if e == nil {
 		return nil
@@ -252,7 +252,7 @@ func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (reco
 	return records, fill && records > sealed, nil
 }
 
-// lacks returns the first variable of a record that this rank has not put, -1 if there is none.
+// lacks returns the first variable of a record that this rank has not put, or -1.
 func (h *heldBack) lacks(rec int64, never func(v int) bool) int {
 	e, i := h.job.Eng, 0
 	for i < len(e.Layout.Table.ID) && e.Layout.Table.ID[i] != h.job.sub.Rank() {

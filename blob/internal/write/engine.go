@@ -73,7 +73,7 @@ func (e *Engine) undo(further bool) error {
 	if rerr := e.Renew(e.Layout.Schema, nil, e.Layout.First); rerr != nil {
 		return errors.Join(err, rerr)
 	}
-	if e.Seal.late = nil; !further { // everything is written again
+	if e.Seal.late = nil; !further { // everything will be written again
 		e.File.Name, e.File.Final, e.File.Made, e.Layout.Base = name, final, made, base
 	}
 	return err
@@ -122,7 +122,7 @@ func (e *Engine) start() {
 	e.Seal.pack = e.Pack
 }
 
-// note records the puts that are about to be written.
+// note records in the tally the puts that are about to be written.
 func (e *Engine) note(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
@@ -134,8 +134,9 @@ func (e *Engine) note(lists [][]Pend) {
 	}
 }
 
-// advance notes that records are committed. The first process of a variable-centric subfile writes their number into the header,
-// where other programs may read it at any time. It does not wait for a sync, because a smaller number is also correct.
+// advance notes that records records are committed. The first process of a variable-centric subfile writes this number into the
+// header, where other programs may read it at any time. It does not wait for a sync, because a smaller number in the header is
+// also correct.
 func (e *Engine) advance(records int64) {
 	if records <= e.Tally.From {
 		return
@@ -212,8 +213,8 @@ func (o *outFile) Called(set string, rename bool, ten *lease.Tenure) {
 	}
 }
 
-// inUse limits the number of subfiles that all engines of the process use at once. Hundreds of leaders may flush at the same
-// time, and only unused files can be closed to free descriptors. Opening a file by name may open its lease, too.
+// inUse limits how many subfiles the engines of the process use at once. Hundreds of leaders may flush at the same time, and
+// each needs descriptors, which only closing unused files can free. Opening a file by name may also open its lease.
 var inUse = make(chan struct{}, max(vfs.Descriptors.Max()/4, 1))
 
 // enter and leave surround each use of the subfile. Nested uses by one engine count once. An engine must not wait for another
@@ -260,7 +261,7 @@ type outFile struct {
 	wrote atomic.Bool // this process has written to the file
 
 	mu   sync.Mutex
-	uses int // nested uses, see enter
+	uses int // number of nested uses, see enter
 }
 
 // named returns an error if the subfile's name is gone or belongs to another file. Readers would not find the subfile after the

@@ -106,7 +106,7 @@ type exchanger struct {
 	chunks []chunk
 	later  *later // writes the windows in the background; if nil, exchange writes them at once
 	err    error  // error of this rank, which still takes part in all rounds
-	filled int    // rounds whose windows are filled
+	filled int    // number of rounds whose windows are filled
 }
 
 func (x *exchanger) run(ctx context.Context) error {
@@ -155,7 +155,7 @@ func (x *exchanger) fill(b []byte, op *copyOp) error {
 	return x.p.e.Layout.fill(b, int(op.ref.i), x.q.pend(op.ref), op.from, op.to)
 }
 
-// share fills the windows of round k in shared memory and returns the window of this aggregator.
+// share fills the windows of round k in shared memory. It returns the window that this rank writes as an aggregator, or nil.
 func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
 	if k >= x.filled {
 		x.fillWindows(k)
@@ -193,7 +193,7 @@ func (x *exchanger) fillWindows(k int) {
 // copyHeader is the size of the header of a copy in a message: its offset in the window and its length, 8 bytes each.
 const copyHeader = 16
 
-// send fills the windows by messages.
+// send fills the windows of round k by messages.
 func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 	out := make([][]byte, x.t.C.Size())
 	x.take(k, func(op *copyOp) error {

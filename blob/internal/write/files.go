@@ -171,16 +171,16 @@ func (c *claim) free(set *subfile.Set) (bool, error) {
 // claim is the writer's right to the name of the dataset. It also describes the files found under the name.
 type claim struct {
 	job      *Job
-	Claimed  bool // world rank 0: this writer wrote the .manifest.next
+	Claimed  bool // world rank 0: this writer has written .manifest.next
 	replace  bool
-	replaced *subfile.Manifest // manifest of the dataset to be replaced, on world rank 0; nil if it has none
+	replaced *subfile.Manifest // world rank 0: manifest of the dataset to be replaced; nil if the dataset has none
 	Foreign  bool              // the dataset to be replaced has no manifest
 	blank    bool              // no file had the name
 	Was      string            // world rank 0: ID of the committed seal when the writer began
 	Rename   bool              // subfiles are written under partial names
 }
 
-// nameSet gives the subfiles of a set their final names, on world rank 0.
+// nameSet gives the subfiles of a set their final names. Only world rank 0 calls it.
 func (s *files) nameSet(set string) error {
 	if err := s.job.Ten.Check(); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (s *files) nameSet(set string) error {
 	}, s.job.Opt.Durability == dataset.DurableCommit)
 }
 
-// unname removes the final names of the subfiles of an uncommitted set, on world rank 0.
+// unname removes the subfiles of an uncommitted set that have their final names. Only world rank 0 calls it.
 func (s *files) unname() error {
 	s.named = false
 	if err := s.job.Ten.Check(); err != nil {
@@ -297,8 +297,8 @@ type files struct {
 	claim  *claim
 	set    string // base name
 	made   filesState
-	placed bool // process-centric: every blob has its offset
-	named  bool // world rank 0: the files of a further set have their final names, or are being renamed
+	placed bool // process-centric: the offsets of all blobs are known
+	named  bool // world rank 0: the files of a set after the first have their final names, or are being renamed
 }
 
 // filesState describes which subfiles of this session may exist.
@@ -306,6 +306,6 @@ type filesState uint8
 
 const (
 	filesNone filesState = iota
-	filesSome            // being created, or a rank failed to create its file
+	filesSome            // subfiles are being created, or a rank has failed to create its subfile
 	filesAll
 )

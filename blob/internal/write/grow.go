@@ -15,8 +15,8 @@ import (
 // grown is the message of the first rank of a subfile to world rank 0, at a commit of files that grow in place.
 type grown struct {
 	Err   []byte           `json:"err,omitempty"` // error as encoded by remote.Encode; the other fields are then unset
-	Rank  int              `json:"rank"`          // with Err: the world rank that failed
-	Whole int64            `json:"whole"`         // all ranks of the subfile have put every record below
+	Rank  int              `json:"rank"`          // with Err: the world rank that has failed
+	Whole int64            `json:"whole"`         // all ranks of the subfile have put every record with a lower number
 	Steps []subfile.Growth `json:"steps"`         // for each uncommitted record, in order: the file size including it, and its checksums
 }
 
@@ -186,8 +186,8 @@ func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	return g
 }
 
-// commitGrowth commits the records on world rank 0, if all records below limit are complete. It returns the number of committed
-// records.
+// commitGrowth commits the records, if all records below limit are complete, and returns the number of committed records. Only
+// world rank 0 calls it.
 func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	list := make([]grown, 0, c.job.Subfiles)
 	records := limit

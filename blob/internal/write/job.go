@@ -28,7 +28,7 @@ func (job *Job) Unfinished(err error) error {
 	return &dataset.UnfinishedError{Base: job.Base, Err: err}
 }
 
-// inDoubt adds to an error that the commit may be in force.
+// inDoubt wraps an error in an error that says that the commit may be in force.
 func (job *Job) inDoubt(err error) error {
 	if errors.As(err, new(*dataset.InDoubtError)) {
 		return err
@@ -142,7 +142,7 @@ func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node com
 			if node, err = job.sub.SplitNode(ctx); err != nil {
 				return nil, nil, err
 			}
-			if node.Size() < job.sub.Size() { // otherwise the node is 0 for all ranks
+			if node.Size() < job.sub.Size() { // otherwise all ranks are on one node, which has number 0
 				low, err := node.AllreduceInt64(ctx, []int64{int64(job.sub.Rank())}, comm.Min)
 				if err != nil {
 					return nil, nil, err
@@ -210,13 +210,13 @@ func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
 	return sh
 }
 
-// RankRow is the message of a rank to the leader of its process.
+// RankRow is what a rank sends to the leader of its process.
 type RankRow struct {
 	Sub  int // sub rank
 	Runs [][]decomp.Req
 }
 
-// Acquire takes the lease of the dataset, on world rank 0.
+// Acquire takes the lease of the dataset. Only world rank 0 takes it.
 func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	// Acquire checks the longest name first, because Create must not begin if the file system rejects it.
 	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
@@ -237,7 +237,7 @@ func (job *Job) Share() error {
 	return job.Ten.Lease.Share()
 }
 
-// Serve passes the lease of world rank 0 to this rank.
+// Serve gives this rank a share in the lease of world rank 0.
 func (job *Job) Serve(words []int64) {
 	if job.C.Rank() != 0 {
 		job.Ten = lease.Serve(job.Opt.Fs, job.Base, lease.IdOf(words), comm.Apart(job.C))
@@ -254,7 +254,7 @@ type Job struct {
 	Opt             dataset.Settings
 	Ranks, Subfiles int
 	Ten             *lease.Tenure
-	Limit           int64   // Options.Records
+	Limit           int64   // the value of Options.Records
 	counts          []int64 // elements of this rank, by map
 }
 

@@ -32,7 +32,7 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 		for _, p := range l {
 			old := -1
 			s.tally.noteEver(&p)
-			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // put again: the earlier put is dropped
+			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // the variable is put again, so the earlier put is dropped
 				old = slices.IndexFunc(s.lists[i], func(q Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 				if s.opt.Retain != dataset.LendUntilClose {
 					s.proc.Release(int64(len(s.lists[i][old].Raw)))
@@ -99,7 +99,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 	return lists
 }
 
-// take splits the kept puts into puts to write and puts of later records.
+// take splits the kept puts into the puts to write now and the puts of later records.
 func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	lists, stay = make([][]Pend, len(s.lay.Table.ID)), make([][]Pend, len(s.lay.Table.ID))
 	s.freed = 0
@@ -133,7 +133,8 @@ func (s *keptPuts) note() {
 	}
 }
 
-// keptPuts holds puts until the commit that writes them. Process-centric files need it while the number of records is unknown.
+// keptPuts holds puts until the commit that writes them. Process-centric files need keptPuts while the number of records is
+// unknown.
 type keptPuts struct {
 	lay    *Layout
 	tally  *tally

@@ -46,7 +46,7 @@ func (l *Layout) begin(o *dataset.Settings, sh *layout.Shape) error {
 	return nil
 }
 
-// extent returns the extent number of a put, see format-manifest.md.
+// extent returns the number of the extent to which a put belongs, see format-manifest.md.
 func (l *Layout) extent(p *Pend) int64 {
 	return l.Exts.Index(l.Place.Header.HeaderVar(p.V), p.Rec-l.First)
 }
@@ -74,7 +74,7 @@ func (l *Layout) recIn(v int32, rec int64) int64 {
 // fileSize returns the length of a file that holds the records below records.
 func (l *Layout) fileSize(records int64) int64 { return l.Place.FileSize(records - l.Base) }
 
-// Settle computes the offset of each blob. It needs no communication: Setup has exchanged the sizes.
+// Settle computes the offset of each blob. It needs no communication, because Setup has exchanged the sizes.
 func (l *Layout) Settle(records int64) (err error) {
 	l.meta, err = l.Place.Settle(l.All, records)
 	for i, id := range l.Table.ID {

@@ -17,14 +17,14 @@ type packer struct {
 	proc    *process.Process
 	how     dataset.Compress
 	chunk   int64
-	x       *layout.Index // of the local ranks; nil until the blobs have offsets
+	x       *layout.Index // index of the local ranks; nil until the blobs have offsets
 	End     int64         // length of data_zblob so far
 	choices []choice      // by list of the maps, then by variable
 }
 
 // choice is the compression of one unit: a map's list or a variable.
 type choice struct {
-	form  uint8 // layout.FormNone: no choice yet
+	form  uint8 // layout.FormNone if there is no choice yet
 	level int
 }
 
@@ -49,12 +49,12 @@ func newPacker(o *dataset.Settings, proc *process.Process, lay *Layout) *packer 
 const (
 	candidates  = 5        // words per unit: the size of the sample, and its compressed size with each entry of candidateList
 	sampleBytes = 64 << 10 // maximum bytes of a sample of one rank
-	sampleRanks = 4        // ranks that give samples of a variable
+	sampleRanks = 4        // number of ranks that give samples of a variable
 )
 
 var candidateList = [candidates]choice{1: {layout.FormZstd, 1}, 2: {layout.FormZstd, 2}, 3: {layout.FormPlane, 1}, 4: {layout.FormPlane, 2}}
 
-// candidate returns candidate k with these options.
+// candidate returns entry k of candidateList. A level in the options replaces the level of the entry.
 func (p *packer) candidate(k int) choice {
 	c := candidateList[k]
 	if p.how.Level != 0 {
@@ -63,8 +63,8 @@ func (p *packer) candidate(k int) choice {
 	return c
 }
 
-// samplers lists, for each unit without a choice, the sub ranks that give a sample. They are few, differ between units, and have
-// at least the mean number of elements.
+// samplers lists, for each unit without a choice, the sub ranks that give a sample. For each unit it picks a few ranks that have
+// at least the mean number of elements, and different ranks for different units.
 func (pk *packer) samplers() [][]int {
 	t := pk.lay.All
 	nd, n := pk.lay.Place.Header.Maps, len(t.ID)

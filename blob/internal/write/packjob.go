@@ -18,16 +18,16 @@ import (
 type packJob struct {
 	q       *queue
 	batches []packBatch
-	sizes   []int64  // by batch: compressed size
-	at      []int64  // by batch: offset in data_zblob
+	sizes   []int64  // compressed size, by batch
+	at      []int64  // offset in data_zblob, by batch
 	held    [][]byte // compressed bytes by batch; nil if the batch must be compressed again
 	kept    int64    // total bytes in held
 
 	mu   sync.Mutex
 	cond sync.Cond
-	next int   // the next batch to get an offset
-	end  int64 // end of the batches that have offsets
-	fail int   // the first batch that failed; earlier batches continue
+	next int   // number of the next batch that gets an offset
+	end  int64 // end in data_zblob of the batches that have offsets
+	fail int   // number of the first batch that failed; earlier batches continue
 }
 
 // packBatch begins at a chunk of a piece and ends where the next batch begins.
@@ -133,7 +133,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	return j.put(f, k, b)
 }
 
-// hold keeps the bytes as long as memory is available.
+// hold keeps the bytes of a batch if there is memory for them.
 func (j *packJob) hold(_ vfs.File, k int, b []byte) error {
 	if j.q.e.Proc.Reserve(int64(len(b))) != nil {
 		return nil

@@ -72,7 +72,7 @@ func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err 
 	return n, err
 }
 
-// agree makes the missing choices from the samples of the whole team. sizes may be nil.
+// agree makes the missing choices from the samples of all ranks of the team. sizes may be nil.
 func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken error) {
 	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) { // all ranks take the same branch
 		return nil

@@ -13,7 +13,7 @@ type plan struct {
 	chunks []chunk // data that go through windows, ascending by file offset
 	rounds int
 	keys   []varRec       // keys of every member, if all members have the same
-	own    map[int32]bool // variables that each member writes itself; nil: none
+	own    map[int32]bool // variables whose data each member writes itself; may be nil
 	ownAll bool           // each member writes all of its data itself
 	least  int64          // minimum mean size for members to write their own data
 }
@@ -265,7 +265,7 @@ func (p *plan) cut(segs []chunk) {
 func (p *plan) deal(segs []chunk) {
 	t := p.e.team
 	unit, aggs := p.e.opt.Stripe.Size, int64(len(t.Aggs))
-	turn := max(int64(p.e.opt.Stripe.Count), aggs) // a multiple of aggs if there are fewer servers
+	turn := max(int64(p.e.opt.Stripe.Count), aggs) // a multiple of aggs if the file has fewer servers than aggregators
 	if n := int64(p.e.opt.Stripe.Count); n > 0 && aggs > n {
 		turn = aggs
 	}

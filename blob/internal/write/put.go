@@ -19,7 +19,7 @@ func (ps *puts) land(ctx context.Context) error {
 	return ps.job.Eng.background.land(ctx)
 }
 
-// landed drops the list of the background flush, after all ranks have agreed that it is written.
+// landed drops the list of the background flush when all ranks have agreed that the flush is written.
 func (ps *puts) landed() {
 	ps.flying = false
 	clear(ps.away)
@@ -28,9 +28,9 @@ func (ps *puts) landed() {
 
 // handoff holds the puts of ranks since the last flush.
 type handoff struct {
-	lists  [][]Pend // by local rank
+	lists  [][]Pend // puts by local rank
 	parts  []part
-	copied int64 // reserved bytes of lists
+	copied int64 // number of bytes reserved for copies in lists
 }
 
 // collect passes the puts of the ranks of this process to their leader.
@@ -68,7 +68,7 @@ func (ps *puts) settle() {
 // Pend is one put that is not in the file yet. It holds the bytes of the caller's slice in host order, without an interface
 // value, so that a Put allocates memory only for the list.
 type Pend struct {
-	Raw []byte    // elements of type Mem; nil: fill values
+	Raw []byte    // elements of type Mem; nil stands for fill values
 	Rec int64     // 0 for a fixed variable
 	V   int32     // number of the variable; negative for variable m of map d: -1-(d*layout.MapVars+m)
 	Mem cdf5.Type // type of Raw
@@ -172,7 +172,7 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	return nil
 }
 
-// id returns the number of a variable of the schema in the files being written.
+// id returns the number that a variable of the schema has in the files being written.
 func (ps *puts) id(v dataset.VarID) int32 {
 	if ps.Ids != nil {
 		return ps.Ids[v]
@@ -204,7 +204,7 @@ func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) er
 	return nil
 }
 
-// hold returns the put of the values, as a copy unless the caller lends them.
+// hold returns the values as a Pend: a copy, unless the caller lends the values.
 func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
 	if raw == nil {
 		raw = []byte{}
@@ -249,11 +249,11 @@ type puts struct {
 	parts   []part
 	seen    []undividedPut // puts of this rank that the first rank of its subfile writes
 	each    bool           // the first rank of each subfile writes its own values, see package reference
-	copied  int64          // reserved bytes of list
+	copied  int64          // number of bytes reserved for copies in list
 	flying  bool           // a background flush may be in progress
-	away    []Pend         // the list of the background flush
+	away    []Pend         // the list that the background flush writes
 	records int64          // one more than the highest record put
-	First   int64          // records below were committed before this session
+	First   int64          // records with lower numbers were committed before this session
 	Ids     []int32        // the id of each variable in the files being written; set if these have only record variables
 }
 

@@ -20,13 +20,13 @@ type sealed struct {
 	rank  int     // the world rank that failed with err
 	redo  []int64 // extents that were put more than once
 	segs  []extSeg
-	ids   []int64 // process-centric: sub ranks
-	blobs []int64 // offsets of their blobs
+	ids   []int64 // process-centric: sub ranks of the process
+	blobs []int64 // offsets of the blobs of ids
 
-	whole int64 // all ranks of the process have put every record below
+	whole int64 // all ranks of the process have put every record with a lower number
 
 	prints []int64 // fingerprints of the maps of this process's ranks
-	rows   []byte  // compressed team: the chunks of this rank
+	rows   []byte  // in a team that compresses: the chunks of this rank
 }
 
 // extSeg is a checksum segment of an extent.
@@ -67,7 +67,7 @@ func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Redo, e.Sums.Set.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
 }
 
-// giveSums adds the checksums of takeSums to another engine of the team.
+// giveSums adds the checksums that takeSums has taken to another engine of the team.
 func (o *sealed) giveSums(e *Engine) {
 	for _, x := range o.redo {
 		e.Sums.Set.Again(x)
@@ -163,15 +163,15 @@ func (o *sealed) parse(b []byte) error {
 	return nil
 }
 
-// described is the message of the first rank of a subfile to world rank 0.
+// described is what the first rank of a subfile sends to world rank 0.
 type described struct {
 	Err     []byte           `json:"err,omitempty"` // error as encoded by remote.Encode; the other fields are then unset
-	Rank    int              `json:"rank"`          // with Err: the world rank that failed
+	Rank    int              `json:"rank"`          // with Err: the world rank that has failed
 	Prints  []int64          `json:"prints"`        // sums over the ranks of the subfile
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
-// describe describes the subfile, on its first rank.
+// describe describes the subfile. The first rank of the subfile calls it.
 func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64

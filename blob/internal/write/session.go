@@ -108,7 +108,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 	return w.Held.take()
 }
 
-// Committed returns the number of records committed before this session and by it.
+// Committed returns the number of committed records, including those of earlier sessions.
 func (w *Writer) Committed() int64 { return w.Commits.Sealed }
 
 // settleDue completes a commit that CommitAsync has started. Collective.
@@ -117,7 +117,7 @@ func (w *Writer) settleDue(ctx context.Context) error {
 		return nil
 	}
 	w.Commits.due = false
-	err := w.Puts.land(ctx) // error of a leader
+	err := w.Puts.land(ctx) // only a leader has an error
 	if err = w.commitNow(ctx, err); err == nil || errors.As(err, &w.Held.late) {
 		w.Puts.landed()
 		return nil
@@ -175,7 +175,7 @@ func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	return w.firstCommit(ctx, records, whole)
 }
 
-// firstCommit commits as Close does, with a manifest that marks the writer as continuing. Collective.
+// firstCommit commits like Close, but with a manifest that marks the writer as continuing. Collective.
 func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) error {
 	if !whole {
 		if err := w.complete(ctx, records); err != nil {

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// subfiles collects the descriptions of the subfiles, on world rank 0.
+// subfiles collects the descriptions of the subfiles. Only world rank 0 calls it.
 func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	subs := make([]subfile.Subfile, c.job.Subfiles)
 	prints := make([]int64, len(c.job.Schema.Decomps))
@@ -51,7 +51,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	return subs, nil
 }
 
-// manifest makes the manifest of the dataset, on world rank 0.
+// manifest makes the manifest of the dataset. Only world rank 0 calls it.
 func (c *commits) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
 	if all == nil { // commit only attributes
 		m := c.Head(records)

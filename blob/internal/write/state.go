@@ -28,7 +28,7 @@ func (s *state) again() (end func()) {
 }
 
 // goesOn undoes the steps of a collective that failed on all ranks for lack of space, so that a later collective can repeat them,
-// and reports whether the writer continues. Committed data stay, and all puts are kept.
+// and reports whether the writer continues. Committed data stay in the files, and all puts stay in memory.
 func (s *state) goesOn(err error) bool {
 	if s.lacked != nil && s.commits.soft {
 		return true // an earlier step of this collective has reported it
@@ -157,7 +157,7 @@ type state struct {
 	commits *commits
 	Err     error // error of an earlier collective, after which the writer is broken
 	closed  bool
-	lacked  error // error of the last collective, if it lacked space
+	lacked  error // error of the last collective, if it failed for lack of space
 }
 
 // guard ends a collective: if any rank has an error, all ranks return it. A failed writer stays failed.

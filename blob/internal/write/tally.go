@@ -25,19 +25,19 @@ func (t *tally) unnote(lists [][]Pend) {
 // For a complete record, it keeps only one entry without bits.
 type doneSet struct {
 	ranks, vars int
-	whole       int // number of puts of a complete record
+	whole       int // number of puts in a complete record
 	fixed       doneRow
 	recs        map[int64]*doneRow
 }
 
-// doneRow records the puts of one record, or of the fixed variables.
+// doneRow records which puts of one record, or of the fixed variables, were made.
 type doneRow struct {
 	n    int      // number of bits set
 	bits []uint64 // by rank and variable; nil if the record is complete
 }
 
-// newDoneSet makes a doneSet for ranks by local index; id are their sub ranks. Only sub rank 0 puts variables without a
-// decomposition.
+// newDoneSet makes a doneSet for ranks by local index. id are the sub ranks of these ranks. Only sub rank 0 puts variables
+// without a decomposition.
 func newDoneSet(id []int, s *dataset.Schema) *doneSet {
 	d := &doneSet{ranks: len(id), vars: len(s.Vars), recs: map[int64]*doneRow{}}
 	for i := range s.Vars {
@@ -160,7 +160,7 @@ func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 // tally notes the puts that are in the file or will be.
 type tally struct {
 	lay  *Layout
-	From int64 // records below are committed
+	From int64 // records with lower numbers are committed
 	Done *doneSet
 	ever []int64 // 1 for each record variable that ranks of this process have put in this session
 }
@@ -169,7 +169,7 @@ func (t *tally) start() {
 	t.From, t.Done = t.lay.First, newDoneSet(t.lay.Table.ID, t.lay.Schema)
 }
 
-// noteEver notes that a variable was put; fill values do not count.
+// noteEver notes that a variable was put in this session. Fill values do not count.
 func (t *tally) noteEver(p *Pend) {
 	if p.V < 0 || len(p.Raw) == 0 || !t.lay.Schema.Vars[p.V].Record {
 		return
@@ -244,7 +244,7 @@ func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok
 	return 0, nil, false
 }
 
-// writtenHeaderCRC returns the checksum of the header with numrecs as zeros.
+// writtenHeaderCRC returns the checksum of the encoded header, in which numrecs is replaced by zeros.
 func writtenHeaderCRC(p *dataset.Place) (uint32, error) {
 	b, err := p.HeaderBytes(0)
 	if err != nil {
@@ -259,7 +259,7 @@ type sums struct {
 	file   *outFile
 	tally  *tally
 	Set    *checksum.Set
-	Coarse bool // appended to a subfile without checksums of pieces
+	Coarse bool // the subfile existed before this session and has no checksums of pieces
 }
 
 // resum computes the checksums of extents that were put more than once from the file, because any rank of the subfile may have

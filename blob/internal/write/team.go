@@ -26,7 +26,7 @@ type Team struct {
 	All     *layout.Ranks // blobs of every rank of the subfile
 	C       comm.Comm     // the ranks, if they share no heap, otherwise nil; the following fields are set only with C
 	members []int         // sub ranks, by rank of C, ascending
-	total   []int64       // elements of all members, by map from 0
+	total   []int64       // elements of all members together, by map
 	block   bool          // the members are consecutive sub ranks
 	Aggs    []int         // ranks of C that are aggregators
 	Slot    int           // index of this rank in Aggs, or -1
@@ -34,7 +34,7 @@ type Team struct {
 
 	asked   bool // shared memory was requested
 	mem     comm.Memory
-	windows []byte // without shared memory: an aggregator's window
+	windows []byte // an aggregator's window, if there is no shared memory
 }
 
 // newTeam makes the team of the ranks of c, which share no heap. homes are the nodes of the ranks.
@@ -55,8 +55,8 @@ func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *da
 // one reports whether the team has one member, which writes all its data without communication.
 func (t *Team) one() bool { return len(t.members) <= 1 }
 
-// Choose selects the aggregators: the requested number on each node, spread over its ranks. If the file has fewer servers than
-// aggregators, each server gets the same number of them.
+// Choose selects the aggregators: the requested number on each node, spread over the ranks of the node. If the file has fewer
+// servers than aggregators, each server gets the same number of them.
 func (t *Team) Choose(homes []int64, o *dataset.Options) {
 	t.window = min(int64(o.Buffer), maxWindow)
 	var order []int64

@@ -17,9 +17,9 @@ import (
 )
 
 // Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put
-// them. Puts of the other ranks stay there until the next flush. The flush begins with an agreement that compares hashes of the
-// puts; ranks without such puts do not count. If the first ranks of all subfiles have puts, and all puts are equal, nothing is
-// sent. Otherwise all ranks receive the puts, and the first ranks write them as their own.
+// them. A put of another rank stays on that rank until the next flush. The flush begins with an agreement that compares hashes of
+// the puts. Ranks without such puts do not take part in the comparison. If the first ranks of all subfiles have puts, and all
+// puts are equal, nothing is sent. Otherwise all ranks receive the puts, and the first ranks write them as their own.
 
 // undividedPut is a put of an undivided variable by a rank that does not write it, in the type of the file and in host order.
 // start is nil if the put is the whole record.
@@ -269,7 +269,7 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	return img, nil
 }
 
-// readBack returns the subfile for reading data that were flushed to it.
+// readBack returns the subfile in a form for reading data that were flushed to it.
 func (e *Engine) readBack(f vfs.File) vfs.File {
 	if e.Pack == nil {
 		return f
@@ -286,7 +286,7 @@ type undividedReport struct {
 	Items []undividedItem `json:"items"`
 }
 
-// gatherUndivided makes one report from the reports of all ranks, on world rank 0.
+// gatherUndivided makes one report from the reports of all ranks. Only world rank 0 calls it.
 func gatherUndivided(all [][]byte) *undividedReport {
 	var items []undividedItem
 	for r, b := range all {

@@ -69,11 +69,11 @@ type undividedItem struct {
 	V    int32      `json:"v"`
 	Rec  int64      `json:"rec"`
 	Rank int        `json:"rank"`
-	Runs [][2]int64 `json:"runs"` // first element and number of elements, ascending
+	Runs [][2]int64 `json:"runs"` // first element and number of elements of each run, ascending
 	Sum  uint64     `json:"sum"`  // hash of Raw
 	Size int64      `json:"size"`
 	Raw  []byte     `json:"raw,omitempty"` // the elements of all runs, one after the other
-	Sent bool       `json:"sent"`          // Raw is present
+	Sent bool       `json:"sent"`          // Raw is in this message
 }
 
 // undividedItems makes one item from the puts of each record of a variable.

@@ -40,7 +40,7 @@ func (q *queue) cut() {
 	q.bytes = 0
 	for k, r := range q.refs {
 		_, n, _ := q.e.Layout.spot(int(r.i), q.pend(r))
-		q.bytes += n + 8 // with padding
+		q.bytes += n + 8 // 8 for padding
 		done := int64(0)
 		for n-done > room {
 			done += room &^ 7
@@ -93,11 +93,11 @@ type worker struct {
 	used   int
 	off    int64
 	end    int64    // end of this write in the file
-	last   *Pend    // the last piece
-	lastAt int64    // end of last in its extent
-	vec    [][]byte // parts of the write: slices of buf and of callers' memory
+	last   *Pend    // the piece that was added last
+	lastAt int64    // where last ends in its extent
+	vec    [][]byte // parts of the write, which are slices of buf and of callers' memory
 
-	ext int64 // extent of the bytes being summed
+	ext int64 // extent of the bytes whose checksum is being computed
 	sum checksum.Seg
 }
 
@@ -126,7 +126,7 @@ func (w *worker) do(t task) error {
 	return w.flush()
 }
 
-// piece adds bytes [from, to) of a piece, for file offset off.
+// piece adds bytes [from, to) of a piece to the write at file offset off.
 func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 	n := to - from
 	direct := w.direct(p, n)
@@ -190,7 +190,8 @@ func (w *worker) take(n int64) []byte {
 	return b
 }
 
-// addSum sums bytes of an extent. Bytes that directly follow the previous ones in the same piece extend the running checksum.
+// addSum adds bytes of an extent to the checksums. Bytes that directly follow the previous bytes in the same piece extend the
+// running checksum.
 func (w *worker) addSum(ext, at int64, b []byte) {
 	s := w.q.e.Sums.Set
 	for len(b) > 0 {

@@ -50,7 +50,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 // Part is blob.Part.
 type Part struct {
 	Decomp dataset.DecompID
-	Runs   []decomp.Req // elements of the flattened decomposed dimensions
+	Runs   []decomp.Req // runs in the flattened array of the decomposed dimensions
 }
 
 // Writer is blob.Writer.

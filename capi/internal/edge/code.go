@@ -27,7 +27,7 @@ const (
 	Range        Code = -4  // a value or an index is out of range
 	Exist        Code = -5  // the dataset already exists
 	NotFound     Code = -6  // no such file, variable, dimension or attribute
-	Access       Code = -7  // permission denied by the system
+	Access       Code = -7  // permission denied by the operating system
 	Space        Code = -8  // no space, or over the quota
 	IO           Code = -9  // another system error
 	Memory       Code = -10 // too large for the memory limit or for a format
@@ -135,7 +135,7 @@ func CodeOf(err error) Code {
 // BrokenError is returned by calls on a file after an earlier call has broken it.
 type BrokenError struct {
 	Path, Call string // path, and name of the call that failed
-	Cause      error  // error of that call
+	Cause      error  // error that the call returned
 }
 
 func (e *BrokenError) Error() string {
@@ -145,7 +145,7 @@ func (e *BrokenError) Error() string {
 // Unwrap returns the class ErrBroken, and the cause with its class and location.
 func (e *BrokenError) Unwrap() []error { return []error{fault.ErrBroken, e.Cause} }
 
-// Where returns the file that an error names, or "", and the byte offset in the file, or -1.
+// Where returns the file and the byte offset that an error names. Without a file it returns "", without an offset -1.
 func Where(err error) (file string, offset int64) {
 	var f *fault.FormatError
 	if errors.As(err, &f) {

@@ -56,7 +56,8 @@ func memory(p uintptr, n, size int64, align uintptr) ([]byte, error) {
 	return unsafe.Slice((*byte)(pointer(p)), int(n*size)), nil
 }
 
-// pointer makes a pointer from a foreign address. Foreign memory does not move, and the pointer does not keep it alive.
+// pointer makes a pointer from an address of the caller's memory. This memory does not move, and the pointer does not keep it
+// alive.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
 // Store writes v to address p unless p is NULL.
