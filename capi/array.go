@@ -159,7 +159,7 @@ func blobioGoArrayMove(h uintptr, how int32, version int64, startp, countp uintp
 		hi := make([]int64, dims)
 		for d := range hi {
 			if hi[d] = start[d] + count[d]; count[d] < 0 || hi[d] < start[d] {
-				return edge.Usage("array %s: dimension %d: %d elements from %d on", a.Spec().Name, d, count[d], start[d])
+				return edge.Usage("array %s: dimension %d: %d elements from %d on, want a count >= 0", a.Spec().Name, d, count[d], start[d])
 			}
 		}
 		v, err := edge.View(cdf5.Type(kind), p, n)

@@ -111,7 +111,7 @@ func blobioGoFtiProtect(id int32, p uintptr, count, size int64, e *C.blobio_fti_
 			return edge.Usage("variable %d: no such type", id)
 		}
 		if count > math.MaxInt64/size || count < 0 {
-			return edge.Usage("variable %d: %d elements of %d bytes", id, count, size)
+			return edge.Usage("variable %d: %d elements of %d bytes, want 0 to 2^63-1 bytes in all", id, count, size)
 		}
 		if p == 0 && count > 0 {
 			return s.Protect(int64(id), nil, count*size)
@@ -185,7 +185,7 @@ func blobioGoFtiSetID(namep, idp uintptr, e *C.blobio_fti_failure) int32 {
 			return err
 		}
 		if name == "" {
-			return edge.Usage("a name without characters")
+			return edge.Usage("the name is empty")
 		}
 		return edge.Store(idp, s.SetID(name))
 	})

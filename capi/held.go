@@ -32,7 +32,7 @@ func hold[T any](t *edge.Table[*held[T]], tm team, call string, out uintptr, arg
 	err := tm.together(func() error {
 		name, err := arguments()
 		if err == nil && out == 0 {
-			err = edge.Usage("no place for the handle")
+			err = edge.Usage("the address for the handle is NULL")
 		}
 		if err == nil && tm.free == nil { // there is no communicator
 			err = aloneAmongOthers(name)

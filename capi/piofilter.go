@@ -64,7 +64,7 @@ func blobioGoPioDefDeflate(nc, v, shuffle, deflate, level int32, e *C.blobio_pio
 // filterable returns an error if netCDF does not allow filters for the variable.
 func (s *storage) filterable(x *pioFile, w *pio.Var) error {
 	if len(w.Dims) == 0 || s.way > chunked {
-		return edge.Usage("%s: a filter of %q, which is no chunked array", x.f.Path(), w.Name)
+		return edge.Usage("%s: variable %q cannot have filters, because it is not a chunked array", x.f.Path(), w.Name)
 	}
 	return nil
 }

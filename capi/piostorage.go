@@ -37,7 +37,7 @@ var usualCache = cache{16 << 20, 4133, 0.75}
 
 func (c cache) check() error {
 	if c.size < 0 || c.elems < 0 || !(c.preemption >= 0 && c.preemption <= 1) {
-		return edge.Usage("chunk cache of %d bytes, %d elements, preemption %v, want 0 or more, and 0 to 1", c.size, c.elems, c.preemption)
+		return edge.Usage("chunk cache of %d bytes, %d elements, preemption %v, want bytes and elements >= 0, and preemption 0 to 1", c.size, c.elems, c.preemption)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func blobioGoPioDefChunking(nc, v, way int32, sizesp uintptr, e *C.blobio_pio_fa
 			return err
 		}
 		if way < chunked || way > compact || way != chunked && (slices.Contains(dims, 0) || len(s.filters) > 0) {
-			return edge.Usage("%s: storage %d of %q, want 0 (chunked), 1 (contiguous), 2 (compact), and 0 with records or filters", x.f.Path(), way, w.Name)
+			return edge.Usage("%s: storage %d of %q, want 0 (chunked), 1 (contiguous) or 2 (compact), and only 0 with records or filters", x.f.Path(), way, w.Name)
 		}
 		var chunks []int64
 		if way == chunked && sizesp != 0 {
@@ -178,7 +178,7 @@ func blobioGoPioDefQuantize(nc, v, mode, keep int32, e *C.blobio_pio_failure) in
 		most := int32(7) // significant decimal digits of a float
 		switch {
 		case w.Type != cdf5.Float && w.Type != cdf5.Double || mode < 0 || mode > 3:
-			return edge.Usage("%s: quantize mode %d of %q, a %v, want 0 to 3 of a float or double", x.f.Path(), mode, w.Name, w.Type)
+			return edge.Usage("%s: quantize mode %d of %q of type %v, want mode 0 to 3 and type float or double", x.f.Path(), mode, w.Name, w.Type)
 		case mode == 3 && w.Type == cdf5.Float:
 			most = 23 // bits of a float's mantissa
 		case mode == 3:

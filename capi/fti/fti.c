@@ -104,7 +104,7 @@ int FTI_InitType(fti_id_t *type, int size) {
 	if (!type || size <= 0 || types == TYPES) {
 		if (type)
 			*type = FTI_NSCS;
-		return blobio_fti_wrong(BLOBIO_EINVAL, "FTI_InitType", !type ? "type is NULL" : size <= 0 ? "a type without bytes" : "there are 64 types already");
+		return blobio_fti_wrong(BLOBIO_EINVAL, "FTI_InitType", !type ? "type is NULL" : size <= 0 ? "the size of the type is not positive" : "64 types are defined already, want at most 64");
 	}
 	sizes[types] = size;
 	*type = types++;

@@ -753,7 +753,7 @@ PIO_TYPES(TYPED, )
 // --- netCDF's functions with NC_PIO. nc_create belongs to netCDF, so its files cannot be PIO files
 
 static int no_integration(void) {
-	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "NC_PIO, files of PIO by the functions of netCDF, are not a part of blobio: use PIOc_createfile and the other functions of pio.h");
+	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "PIO files through the functions of netCDF (NC_PIO) are not supported: use PIOc_createfile and the other functions of pio.h");
 }
 
 #define NOT_BUILT(name, ...) PIO_API int name(__VA_ARGS__) { return no_integration(); }

@@ -149,7 +149,7 @@ static int to_fortran(const char *call, const char *s, char *text, length size) 
 	if (n <= size)
 		return SCR_SUCCESS;
 	blobio_scr_failure e;
-	snprintf(e.text, sizeof e.text, "\"%s\" has %zu characters, the variable %zu", s, n, (size_t)size);
+	snprintf(e.text, sizeof e.text, "\"%s\" has %zu characters, but the variable only %zu", s, n, (size_t)size);
 	return result(BLOBIO_EINVAL, 0, call, &e);
 }
 

@@ -108,7 +108,7 @@ func (c *checker) sizes(p *checkPart) {
 		if err := p.LostCommits(records); err != nil && !c.alive {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if p.Records != records {
-			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, but the manifest says %d: a commit was interrupted and the manifest is right", p.Records, records)
+			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, but the manifest says %d: a commit was interrupted, and the number in the manifest is valid", p.Records, records)
 		}
 	}
 	if pl.ByRank {
@@ -117,7 +117,7 @@ func (c *checker) sizes(p *checkPart) {
 	want := pl.FileSize(records)
 	last, least := pl.Header.LastPiece(records) // the padding after the last variable may be missing, because other programs do not write it
 	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
-		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "the last %d bytes of the last variable are missing and read as zeros: they were lost, or never written for lack of fill mode", least-p.Size)
+		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "the last %d bytes of the last variable are missing and read as zeros: they were lost, or the writer used no fill mode and never wrote them", least-p.Size)
 		return
 	}
 	switch {

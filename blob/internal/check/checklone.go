@@ -126,7 +126,7 @@ type rankValues struct {
 	of  [2]int
 }
 
-// has reports whether all elements in a file are one of the numbers.
+// has reports whether all elements of b equal one of the two numbers.
 func (r *rankValues) has(t cdf5.Type, b []byte) bool {
 	one := make([]byte, t.Size())
 	for _, rank := range r.of {

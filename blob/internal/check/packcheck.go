@@ -81,7 +81,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 		}
 	}
 	if idle := pk.Stored - used; idle > 0 && len(spans) > 0 {
-		c.say(dataset.Note, place{p.Name, -1, layout.DataPacked}, nil, "%d of %d bytes belong to no chunk: overwritten data take new space", idle, pk.Stored)
+		c.say(dataset.Note, place{p.Name, -1, layout.DataPacked}, nil, "%d of %d bytes belong to no chunk, because data that were put again take new space", idle, pk.Stored)
 	}
 }
 

@@ -35,7 +35,7 @@ func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *d
 	}
 	n := b.opt.Subfiles
 	if n < 1 || n > ranks {
-		return nil, fault.Usage("%d subfiles for %d ranks, want 1 to 1 per rank", n, ranks)
+		return nil, fault.Usage("%d subfiles for %d ranks, want at least 1 and at most 1 per rank", n, ranks)
 	}
 	b.world = make([][]int, n)
 	for r := range ranks {

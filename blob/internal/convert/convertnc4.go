@@ -134,7 +134,7 @@ func (w *nc4Writer) cut(limit int64) {
 
 // nc4Batch is a batch that was read and packed.
 type nc4Batch struct {
-	data   []byte             // data as read; contiguous data are written from here
+	data   []byte             // data as they were read; contiguous data are written from here
 	out    []byte             // stored chunks, one after the other
 	plain  []nc4Piece         // data of contiguous variables
 	packed [][]netcdf4.Packed // by job

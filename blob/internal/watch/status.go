@@ -107,7 +107,7 @@ type WriterDiedError struct {
 // Error implements error.
 func (e *WriterDiedError) Error() string {
 	if e.Status.State == WritingOrDied {
-		return fmt.Sprintf("%s: %s: without Options.Heartbeat, the writer cannot be known to be alive", e.Base, e.Status.String())
+		return fmt.Sprintf("%s: %s: without Options.Heartbeat it is unknown whether the writer is alive", e.Base, e.Status.String())
 	}
 	return e.Base + ": " + e.Status.String()
 }

@@ -156,7 +156,7 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	case !sv.Record && rec != 0:
 		return fault.Usage("put of %q: record %d of a variable without records, want 0", sv.Name, rec)
 	case !sv.Record && w.Commits.Count > 0:
-		return fault.Usage("put of %q: the first Commit has committed all fixed variables", sv.Name)
+		return fault.Usage("put of fixed variable %q: the first Commit has already committed all fixed variables", sv.Name)
 	case !sv.Record && w.Commits.Old != nil:
 		return fault.Usage("put of %q: an append adds only records, but the variable is fixed", sv.Name)
 	case sv.Record && rec-w.Puts.Records() > MaxRecordGap:

@@ -34,7 +34,8 @@ func newQueue(e *Engine, lists [][]Pend, maps []Pend) *queue {
 			lent += int64(len(l[k].Raw))
 		}
 	}
-	// Each piece of a record that is not contiguous needs its own write, so more workers would only wait for each other.
+	// If the pieces of a record are not contiguous, each piece needs its own write, and more workers would only wait for each
+	// other.
 	apart := e.Layout.Place.ByRank && e.opt.Records > 1
 	if q.size = int64(e.opt.Buffer); e.opt.Spread && !apart {
 		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))

@@ -183,7 +183,7 @@ func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, err
 			return nil, fault.Usage("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
 		}
 		if seen[d] {
-			return nil, fault.Usage("two parts of decomposition D%d", p.Decomp)
+			return nil, fault.Usage("decomposition D%d has two parts, want at most one", p.Decomp)
 		}
 		seen[d], runs[d] = true, p.Runs
 		if len(p.Runs) > math.MaxInt32 {
