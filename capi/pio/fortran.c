@@ -97,7 +97,7 @@ PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *s
 	int v = varid - 1, rc = shape_of(nc, v, 1, &s);
 	if (!rc && nstart)
 		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
-	rc = blobio_pio_agree(nc, rc, (word)&have); // only the base rank needs the whole array
+	rc = blobio_pio_agree(nc, rc, (word)&have); // only the base needs all of the array
 	if (rc)
 		return rc;
 	static const double nothing;
