@@ -1,5 +1,5 @@
-// Package checksum collects checksums of pieces in the order in which they are written or read, and joins them to the checksums
-// of the extents of a subfile.
+// Package checksum collects the checksums of pieces while they are written or read in any order, and joins them to the
+// checksums of the extents of a subfile.
 package checksum
 
 import (

@@ -78,7 +78,7 @@ type Options struct {
 	FillIncomplete bool
 
 	Force    bool     // replace a dataset of the same name, which stays readable until the new dataset is complete
-	Repeats  bool     // a rank may own an element several times, and the last value counts; without it this is ErrUsage
+	Repeats  bool     // a rank may own an element several times, and the last value counts; if false, such a rank gets ErrUsage
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect, because each rank writes its own compressed data
 

@@ -304,7 +304,7 @@ func PackedAtt(chunk int64) cdf5.Att {
 	return cdf5.Att{Name: AttPacked, Type: cdf5.Int, Value: []int32{PackedVersion, int32(chunk)}}
 }
 
-// All calls f for each piece of all blobs, in the order of the entries, until it returns false. v is the index of the variable in
+// All calls f for each piece of all blobs, in the order of the entries, until f returns false. v is the index of the variable in
 // the header, and rec counts from the first record of the file.
 func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
 	for v, rec := range x.Pieces() {

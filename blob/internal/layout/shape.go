@@ -50,8 +50,8 @@ type Shape struct {
 	Ranks    int     // number of ranks
 	Subfiles int     // number of subfiles of the dataset
 	Blobs    int     // number of blobs of this subfile
-	Elems    []int64 // by map: number of elements in this subfile; the dimension has at least length 1
-	MaxReqs  []int64 // by map: maximum number of requests of a blob; the dimension has at least length 1
+	Elems    []int64 // by map: number of elements in this subfile; the length of the dimension is this number, but at least 1
+	MaxReqs  []int64 // by map: maximum number of requests of a blob; the length of the dimension is this number, but at least 1
 	Wide     []bool  // by map: Dk.offsets is int64
 	Chunk    int64   // bytes of a chunk, if the subfile is compressed
 }

@@ -27,7 +27,7 @@ type Collective struct {
 	sets  map[*Set]*jointSet
 	dirs  map[mapKey]*directory
 
-	Share int64 // minimum number of bytes that a rank reads, while there is work for it: bytes of maps, or of a variable with 4 bytes per element
+	Share int64 // minimum number of bytes that each rank with work reads: bytes of a map, or of a variable with 4 bytes per element
 	Span  int64 // minimum number of elements of an array in the part of the directory that a rank holds
 }
 
