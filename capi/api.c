@@ -1,7 +1,7 @@
 //go:build cgo && unix
 
-// The functions of blobio.h. This file has only the parts that must work without the Go runtime: the last error of a thread, the texts
-// of codes, and the refusal to run in a child of fork, which has only one of the runtime's threads.
+// The functions of blobio.h. This file has only the parts that must work without the Go runtime: the last error of a thread, the
+// texts of codes, and the refusal to run in a child of fork. (Such a child has only one of the Go runtime's threads.)
 
 #include "blobio.h"
 
@@ -11,7 +11,7 @@
 
 #include "_cgo_export.h"
 
-// Only a pointer, because a library loaded by dlopen has little thread-local memory.
+// This is only a pointer, because a library loaded by dlopen has little thread-local memory.
 static _Thread_local blobio_failure *mine;
 static blobio_failure none = {.offset = -1}, shared;
 static pthread_key_t key;
@@ -30,12 +30,12 @@ __attribute__((constructor)) static void start(void) {
 	pthread_key_create(&key, drop);
 }
 
-// The last error of this thread.
+// Returns the last error of this thread.
 static blobio_failure *last(void) {
 	if (!mine) {
 		mine = calloc(1, sizeof *mine);
 		if (!mine)
-			return &shared; // no memory: threads share one
+			return &shared; // without memory, threads share one error
 		mine->offset = -1;
 		pthread_setspecific(key, mine);
 	}

@@ -19,7 +19,7 @@ import (
 // openArrays are the versioned arrays that C has opened.
 var openArrays edge.Table[*held[*versioned.Array]]
 
-// kinds maps the types in C to the element types of arrays.
+// kinds gives the element type of an array for each type in C.
 var kinds = map[cdf5.Type]versioned.Type{cdf5.Byte: elem.Int8, cdf5.Short: elem.Int16, cdf5.Int: elem.Int32, cdf5.Int64: elem.Int64, cdf5.UByte: elem.Uint8,
 	cdf5.UShort: elem.Uint16, cdf5.UInt: elem.Uint32, cdf5.UInt64: elem.Uint64, cdf5.Float: elem.Float32, cdf5.Double: elem.Float64}
 
@@ -127,7 +127,7 @@ func blobioGoArrayOpenFortran(fcomm int32, dirp, namep uintptr, version int64, o
 	})
 }
 
-// The transfers of numbers between C and an array.
+// These constants say what a call transfers between C and an array.
 const (
 	movePut, moveGet, moveGetAt = 0, 1, 2
 )
@@ -159,7 +159,7 @@ func blobioGoArrayMove(h uintptr, how int32, version int64, startp, countp uintp
 		hi := make([]int64, dims)
 		for d := range hi {
 			if hi[d] = start[d] + count[d]; count[d] < 0 || hi[d] < start[d] {
-				return edge.Usage("array %s: dimension %d: %d elements from %d on", a.Spec().Name, d, count[d], start[d])
+				return edge.Usage("array %s: dimension %d: %d elements from %d on, want a count >= 0", a.Spec().Name, d, count[d], start[d])
 			}
 		}
 		v, err := edge.View(cdf5.Type(kind), p, n)

@@ -17,8 +17,8 @@ import (
 	"blobio/comm"
 )
 
-// guarded runs f and stores an error as the calling thread's last error. A panic of f, or a fault at a caller's address, becomes
-// an error.
+// guarded runs f and stores its error as the last error of the calling thread. A panic of f, or a fault at an address of the
+// caller, becomes an error.
 func guarded(e *C.blobio_failure, f func() error) int32 {
 	err := safely(f)
 	if err == nil {
@@ -27,12 +27,12 @@ func guarded(e *C.blobio_failure, f func() error) int32 {
 	return report(e, err)
 }
 
-// withFile runs f on the file of a handle. how takes the lock: locked or shared.
+// withFile runs f on the file of a handle. how is locked or shared.
 func withFile(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file) error) int32 {
 	return guarded(e, func() error { return how(h, f) })
 }
 
-// withWriter runs f on a file that is open for writing.
+// withWriter is withFile for a file that is open for writing.
 func withWriter(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file, *blob.Writer) error) int32 {
 	return withFile(h, e, how, func(x *file) error {
 		w, err := x.writer()
@@ -43,7 +43,7 @@ func withWriter(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) er
 	})
 }
 
-// withReader runs f on a file that is open for reading.
+// withReader is withFile for a file that is open for reading.
 func withReader(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file, *blob.Reader) error) int32 {
 	return withFile(h, e, how, func(x *file) error {
 		r, err := x.reader()
@@ -54,7 +54,7 @@ func withReader(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) er
 	})
 }
 
-// withSchema runs f on the schema of a file, concurrently with other calls.
+// withSchema runs f with the schema of a file, concurrently with other calls.
 func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) error) int32 {
 	return withFile(h, e, shared, func(x *file) error {
 		s, err := x.schema()
@@ -65,7 +65,7 @@ func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) erro
 	})
 }
 
-// in returns the context of a collective call. If ranks make different calls, the error names them.
+// in returns the context of a collective call. If ranks make different calls, the error names the calls.
 func in(call string) context.Context { return comm.In(context.Background(), call) }
 
 func safely(f func() error) (err error) {
@@ -87,7 +87,7 @@ func report(e *C.blobio_failure, err error) int32 {
 	return int32(code)
 }
 
-// put writes s and a NUL to dst, and truncates s if necessary. C's char is int8 or uint8.
+// put writes s and a NUL to dst. It truncates s if necessary.
 func put(dst []C.char, s string) {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(dst))
 	n := copy(b[:len(b)-1], s)

@@ -31,7 +31,7 @@ func need(t *testing.T, tools ...string) {
 	}
 }
 
-// env lets MPI programs run on one machine and makes the tests independent of the user's settings.
+// env allows MPI programs to run on one machine, and makes the tests independent of the user's settings.
 var env = []string{
 	"LC_ALL=C.UTF-8", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_ess_singleton_isolated=1", "GODEBUG=cgocheck=1",
@@ -58,7 +58,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return out.String()
 }
 
-// builds is the directory in which libraries are built, each once for all tests.
+// builds is the directory for the libraries, which are built once for all tests.
 var builds string
 
 func TestMain(m *testing.M) {
@@ -99,12 +99,12 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	late := filepath.Join(t.TempDir(), "late")
 	run(t, "gcc", "-Wall", "-Wextra", "-Werror", "testdata/dlopen.c", "-o", late, "-ldl")
 	run(t, late, lib+"/libblobio.so.1")
-	if _, err := exec.LookPath("g++"); err == nil { // the header must also be valid C++
+	if _, err := exec.LookPath("g++"); err == nil { // the header must also be valid in C++
 		run(t, "g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "blobio.h")
 	}
 }
 
-// TestOneOfSeveral checks that a library without MPI is an error in one of several processes, unless BLOBIO_MPI=0 is set.
+// TestOneOfSeveral checks that in one of several processes a library without MPI returns an error, unless BLOBIO_MPI=0 is set.
 func TestOneOfSeveral(t *testing.T) {
 	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
 	for _, c := range []struct{ env, code, words string }{
@@ -112,7 +112,7 @@ func TestOneOfSeveral(t *testing.T) {
 		{"PMI_SIZE=2", "-23", "one of 2 processes (PMI_SIZE=2)"},
 		{"PMIX_RANK=1", "-23", "one of several processes (PMIX_RANK=1)"},
 		{"SLURM_STEP_ID=0 SLURM_NTASKS=3", "-23", "one of 3 processes (SLURM_NTASKS=3)"},
-		{"SLURM_NTASKS=3 SLURM_PROCID=0", "0", ""}, // a batch script
+		{"SLURM_NTASKS=3 SLURM_PROCID=0", "0", ""}, // inside a batch script
 		{"OMPI_COMM_WORLD_SIZE=1", "0", ""},
 		{"OMPI_COMM_WORLD_SIZE=4 BLOBIO_MPI=0", "0", ""},
 	} {
@@ -150,7 +150,7 @@ func exported(t *testing.T, lib string, declared []string) {
 	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", lib)) {
 		f := strings.Fields(line)
 		if f[1] == "A" {
-			continue // the symbol of the version itself
+			continue // the symbol that names the version
 		}
 		name, version, ok := strings.Cut(f[2], "@@")
 		if version == "BLOBIO_PRIVATE" {
@@ -190,7 +190,7 @@ func declared(t *testing.T, header string) (names []string) {
 	return names
 }
 
-// declaredBy returns what the header of another API declares: pio/pio.h, scr/scr.h or fti/fti.h.
+// declaredBy returns the functions that the header of another API declares: pio/pio.h, scr/scr.h or fti/fti.h.
 func declaredBy(t *testing.T, header string, flags ...string) (names []string) {
 	t.Helper()
 	need(t, "mpicc.openmpi", "mpicxx.openmpi")
@@ -207,7 +207,7 @@ func declaredBy(t *testing.T, header string, flags ...string) (names []string) {
 	return names
 }
 
-// The version script must list the declarations of the headers. This test needs no compiler.
+// The version script must list the functions that the headers declare. This test needs no compiler.
 func TestVersionScriptIsTheHeaders(t *testing.T) {
 	b, err := os.ReadFile("blobio.map")
 	if err != nil {
@@ -225,7 +225,7 @@ func TestVersionScriptIsTheHeaders(t *testing.T) {
 	}
 }
 
-// The address sanitizer checks the C code, and the library's accesses to the caller's memory.
+// The address sanitizer checks the C code, and how the library accesses the caller's memory.
 func TestWithTheAddressSanitizer(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	lib := library(t)
@@ -237,13 +237,13 @@ func TestWithTheAddressSanitizer(t *testing.T) {
 func TestUnderValgrind(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "valgrind")
-	// With zstd's assembly, valgrind reports uninitialised values in decoded data. With its Go code, which gives the same bytes, it
-	// does not.
+	// In data that zstd's assembly has decoded, valgrind finds uninitialised values. With zstd's Go code, which gives the same
+	// bytes, it does not.
 	lib := library(t, "TAGS=noasm")
 	program := compile(t, "gcc", "testdata/api.c", lib, "blobio")
-	// Valgrind marks freed parts of a goroutine's stack as not addressable, even after Go has reused the memory. With partial loads,
-	// a wide load there would make copied data uninitialised, so they are off. Any remaining false error does not occur in each of
-	// three runs; a real one does.
+	// Valgrind marks freed parts of a goroutine's stack as not addressable, even after Go has reused the memory. With partial
+	// loads, a wide load there would make copied data uninitialised, so partial loads are off. False errors that remain do not
+	// occur in every one of three runs; real errors do.
 	var errs []string
 	for range 3 {
 		out := run(t, "env", "GODEBUG=cpu.rdtscp=off", "valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--suppressions=testdata/valgrind.supp",
@@ -261,11 +261,11 @@ func TestUnderValgrind(t *testing.T) {
 	}
 }
 
-// valgrindErrors returns the errors in valgrind's report, without those about arguments of system calls from Go or
-// internal/base/calls. Valgrind takes goroutine stacks for unmapped memory, and a suppression would have to name each argument of
-// each call.
+// valgrindErrors returns the errors in valgrind's report, without errors about arguments of system calls from Go or
+// internal/base/calls. Valgrind takes goroutine stacks for unmapped memory. Suppressions would have to name each argument of each
+// system call.
 func valgrindErrors(out string) (errs []string) {
-	block := map[string][]string{} // by process id
+	block := map[string][]string{} // lines of a block, by process id
 	line := regexp.MustCompile(`^==(\d+)== ?(.*)$`)
 	end := func(pid string) {
 		b := block[pid]
@@ -305,16 +305,16 @@ func TestValgrindErrors(t *testing.T) {
 	}
 }
 
-// cgocheck2 checks every pointer that Go stores: none may end up in C memory.
+// cgocheck2 checks every pointer that Go stores: no pointer may end up in C memory.
 func TestWithStrictPointerChecks(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
-	testfiles.Ask(t, "LONG") // recompiles the whole standard library
+	testfiles.Ask(t, "LONG") // because it recompiles the whole standard library
 	lib := library(t, "GO=env GOEXPERIMENT=cgocheck2 go")
 	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
 }
 
-// TestInstalledExamples builds and runs the examples against the installed library: found by pkg-config, shared and static, from
-// C and Fortran, with and without MPI.
+// TestInstalledExamples builds and runs the examples with the installed library: found by pkg-config, shared and static, from C
+// and Fortran, with and without MPI.
 func TestInstalledExamples(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gcc", "make", "go", "gfortran", "pkg-config", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "ncdump", "h5dump")
@@ -382,7 +382,7 @@ func TestInstalledExamples(t *testing.T) {
 	}
 }
 
-// A panic on one rank must be an error on all, in any collective call.
+// If one rank panics in a collective call, all ranks must get an error.
 func TestPanicsUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun string }{{"ompi", "mpicc.openmpi", "mpirun.openmpi"}, {"mpich", "mpicc.mpich", "mpirun.mpich"}} {

@@ -14,8 +14,9 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// TestContinuedUnderMPI lets 4 processes write a dataset and 7 continue it. Then 3 continue, die after a commit, and 2 go on.
-// Readers see one dataset. Convert's output equals, byte for byte, the file that one process writes alone.
+// In TestContinuedUnderMPI 4 processes write a dataset, and 7 processes continue it. Then 3 processes continue it and die
+// after a commit, and 2 processes continue again. Readers must see one dataset. Convert's output equals, byte for byte, the
+// file that one process writes alone.
 func TestContinuedUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")
@@ -58,7 +59,7 @@ func TestContinuedUnderMPI(t *testing.T) {
 	}
 }
 
-// canonical returns the ordinary file that Convert writes.
+// canonical returns the ordinary netCDF file that Convert writes.
 func canonical(t *testing.T, name string) string {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

@@ -45,7 +45,7 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 		return "", err
 	}
 	if name == "" {
-		return "", edge.Usage("%s: the name is empty", what) // blobio_enddef checks the rest
+		return "", edge.Usage("%s: the name is empty", what) // blobio_enddef checks everything else
 	}
 	name = cdf5.NormalName(name)
 	if have[name] {
@@ -73,7 +73,7 @@ func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure)
 	})
 }
 
-// dimIDs reads dimension ids of s.
+// dimIDs reads n dimension ids of s at address p.
 func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 	in, err := edge.Slice[int32](p, int64(n))
 	if err != nil {
@@ -89,7 +89,8 @@ func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 	return ids, nil
 }
 
-// decomposition defines a decomposition. runs makes this rank's requests in an array of the given lengths, and its holes.
+// decomposition defines a decomposition. runs returns this rank's requests in an array of the given lengths, and the
+// holes.
 func decomposition(h uintptr, ndims int32, dimp, out uintptr, e *C.blobio_failure, runs func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error)) int32 {
 	return define(h, e, func(x *file, d *definitions) error {
 		id := blob.DecompID(len(d.parts) + 1)
@@ -203,7 +204,7 @@ func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, o
 	})
 }
 
-// setAtt sets an attribute: before enddef in the definitions, afterwards in the dataset. The latter is collective.
+// setAtt sets an attribute: before enddef in the definitions, afterwards in the dataset, which is collective.
 func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, e *C.blobio_failure, value func() (any, error)) int32 {
 	arguments := func() (name string, v any, err error) {
 		if name, err = newName("attribute", namep, map[string]bool{}); err != nil {
@@ -281,7 +282,7 @@ func (x *file) enddef(ctx context.Context) error {
 	d := x.defs
 	x.defs = nil
 	defer func() {
-		if x.w == nil && x.failed == nil { // enddef panicked
+		if x.w == nil && x.failed == nil { // enddef has panicked
 			x.failed = edge.ErrInternal
 		}
 	}()

@@ -1,12 +1,12 @@
-// Command capi is the C library: libblobio.so with -buildmode=c-shared, libblobio.a
-// with -buildmode=c-archive. blobio.h is its interface, fortran/blobio.f90 the
-// Fortran module, and docs/guide-c.md the guide.
+// Command capi is the C library: libblobio.so with -buildmode=c-shared, libblobio.a with
+// -buildmode=c-archive. blobio.h is its interface, fortran/blobio.f90 the Fortran module, and
+// docs/guide-c.md the guide.
 //
 //	make -C capi                    # build/libblobio.so and .a
 //	make -C capi MPI=ompi           # build/libblobio_mpi.so and .a, with Open MPI (or MPI=mpich)
 //	make -C capi install PREFIX=/usr/local
 //
-// Run as a program it does nothing; without cgo it is empty.
+// As a program it does nothing. Without cgo it is empty.
 //
 // # Path of a call
 //
@@ -16,10 +16,9 @@
 //	  guarded                   call.go: a panic becomes BLOBIO_EINTERNAL, a fault at an address of the caller BLOBIO_EFAULT
 //	                            and the error goes to the buffer of the calling thread
 //
-// Addresses arrive as uintptr. Package edge makes them slices after it has checked NULL,
-// alignment and length. So a wild address is never in a Go variable of pointer type,
-// which could confuse the garbage collector. C never gets a Go pointer, only a number
-// from a table.
+// Addresses arrive as uintptr. Package edge makes them slices after it has checked NULL, alignment and
+// length. So no Go variable of pointer type holds a wild address, which could confuse the garbage
+// collector. C never gets a Go pointer, only a number from a table.
 //
 // Go keeps C memory beyond a call only if the option retain= lends it or blobio_store_protect names it.
 package main

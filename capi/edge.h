@@ -1,4 +1,4 @@
-/* The interface between api.c and the Go files; not installed. */
+/* The interface between api.c and the Go files. Not installed. */
 #ifndef BLOBIO_EDGE_H
 #define BLOBIO_EDGE_H
 

@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 )
 
-// files are the open files, by the words that C holds as pointers.
+// files holds the open files. C holds their words as pointers.
 var files edge.Table[*file]
 
 // file is a dataset that C has opened. Exactly one of defs, w and r is set, or none after a failed enddef.
@@ -27,19 +27,19 @@ type file struct {
 	defs   *definitions
 	w      *blob.Writer
 	layout blob.Layout
-	dofs   []*edge.Dof // by decomposition from 1; nil: without holes
+	dofs   []*edge.Dof // by decomposition from 1; nil if the decomposition has no holes
 	failed error       // error of enddef
 	stats  stats
 
 	r     *blob.Reader
-	joint *joint // with option collective=yes
+	joint *joint // set with the option collective=yes
 }
 
 // team is the group of ranks that write a file together.
 type team struct {
 	c    comm.Comm
-	fail func(error)                 // fails the calls of the other ranks; nil if there are none
-	free func(context.Context) error // releases c, collectively; nil: not needed
+	fail func(error)                 // fails the calls of the other ranks; nil if there are no other ranks
+	free func(context.Context) error // releases c collectively; nil if c needs no release
 }
 
 // teamOf returns the ranks of a communicator, or this process alone without one. Collective.
@@ -58,7 +58,7 @@ func (t *team) leave(ctx context.Context) error {
 	return t.together(func() error { return t.free(ctx) })
 }
 
-// together runs a collective call. A panic on this rank is an error on the others.
+// together runs a collective call. If it panics on this rank, it fails on the other ranks.
 func (t *team) together(f func() error) error {
 	err := safely(f)
 	if errors.Is(err, edge.ErrInternal) || errors.Is(err, edge.ErrFault) {
@@ -67,7 +67,7 @@ func (t *team) together(f func() error) error {
 	return err
 }
 
-// giveUp fails the calls of the other ranks, since this rank no longer takes part.
+// giveUp fails the calls of the other ranks, because this rank no longer takes part.
 func (t *team) giveUp(err error) {
 	if t.fail != nil {
 		t.fail(fmt.Errorf("%v: %w", err, blob.ErrBroken))
@@ -77,7 +77,7 @@ func (t *team) giveUp(err error) {
 // definitions are the definitions of a file before enddef.
 type definitions struct {
 	opts         *blob.Options
-	add          bool  // append: the schema has the files' definitions and the new ones
+	add          bool  // for an append: the schema has the definitions of the files and the new definitions
 	have         int64 // number of existing records
 	dims0, vars0 int   // numbers of existing dimensions and variables
 	schema       *blob.Schema
@@ -85,10 +85,10 @@ type definitions struct {
 	err          error // the first error
 	dims         map[string]bool
 	vars         map[string]bool
-	record       bool // the unlimited dimension is defined
+	record       bool // the unlimited dimension has been defined
 }
 
-// locked runs f on the file of a handle, exclusively.
+// locked runs f on the file of a handle. No other call uses the file at the same time.
 func locked(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {
@@ -99,7 +99,7 @@ func locked(h uintptr, f func(*file) error) error {
 	return x.live(h, f)
 }
 
-// shared runs f on the file of a handle, concurrently with other calls of shared.
+// shared runs f on the file of a handle. Other calls of shared may run at the same time.
 func shared(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {
@@ -117,7 +117,7 @@ func (x *file) live(h uintptr, f func(*file) error) error {
 	return f(x)
 }
 
-// writer returns the writer, or an error that says why the file has none.
+// writer returns the writer. If the file has none, the error says why.
 func (x *file) writer() (*blob.Writer, error) {
 	switch {
 	case x.w != nil:
@@ -166,7 +166,8 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 	return s, &s.Vars()[id], nil
 }
 
-// view is edge.View for the data of a put or a read of a variable. Numbers do not convert to text.
+// view is edge.View for data of a put or a read of a variable. It rejects conversions between numbers and
+// text.
 func view(call string, v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
 	data, err := edge.View(cdf5.Type(t), p, n)
 	if cdf5.Type(t) == cdf5.Char && v.Type != cdf5.Char {

@@ -18,7 +18,7 @@ func TestRanksOfFortran(t *testing.T) {
 	run(t, program, t.TempDir())
 }
 
-// A wrong size on one rank must be an error on all ranks that read together.
+// If one of the ranks that read together passes a wrong size, all ranks must get an error.
 func TestFortranReadsTogether(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "timeout")

@@ -17,20 +17,21 @@ import (
 	"blobio/internal/fti"
 )
 
-// tolerant is this process's FTI session: FTI's calls have no handle.
+// tolerant is the FTI session of this process. It is global, because FTI's
+// calls have no handle.
 var tolerant struct {
 	mu   sync.Mutex
 	s    *fti.Session
 	team team
-	byte byte // prevents the compiler from removing the memory access
+	byte byte // receives read bytes, so that the compiler does not remove the reads
 }
 
-// withFTI runs f while no other thread is in an FTI call.
+// withFTI runs f so that no two threads run FTI calls at the same time.
 func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
 	return exclusively(&tolerant.mu, e.text[:], f)
 }
 
-// inRun runs f, which is not collective, between FTI_Init and FTI_Finalize.
+// inRun runs f between FTI_Init and FTI_Finalize. f is not collective.
 func inRun(e *C.blobio_fti_failure, f func(*fti.Session) error) int32 {
 	return withFTI(e, func() error {
 		if tolerant.s == nil {
@@ -40,7 +41,7 @@ func inRun(e *C.blobio_fti_failure, f func(*fti.Session) error) int32 {
 	})
 }
 
-// inRunAll runs f, which is collective, between FTI_Init and FTI_Finalize.
+// inRunAll runs f between FTI_Init and FTI_Finalize. f is collective.
 func inRunAll(e *C.blobio_fti_failure, call string, f func(context.Context, *fti.Session) error) int32 {
 	return inRun(e, func(s *fti.Session) error {
 		return tolerant.team.together(func() error { return f(in(call), s) })
@@ -51,7 +52,7 @@ func inRunAll(e *C.blobio_fti_failure, call string, f func(context.Context, *fti
 func blobioGoFtiInit(world, configp, nothingp uintptr, e *C.blobio_fti_failure) int32 {
 	return withFTI(e, func() error {
 		ctx := in("FTI_Init")
-		if s := tolerant.s; s != nil { // a restart without an end of the program
+		if s := tolerant.s; s != nil { // the program calls FTI_Init again, to restart without having ended
 			tolerant.s = nil
 			err := tolerant.team.together(func() error { return s.Abandon(ctx) })
 			if err := errors.Join(err, tolerant.team.leave(ctx)); err != nil {
@@ -71,7 +72,7 @@ func blobioGoFtiInit(world, configp, nothingp uintptr, e *C.blobio_fti_failure) 
 			return err
 		})
 		if tolerant.s == nil {
-			_ = t.leave(ctx) // the first error is the important one
+			_ = t.leave(ctx) // the first error is more important
 			return err
 		}
 		tolerant.team = t
@@ -110,13 +111,13 @@ func blobioGoFtiProtect(id int32, p uintptr, count, size int64, e *C.blobio_fti_
 			return edge.Usage("variable %d: no such type", id)
 		}
 		if count > math.MaxInt64/size || count < 0 {
-			return edge.Usage("variable %d: %d elements of %d bytes", id, count, size)
+			return edge.Usage("variable %d: %d elements of %d bytes, want 0 to 2^63-1 bytes in all", id, count, size)
 		}
 		if p == 0 && count > 0 {
 			return s.Protect(int64(id), nil, count*size)
 		}
 		data, err := edge.Slice[byte](p, count*size)
-		if err == nil && len(data) > 0 { // fail now, since a fault later in another thread would end the process
+		if err == nil && len(data) > 0 { // test the memory now, because a later fault in another thread would end the process
 			err = safely(func() error { tolerant.byte = data[0] ^ data[len(data)-1]; return nil })
 		}
 		if err != nil {
@@ -184,7 +185,7 @@ func blobioGoFtiSetID(namep, idp uintptr, e *C.blobio_fti_failure) int32 {
 			return err
 		}
 		if name == "" {
-			return edge.Usage("a name without characters")
+			return edge.Usage("the name is empty")
 		}
 		return edge.Store(idp, s.SetID(name))
 	})

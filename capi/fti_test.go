@@ -53,7 +53,7 @@ func TestHeaderOfFTI(t *testing.T) {
 	exported(t, ftiLibrary(t, "ompi")+"/libblobio_fti.so.1", declaredBy(t, "fti/fti.h"))
 }
 
-// An FTI program is killed during a checkpoint, loses a node, and restarts: with FTI_Recover and variable by variable.
+// An FTI program is killed during a checkpoint and loses a node. It restarts with FTI_Recover, and variable by variable.
 func TestFTIUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun, ranks string }{
@@ -90,7 +90,7 @@ func TestFTIUnderMPI(t *testing.T) {
 	}
 }
 
-// The Fortran module: variables of several types and ranks, all levels, both kinds of restart.
+// The Fortran module must work with variables of several types and ranks, all levels, and both kinds of restart.
 func TestFTIFromFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpifort.openmpi", "mpirun.openmpi", "timeout")
@@ -107,7 +107,8 @@ func TestFTIFromFortran(t *testing.T) {
 	}
 }
 
-// A program uses the libraries of SCR and FTI and blobio's own calls, dies, and finds its state by each of them.
+// A program uses the libraries of SCR and FTI and blobio's own functions, and dies. It must find its state with each of
+// them.
 func TestTogether(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "timeout", "sh", "env")

@@ -24,16 +24,17 @@ type held[T any] struct {
 	v      T
 }
 
-// hold opens an object for a team. arguments reads this rank's arguments; a wrong argument is an error on all ranks. Collective.
+// hold opens an object for a team. arguments reads this rank's arguments. If they are wrong on one rank, all ranks get an error.
+// Collective.
 func hold[T any](t *edge.Table[*held[T]], tm team, call string, out uintptr, arguments func() (name string, err error), open func(context.Context, comm.Comm) (T, error)) error {
 	ctx := in(call)
 	x := &held[T]{team: tm}
 	err := tm.together(func() error {
 		name, err := arguments()
 		if err == nil && out == 0 {
-			err = edge.Usage("no place for the handle")
+			err = edge.Usage("the address for the handle is NULL")
 		}
-		if err == nil && tm.free == nil { // no communicator
+		if err == nil && tm.free == nil { // there is no communicator
 			err = aloneAmongOthers(name)
 		}
 		if err := comm.Agree(ctx, tm.c, err); err != nil {
@@ -48,7 +49,7 @@ func hold[T any](t *edge.Table[*held[T]], tm team, call string, out uintptr, arg
 	return edge.Store(out, t.Add(x))
 }
 
-// use runs f on the object of a handle, exclusively.
+// use runs f on the object of a handle. Calls with the same handle run one at a time.
 func use[T any](t *edge.Table[*held[T]], h uintptr, e *C.blobio_failure, f func(*held[T]) error) int32 {
 	return guarded(e, func() error {
 		x, err := t.Get(h)
@@ -64,8 +65,8 @@ func use[T any](t *edge.Table[*held[T]], h uintptr, e *C.blobio_failure, f func(
 	})
 }
 
-// useJointly is use for a collective call. If a rank has an unknown handle, the other ranks would wait for it, so it breaks all
-// shared objects.
+// useJointly is use for a collective call. If a rank passes an unknown handle, useJointly breaks all objects that are shared
+// with other ranks, because these ranks would wait for this rank.
 func useJointly[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blobio_failure, f func(context.Context, T) error) int32 {
 	if _, err := t.Get(h); err != nil {
 		for _, x := range t.All() {
@@ -77,7 +78,7 @@ func useJointly[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blo
 	})
 }
 
-// withArguments is useJointly after this rank has read its arguments. A wrong argument is an error on all ranks.
+// withArguments is useJointly for calls with arguments, which read reads. If they are wrong on one rank, all ranks get an error.
 func withArguments[T any](t *edge.Table[*held[T]], h uintptr, call string, e *C.blobio_failure, read func() error, f func(context.Context, T) error) int32 {
 	return useJointly(t, h, call, e, func(ctx context.Context, v T) error {
 		x, err := t.Get(h)

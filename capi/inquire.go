@@ -73,7 +73,7 @@ func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, 
 		}
 		have, err := r.WaitRecords(ctx, n)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = nil // the caller sees the number of records
+			err = nil // no error: the number of records shows the timeout
 			if have, err = r.Refresh(context.Background()); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, 
 	})
 }
 
-// maxWait is a wait without a limit, in seconds.
+// maxWait stands for a wait without a limit, in seconds.
 const maxWait = 1e9
 
 //export blobioGoStatus
@@ -149,7 +149,8 @@ func blobioGoInqVarID(h, namep, out uintptr, e *C.blobio_failure) int32 {
 	})
 }
 
-// storeIDs stores all ids. If they exceed room, it fails unless dimp is NULL.
+// storeIDs stores all ids at dimp and their number at np. If there are more
+// than room, it fails unless dimp is NULL.
 func storeIDs(ids []blob.DimID, np, dimp uintptr, room int32) error {
 	if err := edge.Store(np, int32(len(ids))); err != nil || dimp == 0 {
 		return err

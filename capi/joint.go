@@ -16,10 +16,10 @@ import (
 	"blobio/decomp"
 )
 
-// joint reads a file collectively. It keeps plans of the decompositions used last, which may differ between ranks.
+// joint reads a file collectively. It keeps plans for the decompositions that were used last, which may differ between ranks.
 type joint struct {
 	k     *blob.Collective
-	plans []planned // most recent first
+	plans []planned // the most recent plan comes first
 }
 
 type planned struct {
@@ -27,7 +27,7 @@ type planned struct {
 	plan *blob.ReadPlan
 }
 
-// maxPlans is the maximum number of plans kept.
+// maxPlans limits the plans that are kept.
 const maxPlans = 16
 
 func newJoint(k *blob.Collective) *joint { return &joint{k: k} }
@@ -53,8 +53,8 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// lockedJointly is locked for a collective call. With an unknown handle, the dataset on which the other ranks wait is unknown, so
-// lockedJointly breaks all datasets that ranks read together.
+// lockedJointly is locked for a collective call. If the handle is unknown, it is unknown on which dataset the other ranks wait,
+// so lockedJointly breaks all datasets that ranks read together.
 func lockedJointly(h uintptr, f func(*file) error) error {
 	err := locked(h, f)
 	if errors.Is(err, edge.ErrHandle) {
@@ -67,8 +67,8 @@ func lockedJointly(h uintptr, f func(*file) error) error {
 	return err
 }
 
-// jointly reads a record of a variable together with the other ranks. of returns the elements for this rank. A wrong argument of
-// one rank is an error on all.
+// jointly reads a record of a variable together with the other ranks. of returns the elements that this rank wants. If an
+// argument is wrong on one rank, all ranks get an error.
 func jointly(h uintptr, varid int32, rec int64, e *C.blobio_failure, of func(*blob.Schema, *blob.Variable) (*wanted, error)) int32 {
 	return withReader(h, e, lockedJointly, func(x *file, _ *blob.Reader) error {
 		if x.joint == nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A C program writes stores and versioned arrays, another one continues them, and a damaged byte is found.
+// A C program writes stores and versioned arrays, another program continues them, and checks find a
+// damaged byte.
 func TestStoresAndArraysFromC(t *testing.T) {
 	program := compile(t, "gcc", "testdata/keep.c", library(t), "blobio")
 	dir := t.TempDir()
@@ -33,7 +34,7 @@ func TestStoresAndArraysFromC(t *testing.T) {
 	}
 }
 
-// The same with three ranks.
+// The same test with three ranks.
 func TestStoresAndArraysUnderMPI(t *testing.T) {
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")
 	program := compile(t, "mpicc.openmpi", "testdata/keep.c", library(t, "MPI=ompi"), "blobio_mpi", "-DWITH_MPI")

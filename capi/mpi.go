@@ -13,7 +13,7 @@ import (
 	"blobio/comm/mpi"
 )
 
-// adopt returns the ranks of a communicator, given as a word. Collective.
+// adopt returns the team of a communicator, which is given as a word. Collective.
 func adopt(h uintptr) (team, error) {
 	e, err := mpi.Adopt(mpi.Handle(h), nil)
 	if err != nil {
@@ -25,5 +25,6 @@ func adopt(h uintptr) (team, error) {
 // adoptFortran is adopt for a Fortran communicator.
 func adoptFortran(f int32) (team, error) { return adopt(uintptr(mpi.FortranHandle(f))) }
 
-// aloneAmongOthers allows a program with MPI to pass no communicator; each process then writes alone.
+// aloneAmongOthers accepts an MPI program that passes no communicator. Each of its processes then
+// writes alone.
 func aloneAmongOthers(string) error { return nil }

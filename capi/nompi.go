@@ -15,7 +15,8 @@ func adopt(uintptr) (team, error) { return team{}, errNoMPI }
 
 func adoptFortran(int32) (team, error) { return team{}, errNoMPI }
 
-// aloneAmongOthers returns an error in one of several processes: each would write the whole dataset.
+// aloneAmongOthers returns an error in one of several processes, because each of them would write
+// the whole dataset.
 func aloneAmongOthers(name string) error {
 	s := launcher.Several()
 	if s == "" {

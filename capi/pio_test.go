@@ -18,7 +18,7 @@ func pioLibrary(t *testing.T, mpi string) string {
 	return dir
 }
 
-// The library must export the functions of the header, both in SCORPIO's form and with PIO_NCAR.
+// The library must export the functions of the header, for SCORPIO and with PIO_NCAR.
 func TestHeaderOfPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	exported(t, pioLibrary(t, "ompi")+"/libblobio_pio.so.1", append(declaredBy(t, "pio/pio.h", "-UPIO_NCAR"), declaredBy(t, "pio/pio.h", "-DPIO_NCAR")...))
@@ -70,7 +70,8 @@ func TestPIOFromFortran(t *testing.T) {
 	}
 }
 
-// TestStats checks that BLOBIO_STATS=1 prints one line for each closed file, from C and from PIO. Any other word is an error.
+// TestStats checks that BLOBIO_STATS=1 prints one line for each closed file, from C and from PIO, and that any other value is
+// an error.
 func TestStats(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "gfortran", "timeout")
@@ -103,7 +104,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Programs must find the files of install-pio and install-scr by pkg-config and by CMake.
+// Programs must find the files that install-pio and install-scr install, by pkg-config and by CMake.
 func TestInstalledPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "gfortran", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "cmake", "timeout")

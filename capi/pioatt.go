@@ -15,7 +15,7 @@ import (
 	"blobio/pio"
 )
 
-// memory is edge.View for package pio: characters become pio.Text.
+// memory is edge.View for package pio, in which characters are pio.Text.
 func memory(t cdf5.Type, p uintptr, n int64) (any, error) {
 	if !t.Valid() {
 		return nil, fmt.Errorf("memory type %d, want PIO_BYTE to PIO_UINT64: %w", t, pio.EBADTYPE)
@@ -92,7 +92,8 @@ func blobioGoPioDelAtt(nc, v int32, namep uintptr, e *C.blobio_pio_failure) int3
 	return named(nc, namep, e, func(f *pio.File, name string) error { return f.DeleteAtt(int(v), name) })
 }
 
-// The source may belong to another I/O system, so only one of the two files is locked at a time.
+// The source may belong to another I/O system, so blobioGoPioCopyAtt never locks both files at
+// once.
 //
 //export blobioGoPioCopyAtt
 func blobioGoPioCopyAtt(nc, v int32, namep uintptr, to, tov int32, e *C.blobio_pio_failure) int32 {

@@ -18,7 +18,7 @@ import (
 	"blobio/pio"
 )
 
-// frameOf runs set if v is the id of a variable in some file. Otherwise it returns PIO_EINVAL, as SCORPIO does.
+// frameOf runs set. In SCORPIO's form, v must be less than PIO_MAX_VARS; otherwise frameOf returns PIO_EINVAL.
 func frameOf(nc, v, flags int32, e *C.blobio_pio_failure, set func(*pio.File) error) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		if flags&C.PIO_OF_NCAR == 0 && (v < 0 || v >= maxVars) {
@@ -33,7 +33,7 @@ const maxVars = 8192
 
 //export blobioGoPioSetFrame
 func blobioGoPioSetFrame(nc, v, frame, flags int32, e *C.blobio_pio_failure) int32 {
-	// Programs pass a negative frame for variables without frames.
+	// For variables without frames, programs pass a negative frame.
 	return frameOf(nc, v, flags, e, func(f *pio.File) error { return f.SetFrame(int(v), int64(max(frame, 0))) })
 }
 
@@ -42,8 +42,8 @@ func blobioGoPioAdvanceFrame(nc, v, flags int32, e *C.blobio_pio_failure) int32 
 	return frameOf(nc, v, flags, e, func(f *pio.File) error { return f.AdvanceFrame(int(v)) })
 }
 
-// darrays returns the data of variables, n elements each, and their fill values, both contiguous in memory. PIO documents
-// addresses of fill values, but both libraries take the values themselves.
+// darrays returns the data of several variables, each with n elements, and their fill values. Both lists are contiguous in
+// memory. PIO documents an array of addresses of fill values, but both libraries read an array of values.
 func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr) (data, fills []any, err error) {
 	size := int64(d.Type().Size())
 	fills = make([]any, vars)
@@ -65,8 +65,8 @@ func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr) (data, fills [
 	return data, fills, nil
 }
 
-// decompOf returns the decomposition of a handle. For an unknown handle it returns nil, which package pio makes an error on all
-// ranks.
+// decompOf returns the decomposition of a handle. For an unknown handle it returns nil, which package pio turns into an error on
+// all ranks.
 func decompOf(id int32) (*pio.Decomp, error) {
 	x, err := decomps.get("a decomposition", id)
 	if err != nil {
@@ -75,7 +75,7 @@ func decompOf(id int32) (*pio.Decomp, error) {
 	return x.d, nil
 }
 
-// none returns memory without elements. It is too short, which package pio makes an error on all ranks.
+// none returns memory without elements. It is too short for any call, which package pio turns into an error on all ranks.
 func none(t cdf5.Type) any {
 	v, err := memory(t, 0, 0)
 	if err != nil {
@@ -84,7 +84,7 @@ func none(t cdf5.Type) any {
 	return v
 }
 
-// noneOf is none for the type of a decomposition.
+// noneOf is none with the type of a decomposition.
 func noneOf(d *pio.Decomp) any {
 	if d == nil {
 		return nil
@@ -92,8 +92,8 @@ func noneOf(d *pio.Decomp) any {
 	return none(d.Type())
 }
 
-// variables returns the ids of the variables that one call writes; none with an error. NCAR's library requires them to have the
-// same number of dimensions.
+// variables returns the ids of the variables that one call writes. NCAR's library requires that they have the same number of
+// dimensions.
 func variables(f *pio.File, p uintptr, n, flags int32) ([]int, error) {
 	ids, err := wide("ids of variables", p, n)
 	if err == nil && n == 0 {
@@ -117,7 +117,7 @@ func variables(f *pio.File, p uintptr, n, flags int32) ([]int, error) {
 	return vars, nil
 }
 
-// An error on this rank alone reaches the other ranks at the commit, since package pio counts the write in any case.
+// If only this rank has an error, the other ranks get it at the commit, because package pio counts the write in any case.
 //
 //export blobioGoPioWriteDarray
 func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int64, p, framesp, fillsp uintptr, flags, flush int32, e *C.blobio_pio_failure) int32 {
@@ -167,16 +167,17 @@ func blobioGoPioReadDarray(nc, v, decomp int32, n int64, p uintptr, e *C.blobio_
 	})
 }
 
-// frame is a frame of a variable in the caller's memory. Its type may differ from the decomposition's.
+// frame is one frame of a variable in the caller's memory. The type in memory may differ from the type of the decomposition.
 type frame struct {
 	v, decomp int32
 	rec       int64
-	mem       int32 // type in memory; 0: the decomposition's
+	mem       int32 // type in memory; 0 means the decomposition's type
 	p         uintptr
 }
 
-// move runs f with memory of the decomposition's type, converted from the caller's or, with back, to the caller's. Elements
-// outside the decomposition stay unchanged.
+// move runs f with memory of the decomposition's type. Without back, the memory has the caller's data, converted to this type.
+// With back, move converts the result and copies it to the caller's memory, where elements outside the decomposition stay
+// unchanged.
 func (m frame) move(x *pioFile, back bool, f func(d *pio.Decomp, data any) error) error {
 	d, err := decompOf(m.decomp)
 	if err = cmp.Or(err, x.f.SetFrame(int(m.v), m.rec)); err != nil {
@@ -232,17 +233,17 @@ func blobioGoPioGetFrame(nc, v, decomp int32, rec int64, mem int32, p uintptr, e
 	})
 }
 
-// vars holds the arguments of a call on a part of a variable: the whole variable, one element, or start and count.
+// vars holds the arguments of a call for a part of a variable: the whole variable, one element, or start and count.
 type vars struct {
 	v, much                    int32
 	start, count, stride, imap uintptr
-	mem                        int32 // type in memory; 0: the variable's
+	mem                        int32 // type in memory; 0 means the variable's type
 	p                          uintptr
 	write                      bool
 }
 
-// read returns the part and its memory. Package pio checks start and count. It also makes memory that is missing on this rank an
-// error on all.
+// read returns the part and its memory. Package pio checks start and count, and turns memory that is missing on this rank into
+// an error on all ranks.
 func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
 	w, err := x.f.Var(int(a.v))
 	if err != nil {
@@ -278,7 +279,7 @@ func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
 			return part, nil, err
 		}
 		if a.write && i == 0 {
-			n = max(n, 1) // a first record is possible
+			n = max(n, 1) // the first record may be written
 		}
 		count = append(count, n)
 	}
@@ -289,7 +290,7 @@ func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
 	return part, data, err
 }
 
-// extent returns the number of memory elements from the first to the last one; 0 for invalid counts.
+// extent returns the number of elements in memory from the first to the last element. For invalid counts it returns 0.
 func extent(count, imap []int64) int64 {
 	n, span := int64(1), int64(1)
 	for i, c := range count {
@@ -310,7 +311,8 @@ func extent(count, imap []int64) int64 {
 	return n
 }
 
-// The ranks agree on an error, given by its code and text. Without one, the number at p becomes the base rank's. Collective.
+// The ranks agree on an error, which has a code and a text. If no rank has an error, the number at p becomes the base rank's
+// number. Collective.
 //
 //export blobioGoPioAgree
 func blobioGoPioAgree(nc, code int32, textp, p uintptr, e *C.blobio_pio_failure) int32 {

@@ -14,7 +14,8 @@ import (
 	"blobio/pio"
 )
 
-// stored stores the id of a new object, or returns the error.
+// stored stores the id of a new object at out. If err is not nil, it only returns
+// err.
 func stored(out uintptr, n int, err error) error {
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func stored(out uintptr, n int, err error) error {
 	return edge.Store(out, int32(n))
 }
 
-// named runs f on an open file and a name.
+// named runs f with an open file and the name at p.
 func named(nc int32, p uintptr, e *C.blobio_pio_failure, f func(*pio.File, string) error) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		name, err := edge.String("name", p)
@@ -60,7 +61,7 @@ func blobioGoPioInqDim(nc, d int32, namep uintptr, size int64, out uintptr, e *C
 	})
 }
 
-// nameInto is edge.PutString, except that NULL means that the caller does not want the name.
+// nameInto is edge.PutString, but accepts NULL if the caller does not want the name.
 func nameInto(p uintptr, size int64, name string) error {
 	if p == 0 {
 		return nil

@@ -25,13 +25,13 @@ const (
 	mode64Offset  = 0x200
 )
 
-// netCDF4 is netCDF's number of the netCDF-4 format.
+// netCDF4 is netCDF's number for the netCDF-4 format.
 const netCDF4 = 3
 
-// ofNetCDF4 reports whether an I/O type means netCDF-4 files in PIO.
+// ofNetCDF4 reports whether PIO writes netCDF-4 files for an I/O type.
 func ofNetCDF4(iotype int32) bool { return iotype >= 3 && iotype <= 5 }
 
-// formVariable is the environment variable for the form of the files. A hint overrides it.
+// formVariable is the environment variable that selects the form of the files. A hint overrides it.
 const formVariable = "BLOBIO_PIO"
 
 // fileOptions returns the options for an I/O type and a mode.
@@ -49,7 +49,7 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	case o.Buffer == 0:
 		o.Buffer = -1
 	case o.Buffer < 0:
-		o.Buffer = 0 // the default buffer
+		o.Buffer = 0 // 0 selects the default buffer
 	}
 	switch {
 	case mode&mode64Data != 0:
@@ -71,7 +71,7 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	return o, nil
 }
 
-// opening holds the arguments of a call that creates or opens a file.
+// opening holds the arguments for creating or opening a file.
 type opening struct {
 	id           int32
 	name         uintptr
@@ -79,7 +79,8 @@ type opening struct {
 	out          uintptr
 }
 
-// file opens a file by f and stores its handle. f returns netCDF's number of the requested format. Collective.
+// file creates or opens a file with f and stores its handle. f returns the requested format as netCDF's
+// number. Collective.
 func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *pio.FileOptions) (x *pio.File, format int32, err error)) error {
 	var name string
 	o, err := s.fileOptions(a.iotype, a.mode)
@@ -98,7 +99,7 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 	if x.f, x.format, err = f(name, o); err != nil {
 		return err
 	}
-	if x.nc4 && x.format == 0 { // opened: blobs count as the requested netCDF-4, CDF-1 and CDF-2 do not
+	if x.nc4 && x.format == 0 { // an opened file: blobs count as netCDF-4, as requested, but CDF-1 and CDF-2 files do not
 		format, err := x.f.Format()
 		if err != nil {
 			return err
@@ -130,7 +131,7 @@ func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr,
 			if err != nil {
 				return nil, 0, err
 			}
-			_, err = f.SetFill(true) // the initial state in PIO
+			_, err = f.SetFill(true) // PIO files begin in this state
 			return f, format, err
 		})
 	})

@@ -14,7 +14,7 @@ import (
 	"blobio/pio"
 )
 
-// Filters that netCDF has functions for, by HDF5's numbers.
+// Filters for which netCDF has functions, with HDF5's numbers.
 const (
 	filterDeflate = 1
 	filterShuffle = 2
@@ -22,7 +22,8 @@ const (
 
 var filters = []uint32{filterDeflate, filterShuffle, 3, 4, 307, 32015} // and fletcher32, szip, bzip2, zstandard
 
-// maxParams is the greatest number of parameters of these filters. inq_filter of pio.c has room for them.
+// maxParams is the maximum number of parameters of these filters. inq_filter in pio.c has room for as
+// many.
 const maxParams = 2
 
 type filter struct {
@@ -60,10 +61,10 @@ func blobioGoPioDefDeflate(nc, v, shuffle, deflate, level int32, e *C.blobio_pio
 	})
 }
 
-// filterable returns an error if netCDF allows no filter for the variable.
+// filterable returns an error if netCDF does not allow filters for the variable.
 func (s *storage) filterable(x *pioFile, w *pio.Var) error {
 	if len(w.Dims) == 0 || s.way > chunked {
-		return edge.Usage("%s: a filter of %q, which is no chunked array", x.f.Path(), w.Name)
+		return edge.Usage("%s: variable %q cannot have filters, because it is not a chunked array", x.f.Path(), w.Name)
 	}
 	return nil
 }
@@ -93,7 +94,7 @@ func noFilter(x *pioFile, id uint32) error {
 	return fmt.Errorf("%s: filter %d, want one of %v: %w", x.f.Path(), id, filters, eNoFilter)
 }
 
-// If the variable lacks the filter, has is 0 and the parameters stay unchanged.
+// If the variable does not have the filter, has is 0 and the parameters stay unchanged.
 //
 //export blobioGoPioInqFilter
 func blobioGoPioInqFilter(nc, v int32, id uint32, hasp, np, paramsp uintptr, e *C.blobio_pio_failure) int32 {
@@ -119,7 +120,7 @@ func storeAll[T any](p uintptr, v []T) error {
 	return err
 }
 
-// The shuffle and checksum filters are left out, as in netCDF.
+// The list has no shuffle and checksum filters, as in netCDF.
 //
 //export blobioGoPioInqFilterIDs
 func blobioGoPioInqFilterIDs(nc, v int32, np, idsp uintptr, e *C.blobio_pio_failure) int32 {

@@ -21,7 +21,7 @@ import (
 // Error handling methods of PIO.
 const (
 	handleInternal int32 = -51 // an error ends the job
-	handleReturn   int32 = -54 // the last method that returns the code
+	handleReturn   int32 = -54 // the last of the methods that return the code
 )
 
 // defaultHandler is the error handling method of new I/O systems, and of calls without a handle.
@@ -39,14 +39,15 @@ const (
 	eBadIOType pio.Code = -500
 )
 
-// ids maps handles to values. Handles are small numbers; none is reused before all have been used.
+// ids maps handles to values. Handles are small numbers. No handle is reused before all numbers have been
+// used.
 type ids[T any] struct {
 	mu   sync.Mutex
 	last int32
 	vals map[int32]T
 }
 
-// newIDs returns a set of handles that starts with first.
+// newIDs returns a set whose first handle is first.
 func newIDs[T any](first int32) *ids[T] { return &ids[T]{last: first - 1, vals: map[int32]T{}} }
 
 func (t *ids[T]) add(v T) int32 {
@@ -76,7 +77,8 @@ func (t *ids[T]) drop(id int32) {
 	delete(t.vals, id)
 }
 
-// in returns the handles of the values selected by f in order of creation, which is the same on all ranks.
+// in returns the handles of the values for which f returns true, in the order of creation, which is the
+// same on all ranks.
 func (t *ids[T]) in(f func(T) bool) (list []int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +91,7 @@ func (t *ids[T]) in(f func(T) bool) (list []int32) {
 	return list
 }
 
-// A handle of one kind is not valid for another.
+// The ranges differ, so that a handle of one kind is not valid for another kind.
 var (
 	systems = newIDs[*pioSystem](2048)
 	decomps = newIDs[*pioDecomp](512)
@@ -102,8 +104,8 @@ type pioSystem struct {
 	s       *pio.System
 	team    team
 	handler int32
-	form    string // form from a hint; "": use the environment
-	cache   cache  // cache of variables with netCDF-4 I/O types
+	form    string // form selected by a hint; "" means the environment decides
+	cache   cache  // default cache of variables in files of netCDF-4 I/O types
 }
 
 type pioDecomp struct {
@@ -115,15 +117,15 @@ type pioFile struct {
 	id      int32 // id of sys
 	sys     *pioSystem
 	f       *pio.File
-	handler int32 // 0: the system's handler
-	format  int32 // netCDF's number of the requested format; 0: the file's
-	nc4     bool  // opened with a netCDF-4 I/O type, in a format that can have its settings
+	handler int32 // 0 means the handler of the I/O system
+	format  int32 // netCDF's number of the requested format; 0 means the format of the file
+	nc4     bool  // the I/O type is netCDF-4, and the format can have netCDF-4 settings
 	write   bool
-	late    int // number of variables that existed at opening or at the last enddef
+	late    int // number of variables at opening or at the last enddef; later variables can still be changed
 	storage map[int32]*storage
 }
 
-// answer gives C an error's code, its text, and the handling method.
+// answer passes an error's code and text, and the error handling method, to C.
 func answer(e *C.blobio_pio_failure, handler int32, err error) int32 {
 	if err == nil {
 		return 0
@@ -135,7 +137,7 @@ func answer(e *C.blobio_pio_failure, handler int32, err error) int32 {
 	return int32(codeOf(err))
 }
 
-// codeOf is pio.CodeOf extended to errors of package edge.
+// codeOf is pio.CodeOf, extended to errors of package edge.
 func codeOf(err error) pio.Code {
 	var c pio.Code
 	switch {
@@ -149,10 +151,10 @@ func codeOf(err error) pio.Code {
 	return pio.CodeOf(err)
 }
 
-// anyhow runs a call without a handle.
+// anyhow runs a call that has no handle.
 func anyhow(e *C.blobio_pio_failure, f func() error) int32 { return answer(e, 0, safely(f)) }
 
-// onSystem runs f on an I/O system, without concurrent calls on it.
+// onSystem runs f on an I/O system. No other call uses the system at the same time.
 func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32 {
 	sys, err := systems.get("an I/O system", id)
 	if err != nil {
@@ -163,7 +165,7 @@ func onSystem(id int32, e *C.blobio_pio_failure, f func(*pioSystem) error) int32
 	return answer(e, sys.handler, sys.team.together(func() error { return f(sys) }))
 }
 
-// onFile runs f on an open file, without concurrent calls on its I/O system.
+// onFile runs f on an open file. No other call uses the file's I/O system at the same time.
 func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 	x, err := opened.get("an open file", nc)
 	if err != nil {
@@ -178,7 +180,7 @@ func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 	return answer(e, handler, x.sys.team.together(func() error { return f(x) }))
 }
 
-// agreed makes one rank's wrong argument an error with the same code on all ranks.
+// agreed turns a wrong argument on one rank into an error with the same code on all ranks.
 func (s *pioSystem) agreed(ctx context.Context, err error) error { return agreed(ctx, s.team.c, err) }
 
 func agreed(ctx context.Context, c comm.Comm, err error) error {
@@ -188,7 +190,7 @@ func agreed(ctx context.Context, c comm.Comm, err error) error {
 	return pio.Agree(ctx, c, err)
 }
 
-// numbered is an error of package edge with a code that package pio cannot derive.
+// numbered is an error of package edge whose code package pio cannot derive.
 type numbered struct {
 	error
 	code pio.Code

@@ -19,7 +19,8 @@ import (
 	"blobio/pio"
 )
 
-// among runs f with the ranks of a communicator, only for this call. Collective.
+// among runs f with the ranks of a communicator, which is used only for this
+// call. Collective.
 func among(world uintptr, call string, f func(context.Context, comm.Comm) error) error {
 	t, err := adopt(world)
 	if err != nil {
@@ -50,7 +51,8 @@ func blobioGoPioWriteMap(world, pathp uintptr, ndims int32, dimsp uintptr, n int
 	})
 }
 
-// copied copies values to C memory of at least one byte. The caller frees it.
+// copied copies values to C memory of at least one byte. The caller must free
+// it.
 func copied[T any](v []T) (uintptr, error) {
 	n := uintptr(len(v)) * unsafe.Sizeof(*new(T))
 	p := C.malloc(C.size_t(n + 1))

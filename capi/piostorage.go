@@ -15,8 +15,9 @@ import (
 	"blobio/pio"
 )
 
-// Storage settings of netCDF-4 variables: chunks, filters, byte order, caches. Blobs have none of them. For a file of a netCDF-4
-// I/O type, a setting is checked, kept while the file is open, and returned by inquiries. The written bytes stay the same.
+// Storage settings of netCDF-4 variables: chunks, filters, byte order, caches. Blobs have no such settings. For a file of a
+// netCDF-4 I/O type, a setting is checked, kept while the file is open, and returned by inquiries. The written bytes do not
+// depend on it.
 
 // Kinds of storage, as numbered by netCDF.
 const (
@@ -25,7 +26,7 @@ const (
 	compact    = 2
 )
 
-// cache is a chunk cache: bytes, slots, and the preemption of full chunks, from 0 to 1.
+// cache describes a chunk cache: its bytes, its slots, and the preemption of full chunks, from 0 to 1.
 type cache struct {
 	size, elems int64
 	preemption  float32
@@ -36,23 +37,23 @@ var usualCache = cache{16 << 20, 4133, 0.75}
 
 func (c cache) check() error {
 	if c.size < 0 || c.elems < 0 || !(c.preemption >= 0 && c.preemption <= 1) {
-		return edge.Usage("chunk cache of %d bytes, %d elements, preemption %v, want 0 or more, and 0 to 1", c.size, c.elems, c.preemption)
+		return edge.Usage("chunk cache of %d bytes, %d elements, preemption %v, want bytes and elements >= 0, and preemption 0 to 1", c.size, c.elems, c.preemption)
 	}
 	return nil
 }
 
 // storage holds the settings requested for one variable.
 type storage struct {
-	way            int32 // chunked, ...; -1: not requested
+	way            int32 // kind of storage; -1 if not requested
 	chunks         []int64
 	filters        []filter
 	endian         int32
-	quantize, keep int32 // quantization mode, and significant digits or bits
+	quantize, keep int32 // quantization mode, and number of significant digits or bits
 	cache          cache
 }
 
-// onStorage runs f on a variable of a file of a netCDF-4 I/O type. Like PIO, it checks the I/O type before the variable. define
-// means that f is a definition.
+// onStorage runs f for a variable in a file of a netCDF-4 I/O type. Like PIO, it checks the I/O type before the variable. define
+// is true if f defines something.
 func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFile, *pio.Var, *storage) error) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		format, err := x.f.Format()
@@ -89,7 +90,7 @@ func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFil
 	})
 }
 
-// lengths returns the lengths of a variable's dimensions, 0 for the record dimension.
+// lengths returns the lengths of a variable's dimensions. The record dimension has length 0.
 func lengths(x *pioFile, w *pio.Var) ([]int64, error) {
 	_, _, _, unlimited, err := x.f.Counts()
 	n := make([]int64, len(w.Dims))
@@ -110,7 +111,7 @@ func blobioGoPioDefChunking(nc, v, way int32, sizesp uintptr, e *C.blobio_pio_fa
 			return err
 		}
 		if way < chunked || way > compact || way != chunked && (slices.Contains(dims, 0) || len(s.filters) > 0) {
-			return edge.Usage("%s: storage %d of %q, want 0 (chunked), 1 (contiguous), 2 (compact), and 0 with records or filters", x.f.Path(), way, w.Name)
+			return edge.Usage("%s: storage %d of %q, want 0 (chunked), 1 (contiguous) or 2 (compact), and only 0 with records or filters", x.f.Path(), way, w.Name)
 		}
 		var chunks []int64
 		if way == chunked && sizesp != 0 {
@@ -146,7 +147,7 @@ func blobioGoPioInqChunking(nc, v int32, wayp, sizesp uintptr, e *C.blobio_pio_f
 				way = chunked
 			}
 		}
-		if way == chunked && sizes == nil { // one whole record per chunk
+		if way == chunked && sizes == nil { // by default a chunk is one whole record
 			for _, n := range dims {
 				sizes = append(sizes, max(n, 1))
 			}
@@ -177,7 +178,7 @@ func blobioGoPioDefQuantize(nc, v, mode, keep int32, e *C.blobio_pio_failure) in
 		most := int32(7) // significant decimal digits of a float
 		switch {
 		case w.Type != cdf5.Float && w.Type != cdf5.Double || mode < 0 || mode > 3:
-			return edge.Usage("%s: quantize mode %d of %q, a %v, want 0 to 3 of a float or double", x.f.Path(), mode, w.Name, w.Type)
+			return edge.Usage("%s: quantize mode %d of %q of type %v, want mode 0 to 3 and type float or double", x.f.Path(), mode, w.Name, w.Type)
 		case mode == 3 && w.Type == cdf5.Float:
 			most = 23 // bits of a float's mantissa
 		case mode == 3:
@@ -202,7 +203,7 @@ func blobioGoPioInqQuantize(nc, v int32, modep, keepp uintptr, e *C.blobio_pio_f
 	})
 }
 
-// exchange stores the values of a cache for C or, with set, reads them from C.
+// exchange stores the values of a cache for C or, if set is not 0, reads them from C.
 func (c *cache) exchange(set int32, sizep, elemsp, preemptionp uintptr) error {
 	if set == 0 {
 		return errors.Join(edge.Store(sizep, c.size), edge.Store(elemsp, c.elems), edge.Store(preemptionp, c.preemption))
@@ -234,7 +235,7 @@ func blobioGoPioVarCache(nc, v, set int32, sizep, elemsp, preemptionp uintptr, e
 	})
 }
 
-// Applies to variables of files that are created or opened later.
+// The cache applies to variables of files that are created or opened later.
 //
 //export blobioGoPioCache
 func blobioGoPioCache(id, iotype, set int32, sizep, elemsp, preemptionp uintptr, e *C.blobio_pio_failure) int32 {

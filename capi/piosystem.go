@@ -18,7 +18,8 @@ import (
 	"blobio/pio"
 )
 
-// bufferLimit is the maximum number of bytes that a rank buffers before a write; negative: package pio's default.
+// bufferLimit is the maximum number of bytes that a rank buffers before a write. If it is negative, the default of package pio
+// applies.
 var bufferLimit atomic.Int64
 
 func init() { bufferLimit.Store(-1) }
@@ -37,7 +38,7 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 			switch {
 			case out == 0:
 				err = edge.Usage("the address for the I/O system id is NULL")
-			case iotasks < 1 || stride < 1: // package pio would take 0 for a default
+			case iotasks < 1 || stride < 1: // package pio would take 0 as a default
 				err = edge.Usage("%d I/O tasks with stride %d, want both at least 1", iotasks, stride)
 			case rearr < 0 || rearr > 4: // box, subset, and SCORPIO's any and contiguous; 0 for the default
 				err = edge.Usage("rearranger %d, want 1 to 4", rearr)
@@ -63,7 +64,7 @@ func blobioGoPioFinalize(id int32, e *C.blobio_pio_failure) int32 {
 		var errs []error
 		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // commit files that the program has left open
 			if x, err := opened.get("", nc); err == nil {
-				errs = append(errs, x.f.Close(in("PIOc_closefile"))) // another rank may have closed it in its own call
+				errs = append(errs, x.f.Close(in("PIOc_closefile"))) // another rank may have closed the file explicitly
 				opened.drop(nc)
 			}
 		}
@@ -88,7 +89,7 @@ func blobioGoPioSystemOf(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error { return edge.Store(out, x.id) })
 }
 
-// handle sets the error handling method and stores the former one.
+// handle sets the error handling method and stores the previous method at oldp.
 func handle(method int32, old int32, oldp uintptr, set func(int32)) error {
 	if method > handleInternal || method < handleReturn {
 		return edge.Usage("error handling %d, want %d to %d", method, handleReturn, handleInternal)
@@ -114,7 +115,7 @@ func blobioGoPioFileHandler(nc, method int32, oldp uintptr, e *C.blobio_pio_fail
 	})
 }
 
-// formHint is the hint that sets the form of the files. All other hints are for MPI and are ignored.
+// formHint is the name of the hint that selects the form of the files. All other hints are meant for MPI and are ignored.
 const formHint = "blobio_pio"
 
 //export blobioGoPioHint
@@ -136,7 +137,8 @@ func blobioGoPioHint(id int32, namep, valuep uintptr, e *C.blobio_pio_failure) i
 	})
 }
 
-// Not collective. A negative limit only inquires, and 0 turns buffering off. The old limit is usual unless a program has set one.
+// Not collective. A negative limit changes nothing, and 0 turns buffering off. If no limit was set before, the old limit is
+// usual.
 //
 //export blobioGoPioBufferLimit
 func blobioGoPioBufferLimit(limit, usual int64, oldp uintptr, e *C.blobio_pio_failure) int32 {
@@ -164,7 +166,7 @@ func blobioGoPioRefuse(id, code int32, textp uintptr, e *C.blobio_pio_failure) i
 	return onSystem(id, e, func(*pioSystem) error { return refuse() })
 }
 
-// wide reads n numbers of C type int.
+// wide reads n numbers of type int.
 func wide(what string, p uintptr, n int32) ([]int64, error) {
 	v, err := edge.Slice[int32](p, int64(n))
 	if err != nil {
@@ -184,8 +186,8 @@ type array struct {
 	out   uintptr // address for the handle of the decomposition
 }
 
-// decomp makes a decomposition and stores its handle. more reads the other arguments. make gets the lengths of the dimensions.
-// Collective.
+// decomp makes a decomposition and stores its handle. more reads the other arguments. make receives the lengths of the
+// dimensions. Collective.
 func (s *pioSystem) decomp(ctx context.Context, a array, more func() error, make func(dims []int64) (*pio.Decomp, error)) error {
 	dims, err := wide("lengths of dimensions", a.dims, a.ndims)
 	if a.out == 0 {
@@ -246,7 +248,7 @@ func blobioGoPioInitDecompBlock(id, t, ndims int32, dimsp, startp, countp, out u
 	})
 }
 
-// A file keeps the decompositions that it needs.
+// A file keeps the decompositions that it still needs.
 //
 //export blobioGoPioFreeDecomp
 func blobioGoPioFreeDecomp(id, d int32, e *C.blobio_pio_failure) int32 {

@@ -18,7 +18,8 @@ import (
 	"blobio/decomp"
 )
 
-// open opens a dataset for a team. The team is released at the end unless its ranks read together.
+// open opens a dataset for a team. It releases the team before it returns, unless the ranks read
+// together.
 func open(t team, pathp, optp, out uintptr) error {
 	ctx := in("blobio_open")
 	var x *file
@@ -83,7 +84,7 @@ func blobioGoOpenFortran(fcomm int32, pathp, optp, out uintptr, e *C.blobio_fail
 	})
 }
 
-// reading runs f on a variable of an open dataset, concurrently with other reads.
+// reading runs f on a variable of an open dataset. Other reads may run at the same time.
 func reading(h uintptr, varid int32, e *C.blobio_failure, f func(*blob.Reader, *blob.Schema, *blob.Variable) error) int32 {
 	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
 		s, v, err := x.variable(varid)
@@ -145,7 +146,7 @@ func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t 
 	})
 }
 
-// wanted is a read by compdof: elements of runs, into memory without holes.
+// wanted describes a read by compdof: elements of runs, which are read into memory without holes.
 type wanted struct {
 	runs   []decomp.Req
 	into   any
@@ -199,7 +200,7 @@ func blobioGoGetBlob(h uintptr, varid int32, rec int64, rank, t int32, p uintptr
 	})
 }
 
-// withMap runs f on the map of a decomposition of an open dataset.
+// withMap runs f with the map of a decomposition of an open dataset.
 func withMap(h uintptr, d int32, e *C.blobio_failure, f func(*file, *decomp.Map) error) int32 {
 	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
 		if n := r.Schema().NumDecomps(); d < 1 || int(d) > n {
@@ -222,7 +223,7 @@ func blobioGoInqDecomp(h uintptr, d int32, ndimsp, dimp uintptr, maxdims int32, 
 	})
 }
 
-// withPart is withMap with a check that the map has the rank.
+// withPart is withMap, but first checks that the map has the rank.
 func withPart(h uintptr, d, rank int32, e *C.blobio_failure, f func(*file, *decomp.Map) error) int32 {
 	return withMap(h, d, e, func(x *file, m *decomp.Map) error {
 		if rank < 0 || int(rank) >= m.Ranks() {

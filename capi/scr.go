@@ -18,23 +18,23 @@ import (
 	"blobio/scr"
 )
 
-// checkpoints is this process's SCR session: SCR's calls have no handle.
+// checkpoints is the SCR session of this process. It is global, because SCR's calls have no handle.
 var checkpoints struct {
 	mu     sync.Mutex
-	params *scr.Params // from SCR_Config, before SCR_Init
+	params *scr.Params // parameters set by SCR_Config before SCR_Init
 	s      *scr.Session
 	team   team
-	off    bool  // SCR_ENABLE is 0: each call fails without a text, as with SCR
-	failed error // of the last SCR_Start_output or SCR_Start_checkpoint: its files have no place
+	off    bool  // SCR_ENABLE is 0, so each call fails without a text, as with SCR
+	failed error // error of the last SCR_Start_output or SCR_Start_checkpoint, after which files cannot be routed
 }
 
-// Environment variables for several simulated nodes on one machine: the name of this rank's node, and its directory.
+// Environment variables to simulate several nodes on one machine: the name of this rank's node, and its directory.
 const (
 	envNode    = "BLOBIO_NODE"
 	envNodeDir = "BLOBIO_NODE_DIR"
 )
 
-// alone runs f while no other thread is in an SCR call.
+// alone runs f so that no two threads run SCR calls at the same time.
 func alone(e *C.blobio_scr_failure, f func() error) int32 {
 	rc := exclusively(&checkpoints.mu, e.text[:], f)
 	if checkpoints.off {
@@ -55,7 +55,7 @@ func exclusively(mu *sync.Mutex, text []C.char, f func() error) int32 {
 	return int32(edge.CodeOf(err))
 }
 
-// inSession runs f, a collective call of the session.
+// inSession runs f, which is a collective call of the session.
 func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *scr.Session) error) int32 {
 	return alone(e, func() error {
 		if err := begun(); err != nil {
@@ -75,7 +75,7 @@ func begun() error {
 	return nil
 }
 
-// settings returns the parameters set by SCR_Config. environ is read only once.
+// settings returns the parameters, including those that SCR_Config has set. It reads environ only once.
 func settings(environ uintptr) (*scr.Params, error) {
 	if checkpoints.s != nil {
 		return checkpoints.s.Params(), nil
@@ -92,7 +92,7 @@ func settings(environ uintptr) (*scr.Params, error) {
 	return checkpoints.params, nil
 }
 
-// variable returns a variable of the C environment. The program may have changed it since Go read its own copy.
+// variable returns a variable of C's environment, which the program may have changed after Go read its own copy.
 func variable(env []string, name string) string {
 	for _, e := range env {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {
@@ -128,7 +128,7 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 			return err
 		})
 		if err != nil {
-			_ = t.leave(ctx) // the first error is the important one
+			_ = t.leave(ctx) // the first error is more important
 			return err
 		}
 		checkpoints.team, checkpoints.params = t, nil
@@ -195,7 +195,8 @@ func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure)
 	})
 }
 
-// putFlag stores the answer that all ranks have got. A NULL flag is an error on this rank, which has still taken part.
+// putFlag stores the answer, which all ranks have received. A NULL flag is an error only on this rank, because the
+// collective call is over.
 func putFlag(flagp uintptr, yes bool, err error) error {
 	if err == nil && flagp == 0 {
 		err = edge.Usage("flag is NULL")
@@ -266,7 +267,7 @@ func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32
 		if err = comm.Agree(ctx, checkpoints.team.c, err); err == nil {
 			err = s.Start(ctx, name, scr.Flags(flags))
 		}
-		if !errors.Is(err, scr.ErrState) { // else the dataset before is still being written
+		if !errors.Is(err, scr.ErrState) { // otherwise an earlier dataset is still being written
 			checkpoints.failed = err
 		}
 		return err
@@ -289,7 +290,7 @@ func blobioGoScrShouldExit(flagp uintptr, e *C.blobio_scr_failure) int32 {
 	})
 }
 
-// onDataset runs f, a collective call, on the dataset with the given name.
+// onDataset runs f, which is a collective call, for the dataset with the given name.
 func onDataset(e *C.blobio_scr_failure, call string, namep uintptr, f func(*scr.Session, context.Context, string) error) int32 {
 	return inSession(e, call, func(ctx context.Context, s *scr.Session) error {
 		name, err := edge.String("name", namep)

@@ -32,7 +32,7 @@ func TestHeaderOfSCR(t *testing.T) {
 	exported(t, scrLibrary(t, "ompi")+"/libblobio_scr.so.1", want)
 }
 
-// An SCR program is killed, restarts, loses a node and restarts again. All its checkpoints use the same file names.
+// An SCR program is killed, restarts, loses a node, and restarts again. All its checkpoints use the same file names.
 func TestSCRUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	for _, c := range []struct{ mpi, mpicc, mpirun, ranks string }{
@@ -61,7 +61,7 @@ func TestSCRUnderMPI(t *testing.T) {
 					job(c.ranks, "0", "3")
 					os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has recorded a normal end
 					killed(3, 4)
-					if settings != nil { // the node has no files of a bypassed checkpoint
+					if settings != nil { // a lost node has no files of a bypassed checkpoint
 						if err := os.RemoveAll(filepath.Join(dir, "node1")); err != nil {
 							t.Fatal(err)
 						}
@@ -86,8 +86,8 @@ func TestSCRDisabled(t *testing.T) {
 	}
 }
 
-// A program with eight ranks on four nodes loses a node and goes on with six ranks on three. Each node has written a blob dataset into
-// its cache; six ranks read them all. The result equals the result of an undisturbed run.
+// A program with eight ranks on four nodes loses a node and goes on with six ranks on three nodes. Each node has written a blob
+// dataset into its cache; six ranks read them all. The result equals the result of an undisturbed run.
 func TestRestartOnFewerRanks(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "timeout", "sh", "pkg-config")

@@ -14,11 +14,11 @@ import (
 	"blobio/comm"
 )
 
-// statsVariable is the environment variable that requests a line of byte counts and times for each closed file, on standard
-// error.
+// statsVariable is the environment variable that requests a line on standard error for each closed file, with byte counts
+// and times.
 const statsVariable = "BLOBIO_STATS"
 
-// statsOut returns the destination of the line; nil: no line.
+// statsOut returns where the line goes, or nil if no line is requested.
 func statsOut() (io.Writer, error) {
 	switch v := os.Getenv(statsVariable); v {
 	case "", "0":
@@ -30,17 +30,17 @@ func statsOut() (io.Writer, error) {
 	}
 }
 
-// stats counts put bytes and the time of calls on a writer.
+// stats counts the bytes of puts, and the time of calls on a writer.
 type stats struct {
-	out    io.Writer // nil: no line
+	out    io.Writer // nil if no line is requested
 	bytes  int64
 	define time.Duration // time of enddef
 	put    time.Duration
-	commit time.Duration // time of flush, commit, and their waits
+	commit time.Duration // time of flush, commit, and waiting for them
 	close  time.Duration
 }
 
-// spend starts a clock. stop adds the elapsed time to phase.
+// spend starts a clock. stop adds the elapsed time to *phase.
 func spend(phase *time.Duration) (stop func()) {
 	start := time.Now()
 	return func() { *phase += time.Since(start) }
@@ -52,7 +52,7 @@ func (s *stats) putting(v *blob.Variable, n int64) (stop func()) {
 	return spend(&s.put)
 }
 
-// report writes the line after a close and returns the close's error. Collective.
+// report writes the line after closing a file, and returns closed, the error of closing. Collective.
 func (s *stats) report(ctx context.Context, c comm.Comm, path string, closed error) error {
 	if s.out == nil {
 		return closed

@@ -115,7 +115,8 @@ func blobioGoStoreList(h uintptr, most int32, ids, count uintptr, e *C.blobio_fa
 	})
 }
 
-// putList stores up to most items of a list, and its full length.
+// putList stores at most most items of a list at p, and the length of the list
+// at count.
 func putList[T any](what string, list []T, most int32, p, count uintptr) error {
 	if err := edge.Store(count, int32(min(len(list), math.MaxInt32))); err != nil || p == 0 {
 		return err

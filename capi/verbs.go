@@ -54,7 +54,7 @@ func blobioGoConvert(inp, outp, optp uintptr, e *C.blobio_failure) int32 {
 	})
 }
 
-// check runs f on each finding and stores their numbers at countp.
+// check passes each finding to f, and stores the numbers of findings at countp.
 func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	name, err := path(pathp)
 	if err != nil {
@@ -88,7 +88,8 @@ func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	return nil
 }
 
-// findingsOf checks a dataset, a versioned array or a checkpoint store.
+// findingsOf returns the findings in a dataset, a versioned array or a
+// checkpoint store.
 func findingsOf(name string, o *blob.CheckOptions) (iter.Seq[blob.Finding], error) {
 	ctx := context.Background()
 	if arrays.Is(name, nil) {

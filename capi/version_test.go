@@ -46,7 +46,7 @@ func TestVersionsAgree(t *testing.T) {
 			if news := text(t, "../CHANGES.md"); number == minor && !strings.Contains(news, "`"+f[1]+"`") {
 				t.Errorf("CHANGES.md does not name %s", f[1])
 			}
-			// the comment and the declaration
+			// matches a comment and the declaration after it
 			about := match(t, header+text(t, "blobio_mpi.h"), `(?s)/\*((?:[^*]|\*[^/])*)\*/\n(?:BLOBIO_API [^;]*;\n)*?BLOBIO_API \w+ `+f[1]+`\(`)
 			about = strings.Join(strings.Fields(strings.ReplaceAll(about, "\n *", " ")), " ")
 			if want := "Since " + major + "." + number + "."; !strings.Contains(about, want) {
@@ -102,7 +102,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// match returns the first group of a pattern.
+// match returns the first group of the first match of a pattern.
 func match(t *testing.T, s, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(s)

@@ -39,8 +39,8 @@ func path(p uintptr) (string, error) {
 	return s, err
 }
 
-// arguments reads the arguments of a function that opens a file, and clears the handle. A wild address is an error here, so that
-// the other ranks get the error too.
+// arguments reads the arguments of a function that opens a file, and sets the handle to NULL. It tests all addresses, so that
+// after a wild address the other ranks get the error too.
 func arguments(pathp, optp, out uintptr, options func(s string) error) (name string, err error) {
 	err = safely(func() error {
 		if name, err = path(pathp); err != nil {
@@ -61,7 +61,7 @@ func arguments(pathp, optp, out uintptr, options func(s string) error) (name str
 	return name, err
 }
 
-// begin opens a file for writing by a team. A wrong argument of one rank is an error on all.
+// begin opens a file for writing by a team. If an argument is wrong on one rank, all ranks get an error.
 func begin(t team, add bool, pathp, optp, out uintptr) error {
 	ctx := in(map[bool]string{false: "blobio_create", true: "blobio_append"}[add])
 	var x *file
@@ -71,7 +71,7 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 			o, err = edge.WriteOptions(s)
 			return err
 		})
-		if err == nil && t.free == nil { // no communicator
+		if err == nil && t.free == nil { // there is no communicator
 			err = aloneAmongOthers(name)
 		}
 		var lines io.Writer
@@ -83,7 +83,7 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 		if err != nil {
 			return err
 		}
-		if wanted[0] == 0 { // not on all ranks
+		if wanted[0] == 0 { // some rank does not request it
 			lines = nil
 		}
 		d := &definitions{opts: o, add: add, schema: blob.NewSchema(), dims: map[string]bool{}, vars: map[string]bool{}}
@@ -134,7 +134,7 @@ func blobioGoBeginFortran(add, fcomm int32, pathp, optp, out uintptr, e *C.blobi
 	})
 }
 
-// dof returns the holes of a variable's decomposition, or nil if it has none.
+// dof returns the holes of a variable's decomposition, or nil if there are none.
 func (x *file) dof(v *blob.Variable) *edge.Dof {
 	if k := int(v.Decomp) - 1; k >= 0 && k < len(x.dofs) {
 		return x.dofs[k]
@@ -280,7 +280,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 		}
 		err = x.team.together(func() error {
 			if x.defs != nil {
-				if err := x.enddef(in("blobio_enddef")); err != nil { // another rank may have called it explicitly
+				if err := x.enddef(in("blobio_enddef")); err != nil { // another rank may have called blobio_enddef explicitly
 					return err
 				}
 			}

@@ -1,7 +1,7 @@
-! blobio: parallel I/O in blob layouts, for Fortran 2003. The library is libblobio, or libblobio_mpi for
-! ranks that are MPI processes; docs/guide-c.md is the guide, blobio.h describes each function.
+! blobio: parallel I/O in blob layouts, for Fortran 2003. The library is libblobio, or libblobio_mpi for ranks that are MPI
+! processes. docs/guide-c.md is the guide, and blobio.h describes each function.
 !
-! Every function returns blobio_ok (0), or a negative code as in blobio.h; blobio_last_error() then has the full text.
+! Every function returns blobio_ok (0), or a code as in blobio.h. blobio_last_error() then returns the full text.
 !
 ! Differences from C, as in netCDF's Fortran interface:
 !
@@ -10,10 +10,10 @@
 !   a decomposition is in PIO's form: for each element of this rank's array its position in
 !   the whole array in Fortran's order, counted from 1, or 0 for an element that is not in the file.
 !
-! Use ids of dimensions, variables and decompositions only as the functions return them. Scalars and arrays
-! of up to rank 5 can be put and read. Data of puts may be changed when the call returns, unless
-! the option retain= lends them: then they must be contiguous variables with the attribute target or
-! asynchronous that live until flush or close returns.
+! Do not assume anything about ids of dimensions, variables and decompositions; use them as the functions return them. Scalars and
+! arrays of up to rank 5 can be put and read. Data of puts may be changed when the call returns, unless the option retain= lends
+! them. Lent data must be contiguous variables with the attribute target or asynchronous, and must live until flush or close
+! returns.
 module blobio
   use, intrinsic :: iso_c_binding
   implicit none
@@ -103,25 +103,25 @@ module blobio
     module procedure def_decomp_i4, def_decomp_i8
   end interface blobio_def_decomp
 
-  ! An attribute of a variable, or of blobio_global: text, a number, or an array of rank 1.
+  ! Sets an attribute of a variable, or of blobio_global for the dataset: text, a number, or an array of rank 1.
   interface blobio_put_att
     module procedure put_att_text, put_att_r4_0, put_att_r4_1, put_att_r8_0, put_att_r8_1, put_att_i4_0, &
       put_att_i4_1, put_att_i8_0, put_att_i8_1
   end interface blobio_put_att
 
-  ! Puts this rank's elements of one record of a variable, as blobio_put does in C.
+  ! Puts this rank's elements of one record of a variable, like blobio_put in C.
   interface blobio_put
     module procedure put_text, put_r4_0, put_r4_1, put_r4_2, put_r4_3, put_r4_4, put_r4_5, put_r8_0, &
       put_r8_1, put_r8_2, put_r8_3, put_r8_4, put_r8_5, put_i4_0, put_i4_1, put_i4_2, put_i4_3, put_i4_4, &
       put_i4_5, put_i8_0, put_i8_1, put_i8_2, put_i8_3, put_i8_4, put_i8_5
   end interface blobio_put
 
-  ! Puts count(i) elements from start(i) of one record of a variable without a decomposition.
+  ! Puts count(i) elements from start(i) on of one record of a variable without a decomposition.
   interface blobio_put_part
     module procedure put_part_r4_1, put_part_r8_1, put_part_i4_1, put_part_i8_1
   end interface blobio_put_part
 
-  ! count(i) elements from start(i) of an array; get reads a version, or the current state.
+  ! These transfer count(i) elements from start(i) on of an array. get reads a version, or the current state.
   interface blobio_array_put
     module procedure array_put_r4, array_put_r8, array_put_i4, array_put_i8
   end interface blobio_array_put
@@ -134,7 +134,7 @@ module blobio
       get_att_i4_1, get_att_i8_0, get_att_i8_1
   end interface blobio_get_att
 
-  ! Reads a hyperslab in canonical order; without start and count the whole variable.
+  ! Reads a hyperslab in canonical order. Without start and count it reads the whole variable.
   interface blobio_get_var
     module procedure get_var_text, get_var_r4_0, get_var_r4_1, get_var_r4_2, get_var_r4_3, get_var_r4_4, &
       get_var_r4_5, get_var_r8_0, get_var_r8_1, get_var_r8_2, get_var_r8_3, get_var_r8_4, get_var_r8_5, &
@@ -142,7 +142,7 @@ module blobio
       get_var_i8_1, get_var_i8_2, get_var_i8_3, get_var_i8_4, get_var_i8_5
   end interface blobio_get_var
 
-  ! Reads one record by any decomposition. With collective=.true. all ranks that opened the dataset with the option
+  ! Reads elements of one record, by any decomposition. With collective=.true. all ranks that opened the dataset with the option
   ! collective=yes read together.
   interface blobio_get_darray
     module procedure get_darray_r4_1, get_darray_r4_2, get_darray_r4_3, get_darray_r4_4, get_darray_r4_5, &
@@ -151,7 +151,7 @@ module blobio
       get_darray_i8_3, get_darray_i8_4, get_darray_i8_5
   end interface blobio_get_darray
 
-  ! Reads the elements that one rank (from 0) wrote, in its order.
+  ! Reads the elements that one rank (counted from 0) has put, in the order of its puts.
   interface blobio_get_blob
     module procedure get_blob_r4_1, get_blob_r8_1, get_blob_i4_1, get_blob_i8_1
   end interface blobio_get_blob
@@ -801,7 +801,7 @@ contains
     end do
   end function f_string
 
-  ! The text before the NUL, padded with blanks.
+  ! Copies the text before the NUL, and pads it with blanks.
   subroutine from_c(c, s)
     character(kind=c_char, len=*), intent(in) :: c
     character(len=*), intent(out) :: s
@@ -818,7 +818,7 @@ contains
     if (present(record)) r = int(record, c_int64_t) - 1
   end function from1
 
-  ! An error unless two arguments have equal numbers of elements.
+  ! Returns an error unless two arguments have equally many elements.
   function same_size(a, na, b, nb) result(rc)
     character(len=*), intent(in) :: a, b
     integer(c_int64_t), intent(in) :: na, nb
@@ -830,32 +830,32 @@ contains
     rc = c_fail(blobio_einval, c_string(text))
   end function same_size
 
-  ! The short text of a code.
+  ! Returns the short text of a code.
   function blobio_strerror(code) result(s)
     integer, intent(in) :: code
     character(len=:), allocatable :: s
     s = f_string(c_strerror(int(code, c_int)))
   end function blobio_strerror
 
-  ! The full text of the last error of this thread.
+  ! Returns the full text of the last error of this thread.
   function blobio_last_error() result(s)
     character(len=:), allocatable :: s
     s = f_string(c_last_error())
   end function blobio_last_error
 
-  ! The file of the last error, or nothing.
+  ! Returns the file of the last error, or an empty string.
   function blobio_last_error_file() result(s)
     character(len=:), allocatable :: s
     s = f_string(c_last_error_file())
   end function blobio_last_error_file
 
-  ! The offset of the last error in its file, in bytes from 0, or -1.
+  ! Returns the offset of the last error in its file, in bytes from 0, or -1.
   function blobio_last_error_offset() result(n)
     integer(c_int64_t) :: n
     n = c_last_error_offset()
   end function blobio_last_error_offset
 
-  ! True if the library was built with MPI.
+  ! Returns .true. if the library was built with MPI.
   function blobio_has_mpi() result(yes)
     logical :: yes
     yes = c_has_mpi() /= 0
@@ -942,22 +942,22 @@ contains
     rc = c_wait(file%h)
   end function blobio_wait
 
-  ! Commits all puts; the writer goes on. blobio_held_back: put records are incomplete and not committed, but earlier records are;
-  ! blobio_last_error names the missing part. Collective.
+  ! Commits all puts; the writer can continue. The result is blobio_held_back if a record is incomplete: earlier records are
+  ! committed, the record is not, and blobio_last_error names what it lacks. Collective.
   function blobio_commit(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_commit(file%h)
   end function blobio_commit
 
-  ! Starts a commit in the background; the next collective call completes it. Collective.
+  ! Starts a commit in the background. The next collective call completes it. Collective.
   function blobio_commit_async(file) result(rc)
     type(blobio_file), intent(in) :: file
     integer :: rc
     rc = c_commit_async(file%h)
   end function blobio_commit_async
 
-  ! The number of committed records.
+  ! Returns the number of committed records.
   function blobio_inq_committed(file, records) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(out) :: records
@@ -966,7 +966,7 @@ contains
     rc = c_inq_committed(file%h, records)
   end function blobio_inq_committed
 
-  ! Brings a dataset open for reading to the present committed state.
+  ! Brings a dataset that is open for reading to the current committed state.
   function blobio_refresh(file, records) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(out) :: records
@@ -975,7 +975,7 @@ contains
     rc = c_refresh(file%h, records)
   end function blobio_refresh
 
-  ! Waits until there are n records, the writer has finished, or the seconds are over (below 0: no limit).
+  ! Waits until there are n records, the writer has finished, or seconds have passed (a negative number means no limit).
   function blobio_wait_records(file, n, seconds, records) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(in) :: n
@@ -986,7 +986,7 @@ contains
     rc = c_wait_records(file%h, n, seconds, records)
   end function blobio_wait_records
 
-  ! The status of a dataset's writer, and the number of committed records; wait: until the status is certain.
+  ! Returns the status of a dataset's writer, and the number of committed records. With wait it waits until the status is certain.
   function blobio_inq_status(path, wait, status, records) result(rc)
     character(len=*), intent(in) :: path
     logical, intent(in) :: wait
@@ -1055,7 +1055,8 @@ contains
       size(compdof, kind=c_int64_t), int(compdof, c_int64_t), decompid)
   end function def_decomp_i8
 
-  ! Runs of lengths(i) elements from offsets(i) in the whole array; offsets count from 0.
+  ! Defines which elements this rank owns by runs of lengths(i) elements from offsets(i) on in the whole array. offsets count from
+  ! 0.
   function blobio_def_decomp_runs(file, dimids, offsets, lengths, decompid) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: dimids(:)
@@ -1066,7 +1067,7 @@ contains
       min(size(offsets, kind=c_int64_t), size(lengths, kind=c_int64_t)), offsets, lengths, decompid)
   end function blobio_def_decomp_runs
 
-  ! The unlimited dimension, if any, is the last of dimids.
+  ! Defines a variable. The unlimited dimension, if any, comes last in dimids.
   function blobio_def_var(file, name, xtype, dimids, varid, decompid) result(rc)
     type(blobio_file), intent(in) :: file
     character(len=*), intent(in) :: name
@@ -1079,7 +1080,7 @@ contains
     rc = c_def_var(file%h, c_string(name), xtype, size(dimids), dimids(size(dimids):1:-1), d, varid)
   end function blobio_def_var
 
-  ! Puts attributes; after blobio_enddef collective, and committed by the next commit or close.
+  ! Puts attributes. After blobio_enddef this is collective, and the next commit or close commits the attributes.
   function put_att_text(file, varid, name, text) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1195,7 +1196,7 @@ contains
     if (len(s) > 0) p = c_loc(s(1:1))
   end function address
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_r4(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1288,7 +1289,7 @@ contains
     rc = put_part_r4(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_r4_1
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_r8(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1381,7 +1382,7 @@ contains
     rc = put_part_r8(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_r8_1
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_i4(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1474,7 +1475,7 @@ contains
     rc = put_part_i4(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_i4_1
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_i8(file, varid, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1567,7 +1568,7 @@ contains
     rc = put_part_i8(file, varid, start, count, size(values, kind=c_int64_t), values, record)
   end function put_part_i8_1
 
-  ! The number of elements that blobio_put requires from this rank.
+  ! Returns the number of elements that blobio_put requires from this rank.
   function blobio_put_count(file, varid, n) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1577,7 +1578,7 @@ contains
     rc = c_inq_put_count(file%h, varid, n)
   end function blobio_put_count
 
-  ! The number of bytes that this process holds in copies of puts, and its limit (memory=).
+  ! Returns the number of bytes that this process holds in copies of puts, and the limit (memory=).
   function blobio_inq_copies(file, bytes, limit) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(out) :: bytes, limit
@@ -1607,7 +1608,7 @@ contains
     if (present(records)) records = r
   end function blobio_inq
 
-  ! Numbers of subfiles, and of ranks that wrote the dataset.
+  ! Returns the number of subfiles, and the number of ranks that wrote the dataset.
   function blobio_inq_ranks(file, subfiles, ranks) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(out) :: subfiles, ranks
@@ -1617,7 +1618,7 @@ contains
     rc = c_inq_ranks(file%h, subfiles, ranks)
   end function blobio_inq_ranks
 
-  ! 32 hexadecimal digits that identify the committed state; state needs 32 characters, and is blank after an error.
+  ! Returns 32 hexadecimal digits that identify the committed state. state needs 32 characters. After an error it is blank.
   function blobio_inq_state(file, state) result(rc)
     type(blobio_file), intent(in) :: file
     character(len=*), intent(out) :: state
@@ -1629,8 +1630,8 @@ contains
     if (rc == blobio_ok) call from_c(buf, state)
   end function blobio_inq_state
 
-  ! All dimensions, variables and attributes in one call: the header of the dataset as an ordinary netCDF file of format CDF-5;
-  ! empty after an error.
+  ! Returns all dimensions, variables and attributes in one call, as the header that the dataset would have as an ordinary netCDF
+  ! file of format CDF-5. After an error, header is empty.
   function blobio_get_header(file, header) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int8_t), allocatable, target, intent(out) :: header(:)
@@ -1673,7 +1674,7 @@ contains
     if (present(n)) n = length
   end function blobio_inq_dim
 
-  ! The name of the n-th attribute, from 1.
+  ! Returns the name of the n-th attribute, counted from 1.
   function blobio_inq_attname(file, varid, n, name) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid, n
@@ -1720,7 +1721,7 @@ contains
     end if
   end function blobio_inq_var
 
-  ! Type and number of elements; for text, its length.
+  ! Returns type and number of elements. For text, the number is the length.
   function blobio_inq_att(file, varid, name, xtype, n) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1733,7 +1734,7 @@ contains
     rc = c_inq_att(file%h, varid, c_string(name), xtype, n)
   end function blobio_inq_att
 
-  ! blobio_esmall if the text does not fit; text then has its beginning.
+  ! If the text does not fit, the result is blobio_esmall, and text has the beginning.
   function get_att_text(file, varid, name, text) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1835,7 +1836,7 @@ contains
     if (all_ranks) then
       if (rc == blobio_ok) then
         rc = c_get_darray_pio_all(h, varid, record, n, compdof, t, p)
-      else ! the others do not wait: a negative number is an error on all; this rank has the text
+      else ! this rank has the text of the error; a negative number makes the others fail too, instead of waiting
         if (c_get_darray_pio_all(h, varid, record, -1_c_int64_t, compdof, t, p) /= blobio_ok) &
           rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
       end if
@@ -2548,7 +2549,7 @@ contains
     rc = c_convert(c_string(from), c_string(to), c_string(o))
   end function blobio_convert
 
-  ! counts: numbers of notes, warnings and errors. text: a line for each finding, ended by new_line.
+  ! counts are the numbers of notes, warnings and errors. text has a line for each finding, ended by new_line.
   function blobio_check(path, counts, text, options) result(rc)
     character(len=*), intent(in) :: path
     integer(c_int64_t), intent(out) :: counts(3)
@@ -2592,7 +2593,7 @@ contains
     end if
   end function blobio_store_open
 
-  ! data: c_loc of a contiguous variable with the attribute target that lives until the store is closed.
+  ! data is c_loc of a contiguous variable with the attribute target, which must live until the store is closed.
   function blobio_store_protect(store, id, data, bytes) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(in) :: id
@@ -2602,7 +2603,7 @@ contains
     rc = c_store_protect(store%h, int(id, c_int), data, bytes)
   end function blobio_store_protect
 
-  ! diff: writes only changed blocks.
+  ! With diff, only changed blocks are written.
   function blobio_store_checkpoint(store, id, diff) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(in) :: id
@@ -2618,7 +2619,7 @@ contains
     end if
   end function blobio_store_checkpoint
 
-  ! id: a checkpoint; if absent, the newest sound one.
+  ! id is a checkpoint. Without id, the newest sound checkpoint is used.
   function blobio_store_recover(store, recovered, id) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(out) :: recovered
@@ -2632,7 +2633,7 @@ contains
     recovered = got
   end function blobio_store_recover
 
-  ! n: the total number; ids gets the first size(ids) ids.
+  ! n is the total number of checkpoints. ids gets the first size(ids) ids.
   function blobio_store_list(store, ids, n) result(rc)
     type(blobio_store), intent(in) :: store
     integer, intent(inout) :: ids(:)
@@ -2685,7 +2686,7 @@ contains
     end if
   end function blobio_array_create
 
-  ! version: if absent, the newest one that is not tainted.
+  ! Without version, the newest version that is not tainted is opened.
   function blobio_array_open(dir, name, array, version, options, comm) result(rc)
     character(len=*), intent(in) :: dir, name
     type(blobio_array), intent(out) :: array
@@ -2743,7 +2744,7 @@ contains
     rc = put_box_r4(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_r4
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_box_r4(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2786,7 +2787,7 @@ contains
     rc = put_box_r8(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_r8
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_box_r8(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2829,7 +2830,7 @@ contains
     rc = put_box_i4(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_i4
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_box_i4(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2872,7 +2873,7 @@ contains
     rc = put_box_i8(array, start, count, size(values, kind=c_int64_t), values)
   end function array_put_i8
 
-  ! Explicit shape: the compiler copies arrays that are not contiguous.
+  ! With an explicit shape, the compiler copies arrays that are not contiguous.
   function put_box_i8(array, start, count, n, values) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(in) :: start(:), count(:)
@@ -2939,7 +2940,7 @@ contains
     rc = c_array_taint(array%h, size(versions, kind=c_int), versions)
   end function blobio_array_taint
 
-  ! n: the total number; versions and tainted get the first ones.
+  ! n is the total number of versions. versions and tainted get the first of them.
   function blobio_array_list(array, versions, tainted, n) result(rc)
     type(blobio_array), intent(in) :: array
     integer(c_int64_t), intent(inout) :: versions(:)
@@ -2957,7 +2958,7 @@ contains
     end do
   end function blobio_array_list
 
-  ! lengths: fastest first. newest: the newest version that is not tainted, -1 if all are.
+  ! lengths are listed fastest first. newest is the newest version that is not tainted, or -1 if all are tainted.
   function blobio_array_inq(array, type, ndims, lengths, newest) result(rc)
     type(blobio_array), intent(in) :: array
     integer, intent(out) :: type, ndims

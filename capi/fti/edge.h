@@ -1,4 +1,4 @@
-/* Between fti.c (libblobio_fti) and fti.go (libblobio_mpi): calls between the two libraries. Not installed. */
+/* The interface between fti.c (libblobio_fti) and fti.go (libblobio_mpi). Not installed. */
 #ifndef BLOBIO_FTI_EDGE_H
 #define BLOBIO_FTI_EDGE_H
 
@@ -8,10 +8,10 @@ typedef struct blobio_fti_failure {
 	char text[3072];
 } blobio_fti_failure;
 
-/* Internal symbols, with their own version. A word is an address or, for a communicator, MPI's handle. */
+/* Internal symbols, with a version of their own. A word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoFti##name(__VA_ARGS__)
 typedef __SIZE_TYPE__ fti_word;
-typedef long long fti_whole; /* as Go declares them */
+typedef long long fti_whole; /* the type that Go declares */
 typedef blobio_fti_failure *fti_failure;
 
 GO(Init, fti_word comm, fti_word config, fti_word nothing, fti_failure);

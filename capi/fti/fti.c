@@ -1,4 +1,4 @@
-// The functions of fti.h, also for the Fortran module. All work is in libblobio_mpi: see edge.h.
+// The functions of fti.h, also for the Fortran module. libblobio_mpi does all the work, see edge.h.
 
 #define FTI_API __attribute__((visibility("default")))
 #include "fti.h"
@@ -14,7 +14,7 @@ MPI_Comm FTI_COMM_WORLD = MPI_COMM_NULL;
 fti_id_t FTI_CHAR = 0, FTI_SHRT = 1, FTI_INTG = 2, FTI_LONG = 3, FTI_UCHR = 4, FTI_USHT = 5, FTI_UINT = 6, FTI_ULNG = 7, FTI_SFLT = 8,
 		 FTI_DBLE = 9, FTI_LDBE = 10;
 
-// Sizes of the types in bytes, by id.
+// Sizes of the types in bytes, indexed by id.
 enum { PRIMITIVE = 11, TYPES = 64 };
 static int sizes[TYPES] = {sizeof(char),		   sizeof(short),		 sizeof(int),		   sizeof(long),  sizeof(unsigned char), sizeof(unsigned short),
 						   sizeof(unsigned int), sizeof(unsigned long), sizeof(float), sizeof(double), sizeof(long double)};
@@ -29,7 +29,7 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-static int rank; // in the communicator of FTI_Init; rank 0 prints errors of all ranks
+static int rank; // rank in the communicator of FTI_Init; rank 0 prints errors that all ranks have
 
 static void find_rank(MPI_Comm comm) {
 	int ready = 0, over = 0;
@@ -39,7 +39,8 @@ static void find_rank(MPI_Comm comm) {
 		MPI_Comm_rank(comm, &rank);
 }
 
-// Returns a code to the caller. FTI has no call for an error's text, so the text goes to standard error and blobio_last_error.
+// Returns the result to the caller. FTI has no function for the text of an error, so the text goes to standard error and to
+// blobio_last_error.
 static int result(int rc, int shared, int failed, const char *call, const blobio_fti_failure *e) {
 	if (!rc)
 		return FTI_SCES;
@@ -54,7 +55,7 @@ static int refused(blobio_fti_failure *e) {
 	return BLOBIO_EFORKED;
 }
 
-// RUN is the result of a Go function, or failed after an error; shared: all ranks get the same result.
+// RUN calls a Go function and yields its result, or failed after an error. shared means that all ranks get the same result.
 #define RUN(shared, failed, call, name, ...)                                                                           \
 	({                                                                                                                 \
 		blobio_fti_failure e;                                                                                          \
@@ -91,7 +92,7 @@ FTIT_allConfiguration FTI_GetConfig(const char *configFile, MPI_Comm globalComm)
 	return (FTIT_allConfiguration){{mode}};
 }
 
-// An error of this library, on this rank. fortran.c uses it, too.
+// Reports an error that this rank has found without calling Go. fortran.c uses it too.
 FTI_API int blobio_fti_wrong(int code, const char *call, const char *text);
 int blobio_fti_wrong(int code, const char *call, const char *text) {
 	blobio_fail(code, text);
@@ -103,7 +104,7 @@ int FTI_InitType(fti_id_t *type, int size) {
 	if (!type || size <= 0 || types == TYPES) {
 		if (type)
 			*type = FTI_NSCS;
-		return blobio_fti_wrong(BLOBIO_EINVAL, "FTI_InitType", !type ? "type is NULL" : size <= 0 ? "a type without bytes" : "there are 64 types already");
+		return blobio_fti_wrong(BLOBIO_EINVAL, "FTI_InitType", !type ? "type is NULL" : size <= 0 ? "the size of the type is not positive" : "64 types are defined already, want at most 64");
 	}
 	sizes[types] = size;
 	*type = types++;
@@ -172,7 +173,7 @@ int FTI_InitICP(int id, int level, bool activate) {
 	return rc;
 }
 
-// Programs look at the result of the last call only.
+// Programs check only the result of the last call, so every call must fail.
 static int not_begun(const char *call) { return blobio_fti_wrong(BLOBIO_ESTATE, call, "FTI_InitICP has failed: there is no checkpoint"); }
 
 int FTI_AddVarICP(int varID) {

@@ -1,4 +1,5 @@
-! FTI for Fortran, over blobio: USE FTI. Link with -lblobio_ftif -lblobio_fti -lblobio_mpi. The calls correspond to fti.h.
+! FTI for Fortran, over blobio: USE FTI. Link with -lblobio_ftif -lblobio_fti -lblobio_mpi. The procedures correspond to
+! the functions of fti.h.
 module fti
   use, intrinsic :: iso_c_binding
   implicit none
@@ -7,7 +8,7 @@ module fti
   integer, parameter, public :: FTI_SCES = 0, FTI_NSCS = -1
   integer, parameter, public :: FTI_ATTRIBUTE_NAME = 1, FTI_ATTRIBUTE_DIM = 2
 
-  ! C types of the same sizes: FTI stores only the size of a type.
+  ! C types of the same sizes, because FTI stores only the size of a type.
   integer, parameter, public :: FTI_CHARACTER1 = 0
   integer, parameter, public :: FTI_INTEGER1 = 0, FTI_INTEGER2 = 1, FTI_INTEGER4 = 2, FTI_INTEGER8 = 3
   integer, parameter, public :: FTI_LOGICAL1 = 0, FTI_LOGICAL2 = 1, FTI_LOGICAL4 = 2, FTI_LOGICAL8 = 3
@@ -19,7 +20,7 @@ module fti
   public :: FTI_InitICP, FTI_AddVarICP, FTI_FinalizeICP, FTI_setIDFromString, FTI_getIDFromString
   public :: FTI_SetAttribute, FTI_InitCompositeType, FTI_AddScalarField, FTI_AddVectorField
 
-  ! A variable of any type and rank, or an address with a count and a type.
+  ! Protects a variable of any type and rank, or memory given by an address, a count and a type.
   interface FTI_Protect
     module procedure protect_any, protect_ptr
   end interface FTI_Protect

@@ -1,9 +1,10 @@
-/* The C API of the Fault Tolerance Interface (FTI) over blobio: programs written for it compile and link unchanged
- * (-lblobio_fti -lblobio_mpi). Configuration files, directories and checkpoint files are FTI's. See docs/guide-from-fti.md. */
+/* The C API of the Fault Tolerance Interface (FTI) over blobio. Programs written for FTI compile unchanged and link to
+ * -lblobio_fti -lblobio_mpi. Configuration files, directories and checkpoint files are the same as with FTI. See
+ * docs/guide-from-fti.md. */
 #ifndef FTI_INCLUDE_FTI_H_
 #define FTI_INCLUDE_FTI_H_
 
-/* The includes of FTI's header, for programs that rely on them. */
+/* Headers that FTI's header includes, for programs that rely on this. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -15,20 +16,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of the name of an attribute, with its NUL. */
+/* Bytes of a buffer for the name of an attribute, with its NUL. */
 #define FTI_BUFS 256
 
-/* Results. An error prints a line on standard error; blobio_last_error returns its text. */
+/* Results. After an error, a line is printed on standard error, and blobio_last_error returns its text. */
 #define FTI_DONE 1  /* a checkpoint was taken */
 #define FTI_SCES 0  /* success */
 #define FTI_NSCS -1 /* an error */
 #define FTI_NREC -2 /* nothing was recovered */
-#define FTI_HEAD 2  /* never: there are no heads */
+#define FTI_HEAD 2  /* never returned, because there are no heads */
 
-/* For programs that send it to heads. */
+/* For programs that send this value to heads. */
 #define FTI_ENDW 995
 
-/* FTI's macro for programs that use it. */
+/* A macro of FTI's header, for programs that use it. */
 #define talloc(type, num) ((type *)malloc(sizeof(type) * (size_t)(num)))
 
 /* States of staging, which is not supported. */
@@ -42,11 +43,11 @@ typedef int fti_id_t;
 #define FTIT_type fti_id_t
 typedef int64_t FTIT_hsize_t;
 
-/* Levels of a checkpoint, and the differential ones. */
+/* Levels of a checkpoint, and of differential checkpoints. */
 typedef enum {
-	FTI_L1 = 1, /* on the node */
-	FTI_L2,     /* and a copy on another node */
-	FTI_L3,     /* and parity on other nodes of the group, which may lose half of them */
+	FTI_L1 = 1, /* on the node of the rank */
+	FTI_L2,     /* like L1, and a copy on another node */
+	FTI_L3,     /* like L1, and parity on the nodes of the group, of which half may be lost */
 	FTI_L4,     /* in the global directory */
 	FTI_L1_DCP,
 	FTI_L2_DCP,
@@ -62,13 +63,13 @@ typedef enum {
 #define FTI_IO_MPI 1002
 #define FTI_IO_FTIFF 1003
 typedef struct FTIT_configuration {
-	int ioMode; /* -1: FTI_Init was not called */
+	int ioMode; /* -1 if FTI_Init was not called */
 } FTIT_configuration;
 typedef struct FTIT_allConfiguration {
 	FTIT_configuration configuration;
 } FTIT_allConfiguration;
 
-/* Only for declarations: calls with these types return errors. */
+/* These types exist only for declarations. Functions with these types return errors. */
 typedef struct FTIT_H5Group {
 	int id;
 } FTIT_H5Group;
@@ -90,7 +91,7 @@ typedef struct FTIT_attribute {
 extern "C" {
 #endif
 
-/* The ranks of the program, in the order of FTI_Init's communicator. Valid after FTI_Init. */
+/* The ranks of the program, in the order of the communicator of FTI_Init. Valid after FTI_Init. */
 FTI_API MPI_Comm FTI_COMM_WORLD;
 
 FTI_API fti_id_t FTI_CHAR; /* char */
@@ -105,29 +106,30 @@ FTI_API fti_id_t FTI_SFLT; /* float */
 FTI_API fti_id_t FTI_DBLE; /* double */
 FTI_API fti_id_t FTI_LDBE; /* long double */
 
-/* All ranks call these together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_Recover, FTI_InitICP, FTI_FinalizeICP, FTI_Finalize. */
+/* Collective functions, which all ranks must call together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_Recover, FTI_InitICP,
+ * FTI_FinalizeICP, FTI_Finalize. */
 
-/* FTI_NREC: a restart was requested, but there is no checkpoint; the run starts from the beginning. Without FTI_Finalize before, a
- * second call restarts from the last checkpoint; types and variables are defined anew. */
+/* FTI_NREC means that a restart was requested, but there is no checkpoint; the run starts from the beginning. A second call
+ * without FTI_Finalize restarts from the last checkpoint. The program must then define types and variables again. */
 FTI_API int FTI_Init(const char *configFile, MPI_Comm globalComm);
 FTI_API int FTI_Finalize(void);
-/* 0: a new run, or recovered; 1: a restart; 2: a restart from the checkpoint kept by a finished run. */
+/* 0: a new run, or the data are recovered; 1: a restart; 2: a restart from the checkpoint that a finished run has kept. */
 FTI_API int FTI_Status(void);
 
-/* The configuration of FTI_Init, whatever the arguments. */
+/* Returns the configuration of FTI_Init. The arguments have no effect. */
 FTI_API FTIT_allConfiguration FTI_GetConfig(const char *configFile, MPI_Comm globalComm);
 
 FTI_API int FTI_InitType(fti_id_t *type, int size);
-/* May be called again for an id to change address, count and type. */
+/* Another call with the same id changes address, count and type. */
 FTI_API int FTI_Protect(int id, void *ptr, int64_t count, fti_id_t tid);
-/* Bytes; 0: not in the last checkpoint. */
+/* Returns bytes, or 0 if the variable is not in the last checkpoint. */
 FTI_API int64_t FTI_GetStoredSize(int id);
-/* Calls realloc with the stored size, then FTI_Protect; returns ptr unchanged on failure. */
+/* Calls realloc with the stored size, then FTI_Protect. If this fails, it returns ptr, which stays valid. */
 FTI_API void *FTI_Realloc(int id, void *ptr);
 
-/* FTI_DONE, or an error. */
+/* Returns FTI_DONE, or an error. */
 FTI_API int FTI_Checkpoint(int id, int level);
-/* In a restart calls FTI_Recover; otherwise takes a checkpoint if one is due (FTI_DONE). */
+/* In a restart, calls FTI_Recover. Otherwise takes a checkpoint if one is due, and then returns FTI_DONE. */
 FTI_API int FTI_Snapshot(void);
 FTI_API int FTI_Recover(void);
 
@@ -135,16 +137,16 @@ FTI_API int FTI_RecoverVarInit(void);
 FTI_API int FTI_RecoverVar(int id);
 FTI_API int FTI_RecoverVarFinalize(void);
 
-/* A checkpoint whose variables are added one by one; without activate the three calls do nothing. */
+/* Takes a checkpoint to which variables are added one by one. If activate is false, the three functions do nothing. */
 FTI_API int FTI_InitICP(int id, int level, bool activate);
 FTI_API int FTI_AddVarICP(int varID);
 FTI_API int FTI_FinalizeICP(void);
 
-/* The id of a variable by its name, also after a restart; FTI_getIDFromString gives -1 if there is none. */
+/* Returns the id of a variable with this name, also after a restart. FTI_getIDFromString returns -1 if there is none. */
 FTI_API int FTI_setIDFromString(const char *name);
 FTI_API int FTI_getIDFromString(const char *name);
 
-/* Staging, HDF5, composite types and fault injection: always an error. */
+/* Staging, HDF5, composite types and fault injection. These functions always return an error. */
 FTI_API int FTI_GetStageDir(char *stageDir, int maxLen);
 FTI_API int FTI_GetStageStatus(int ID);
 FTI_API int FTI_SendFile(const char *lpath, const char *rpath);

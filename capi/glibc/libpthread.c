@@ -1,5 +1,6 @@
-// A substitute for libpthread.so.0 at link time: the functions that Go's runtime calls, with the versions that they have had since the first glibc of a
-// machine. Debian 12's libc.so.6 has these and newer versions. The linker would take the newer ones, and the library would need glibc 2.34.
+// A substitute for libpthread.so.0 at link time. It has the functions that Go's runtime calls, with their oldest symbol versions
+// on each architecture. Debian 12's libc.so.6 has these and newer versions. Without this substitute, the linker would take the
+// newer versions, and the library would need glibc 2.34.
 #define OLD(name) \
 	void name(void) {}
 

@@ -1,10 +1,10 @@
-/* Between pio.c (libblobio_pio) and the Go files (libblobio_mpi): calls between the two libraries. Not installed. */
+/* The interface between pio.c (libblobio_pio) and the Go files (libblobio_mpi). Not installed. */
 #ifndef BLOBIO_PIO_EDGE_H
 #define BLOBIO_PIO_EDGE_H
 
 #include <stdint.h>
 
-/* An error, with the error handling method in force. */
+/* An error, and the error handling method that applies to it. */
 typedef struct blobio_pio_failure {
 	int32_t handler;
 	char text[3072];
@@ -13,13 +13,13 @@ typedef struct blobio_pio_failure {
 /* The part of a variable that a call covers. */
 enum { PIO_WHOLE, PIO_ONE, PIO_PART };
 
-/* Bits of file modes and flags; PIO_OF_NCAR: follow NCAR's library where it differs from SCORPIO. */
+/* Bits of file modes and flags. PIO_OF_NCAR means: follow NCAR's library where it differs from SCORPIO. */
 enum { PIO_READONLY = 1, PIO_MULTI = 2, PIO_OF_NCAR = 1 << 30 };
 
-/* Internal symbols, with their own version. A word is an address or, for a communicator, MPI's handle. */
+/* Internal symbols, with a version of their own. A word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoPio##name(__VA_ARGS__, blobio_pio_failure *e)
 typedef __SIZE_TYPE__ word;
-typedef long long whole; /* as Go declares them */
+typedef long long whole; /* the type that Go declares */
 
 GO(Init, word comm, int32_t iotasks, int32_t stride, int32_t base, int32_t rearr, word out);
 GO(Finalize, int32_t sys);
@@ -100,7 +100,7 @@ GO(Get, int32_t nc, int32_t v, int32_t much, word start, word count, word stride
 
 #undef GO
 
-/* Of pio.c, for fortran.c. */
+/* Functions of pio.c for fortran.c. */
 __attribute__((visibility("default"))) int blobio_pio_wrong(int iosysid, int code, const char *text);
 int blobio_pio_agree(int nc, int code, word n);
 int blobio_pio_is_base(int nc, int *base);

@@ -1,5 +1,5 @@
-// Functions for the Fortran modules beside pio.h: variables count from 1, dimensions are listed fastest first, and text consists of
-// strings of equal length, padded with blanks.
+// Functions for the Fortran modules, in addition to those of pio.h. Variables count from 1, dimensions are listed fastest first,
+// and text consists of strings of equal length, padded with blanks.
 
 #include "pio.h"
 
@@ -10,11 +10,11 @@ enum { MAX_RANK = 64 };
 // The shape of a variable, fastest dimension first.
 typedef struct shape {
 	int ndims;
-	PIO_Offset n[MAX_RANK]; // for a write, the record dimension has at least 1
+	PIO_Offset n[MAX_RANK]; // when writing, the record dimension has at least length 1
 	PIO_Offset all;
 } shape;
 
-// An error of an argument. The error handler of the file's I/O system applies.
+// An error in an argument. The error handler of the file's I/O system decides what happens.
 static int refused(int nc, int code, const char *text) { return blobio_pio_wrong(PIOc_get_iosystem(nc), code, text); }
 static int wrong(int nc, const char *text) { return refused(nc, PIO_EINVAL, text); }
 
@@ -71,7 +71,8 @@ TYPED_PART(get, )
 
 static size_t size_of(int type) { return type == PIO_CHAR || type == PIO_BYTE ? 1 : type == PIO_SHORT ? 2 : type == PIO_INT || type == PIO_FLOAT ? 4 : 8; }
 
-// Writes the first have elements of a larger variable: whole steps of its slowest dimension, then the rest in the next dimension, and so on.
+// Writes only the first have elements of a larger variable: as many whole slices of its slowest dimension as possible, then the
+// rest as slices of the next dimension, and so on.
 static int put_less(int nc, int v, int type, const shape *s, PIO_Offset have, const void *p) {
 	PIO_Offset start[MAX_RANK] = {0}, count[MAX_RANK], slab = s->all;
 	const char *at = p;
@@ -126,7 +127,7 @@ PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *s
 	return get_typed(nc, v, type, nstart ? cstart : NULL, ccount, p);
 }
 
-// The part of a text variable: the number of strings, and of characters in each.
+// Finds the part of a text variable that a call covers: the number of strings, and the number of characters in each.
 static int text_part(int nc, int v, int put, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset *cstart, PIO_Offset *ccount,
                      PIO_Offset *chars, PIO_Offset *strings) {
 	shape s;
@@ -139,7 +140,7 @@ static int text_part(int nc, int v, int put, int nstart, const int *start, int n
 		rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
 		if (rc)
 			return rc;
-		if (!ncount && s.ndims) { // from start to the end
+		if (!ncount && s.ndims) { // without a count, the part extends from start to the end
 			PIO_Offset rest = *chars - cstart[s.ndims - 1];
 			all = ccount[s.ndims - 1] = rest < len ? rest > 0 ? rest : 0 : len;
 		}
@@ -153,7 +154,7 @@ static PIO_Offset less(PIO_Offset a, PIO_Offset b) { return a < b ? a : b; }
 
 PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset have, const char *p) {
 	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings, most = len;
-	int rc = blobio_pio_agree(nc, PIO_NOERR, (word)&most); // the base's length, for the same part on all ranks
+	int rc = blobio_pio_agree(nc, PIO_NOERR, (word)&most); // use the base rank's length, so that all ranks get the same part
 	if (rc)
 		return rc;
 	char *text = NULL;
@@ -164,7 +165,7 @@ PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start,
 		free(text);
 		return rc;
 	}
-	if (ncount && len < chars && len * have >= chars * strings) { // shorter strings are stored one after the other as single characters
+	if (ncount && len < chars && len * have >= chars * strings) { // pack shorter strings without gaps, one character per element
 		have = strings;
 		len = chars;
 	}
@@ -205,7 +206,7 @@ PIO_API int blobio_pio_put_att(int nc, int varid, const char *name, int type, PI
 	return PIOc_put_att(nc, varid - 1, name, type, n, p);
 }
 
-// Reads the numbers of an attribute, at most have.
+// Reads the numbers of an attribute, but at most have numbers.
 PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PIO_Offset have, void *p) {
 	PIO_Offset n;
 	int v = varid - 1, rc = PIOc_inq_attlen(nc, v, name, &n);
@@ -240,7 +241,7 @@ PIO_API int blobio_pio_get_att_text(int nc, int varid, const char *name, PIO_Off
 	return rc;
 }
 
-// PIOc_inq_var for Fortran, with at most maxdims dimensions.
+// PIOc_inq_var for Fortran. dims has room for maxdims dimensions.
 PIO_API int blobio_pio_inq_var(int nc, int varid, char *name, int len, int *type, int *ndims, int *dims, int maxdims, int *natts) {
 	int ids[PIO_MAX_VAR_DIMS], rc;
 	char text[PIO_MAX_NAME + 1];
@@ -266,7 +267,7 @@ PIO_API int blobio_pio_def_var(int nc, const char *name, int type, int ndims, co
 	return rc;
 }
 
-// The name of dimension id, or of attribute id of a variable.
+// Returns the name of dimension id, or of attribute id of a variable.
 PIO_API int blobio_pio_name(int nc, int dimension, int varid, int id, char *name, int len) {
 	char text[PIO_MAX_NAME + 1];
 	int rc = dimension ? PIOc_inq_dimname(nc, id - 1, text) : PIOc_inq_attname(nc, varid - 1, id - 1, text);
@@ -275,7 +276,7 @@ PIO_API int blobio_pio_name(int nc, int dimension, int varid, int id, char *name
 	return rc;
 }
 
-// The text of a code, or another C string: 1 the version, 2 its hash.
+// Returns the text of a code, or another C string: what is 1 for the version, 2 for its hash.
 PIO_API void blobio_pio_text(int what, int code, char *text, int len) {
 	char s[PIO_MAX_NAME + 1] = "";
 	if (what == 0)
@@ -310,10 +311,10 @@ PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *di
 	return PIOc_InitDecomp_bc(sys, type, ndims, gdims, cstart, ccount, id);
 }
 
-// A communicator is an integer, also in the MPI_Comm of mpi_f08.
+// Fortran passes a communicator as an integer, also from MPI_Comm of mpi_f08.
 PIO_API int blobio_pio_comm(const int *comm) { return *comm; }
 
-// Sets the chunk sizes of a variable if def is nonzero, otherwise returns them. sizes has room elements.
+// If def is nonzero, sets the chunk sizes of a variable, otherwise returns them. sizes has room elements.
 PIO_API int blobio_pio_chunking(int nc, int varid, int def, int *storage, PIO_Offset *sizes, int room) {
 	shape s;
 	PIO_Offset csizes[MAX_RANK];
@@ -358,7 +359,7 @@ PIO_API int blobio_pio_filter_info(int nc, int varid, int id, int *params, int r
 	return rc ? rc : PIOc_inq_var_filter_info(nc, varid - 1, (unsigned)id, &have, (unsigned *)params);
 }
 
-// Ends the job after an error, with the text of mpi_code unless it is 0.
+// Ends the job after an error. The message has the text of mpi_code, unless mpi_code is 0.
 PIO_API void blobio_pio_die(const char *text, int mpi_code) {
 	char words[MPI_MAX_ERROR_STRING + 1] = "";
 	int n = 0;

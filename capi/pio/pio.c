@@ -1,5 +1,5 @@
-// The functions of pio.h. This file has only the parts that must work without the Go runtime: the texts of codes, the abort of the job after an
-// error, and the refusal to run in a child of fork. All else is in libblobio_mpi: see edge.h.
+// The functions of pio.h. This file has only the parts that must work without the Go runtime: the texts of codes, the abort of the
+// job after an error, and the refusal to run in a child of fork. Everything else is in libblobio_mpi, see edge.h.
 
 #include "pio.h"
 
@@ -26,7 +26,7 @@ static int result(int rc, const blobio_pio_failure *e) {
 	if (abort || loglevel > 0)
 		fprintf(stderr, "blobio: PIO error %d: %s\n", rc, e->text);
 	if (abort) {
-		usleep(200000); // MPICH's launcher ends at once, perhaps before it has printed the text
+		usleep(200000); // MPICH's launcher ends at once, possibly before it has printed the text
 		MPI_Abort(MPI_COMM_WORLD, rc < 0 ? -rc : rc);
 	}
 	return rc;
@@ -34,7 +34,7 @@ static int result(int rc, const blobio_pio_failure *e) {
 
 static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not work in a child of fork, only in the parent or after exec"); }
 
-// RUN is the code of a Go function; CALL returns that code.
+// RUN calls a Go function and yields its code. CALL returns this code.
 #define RUN(name, ...)                                                                                                 \
 	({                                                                                                                 \
 		blobio_pio_failure e;                                                                                          \
@@ -44,10 +44,10 @@ static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not 
 	})
 #define CALL(name, ...) return RUN(name, __VA_ARGS__)
 
-// An argument that is wrong before any Go function is called. The error belongs to an I/O system, or to PIO_DEFAULT.
+// Returns an error for an argument, found before any Go function is called. The error belongs to an I/O system, or to PIO_DEFAULT.
 PIO_API int blobio_pio_wrong(int iosysid, int code, const char *text) { CALL(Refuse, iosysid, code, P(text)); }
 
-// The ranks agree on a code. Without an error, n, a PIO_Offset, becomes the base rank's. Collective.
+// Agrees on a code with the other ranks. If no rank has an error, the PIO_Offset at n becomes the base rank's value. Collective.
 int blobio_pio_agree(int nc, int code, word n) { CALL(Agree, nc, code, P(blobio_last_error()), n); }
 
 // base is 1 on the rank whose data put_var writes.
@@ -55,7 +55,7 @@ int blobio_pio_is_base(int nc, int *base) { CALL(IsBase, nc, P(base)); }
 
 enum { NAME_SIZE = PIO_MAX_NAME + 1 };
 
-// --- texts of codes: netCDF's and PnetCDF's own, since programs compare them
+// --- texts of codes: the texts of netCDF and PnetCDF, because programs compare them
 
 static const struct {
 	int code;
@@ -209,7 +209,7 @@ int PIOc_free_iosystem(int iosysid) { CALL(Finalize, iosysid); }
 
 int PIOc_set_iosystem_error_handling(int iosysid, int method, int *old_method) { CALL(SystemHandler, iosysid, method, P(old_method)); }
 
-// These return the previous method, or an error, which is larger than every method.
+// The following two functions return the previous method, or an error. Errors are larger than every method.
 int PIOc_Set_IOSystem_Error_Handling(int iosysid, int method) {
 	int old = 0, rc = RUN(SystemHandler, iosysid, method, P(&old));
 	return rc ? rc : old;
@@ -231,7 +231,7 @@ int PIOc_iam_iotask(int iosysid, bool *ioproc) {
 
 int PIOc_iotask_rank(int iosysid, int *iorank) { CALL(System, iosysid, 0, 0, P(iorank)); }
 
-// An id that is no I/O system is no error: the answer is false.
+// If iosysid is not an I/O system, the answer is false, without an error.
 int PIOc_iosystem_is_active(int iosysid, bool *active) {
 	blobio_pio_failure e;
 	bool yes = !forked && blobioGoPioSystem(iosysid, 0, 0, 0, &e) == PIO_NOERR;
@@ -247,7 +247,7 @@ int PIOc_get_iosystem(int ncid) {
 
 int PIOc_iotype_available(int iotype) { return iotype >= PIO_IOTYPE_PNETCDF && iotype <= PIO_IOTYPE_HDF5C; }
 
-// The options have no effect, but wrong ones are refused.
+// The options have no effect, but wrong options are errors.
 int PIOc_set_rearr_opts(int iosysid, int comm_type, int fcd, bool enable_hs_c2i, bool enable_isend_c2i, int max_pend_req_c2i,
                         bool enable_hs_i2c, bool enable_isend_i2c, int max_pend_req_i2c) {
 	(void)enable_hs_c2i, (void)enable_isend_c2i, (void)enable_hs_i2c, (void)enable_isend_i2c;
@@ -328,7 +328,7 @@ PIO_API int blobio_ncar_InitDecomp_ReadOnly(int iosysid, int pio_type, int ndims
 	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_OF_NCAR | PIO_READONLY, P(ioidp));
 }
 
-// A map with offsets from 0, and -1 for a hole.
+// Converts a map with offsets from 0, in which -1 is a hole.
 static int init_from_0(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp, int flags) {
 	PIO_Offset *from1 = NULL;
 	if (compmap && maplen > 0 && !(from1 = malloc((size_t)maplen * sizeof *from1)))
@@ -363,7 +363,7 @@ int PIOc_get_local_array_size(int ioid) {
 	return rc ? rc : n;
 }
 
-// Maps in files. The caller frees a map that was read.
+// Maps in files. The caller must free a map that was read.
 
 int PIOc_writemap(const char *file, int ioid, int ndims, const int *gdims, PIO_Offset maplen, const PIO_Offset *map, MPI_Comm comm) {
 	(void)ioid;
@@ -401,7 +401,7 @@ PIO_API int blobio_ncar_write_nc_decomp(int iosysid, const char *filename, int c
 }
 
 int PIOc_read_nc_decomp(int iosysid, const char *filename, int *ioid, MPI_Comm comm, int pio_type, char *title, char *history, int *fortran_order) {
-	(void)comm; // the I/O system has its own
+	(void)comm; // the I/O system has its own communicator
 	CALL(ReadDecomp, iosysid, P(filename), pio_type, P(ioid), P(title), P(history), NAME_SIZE, P(fortran_order));
 }
 
@@ -424,13 +424,13 @@ int PIOc_openfile(int iosysid, int *ncidp, int *iotype, const char *fname, int m
 int PIOc_openfile2(int iosysid, int *ncidp, int *iotype, const char *fname, int mode) { return PIOc_openfile(iosysid, ncidp, iotype, fname, mode); }
 
 int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filename, int mode, int retry) {
-	(void)retry; // with another I/O type: all types read the same files
+	(void)retry; // PIO retries with another I/O type; here all types read the same files
 	return PIOc_openfile(iosysid, ncidp, iotype, filename, mode);
 }
 
 int PIOc_open(int iosysid, const char *path, int mode, int *ncidp) { CALL(Open, iosysid, P(path), PIO_IOTYPE_NETCDF, mode, P(ncidp)); }
 
-// A bit of the mode marks NCAR's form.
+// A bit in the mode selects NCAR's behaviour.
 PIO_API int blobio_ncar_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode) {
 	return PIOc_createfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
 }
@@ -536,10 +536,10 @@ enum { DEFLATE = 1, SHUFFLE = 2, SZIP = 4, BZIP2 = 307, ZSTANDARD = 32015 };
 
 int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level) { CALL(DefDeflate, ncid, varid, shuffle, deflate, deflate_level); }
 
-// The level is 0 if the variable lacks the filter.
+// Returns 0 as level if the variable does not have the filter.
 static int inq_filter(int ncid, int varid, unsigned id, int *hasp, int *levelp) {
 	int has;
-	unsigned params[2] = {0, 0}; // maxParams of piofilter.go
+	unsigned params[2] = {0, 0}; // size maxParams of piofilter.go
 	int rc = RUN(InqFilter, ncid, varid, id, P(&has), 0, P(params));
 	if (!rc && hasp)
 		*hasp = has;
@@ -614,7 +614,7 @@ int PIOc_inq_attlen(int ncid, int varid, const char *name, PIO_Offset *lenp) { C
 int PIOc_inq_atttype(int ncid, int varid, const char *name, nc_type *xtypep) { CALL(InqAtt, ncid, varid, P(name), P(xtypep), 0, 0); }
 int PIOc_inq_attname(int ncid, int varid, int attnum, char *name) { CALL(InqAttName, ncid, varid, attnum, P(name), NAME_SIZE); }
 
-// Without a type of memory, the attribute's type applies.
+// Without a type in memory, the type of the attribute applies.
 int PIOc_put_att(int ncid, int varid, const char *name, nc_type xtype, PIO_Offset len, const void *op) {
 	CALL(PutAtt, ncid, varid, P(name), xtype, PIO_NAT, len, P(op));
 }
@@ -690,7 +690,7 @@ int PIOc_get_vars(int ncid, int varid, const PIO_Offset *start, const PIO_Offset
 	return get(ncid, varid, PIO_PART, start, count, stride, NULL, PIO_NAT, buf);
 }
 
-// The PIO type of an MPI type, PIO_NAT for bytes of the variable's type, -1 for others.
+// Returns the PIO type for an MPI type: PIO_NAT for bytes, which have the variable's type, and -1 for types that PIO lacks.
 static int type_of(MPI_Datatype t) {
 	if (t == MPI_DATATYPE_NULL || t == MPI_BYTE)
 		return PIO_NAT;
@@ -703,7 +703,7 @@ static int type_of(MPI_Datatype t) {
 
 int PIOc_put_varm(int ncid, int varid, const PIO_Offset *start, const PIO_Offset *count, const PIO_Offset *stride, const PIO_Offset *imap, const void *buf,
                   PIO_Offset bufcount, MPI_Datatype buftype) {
-	(void)bufcount; // count is enough
+	(void)bufcount; // count already gives the size
 	return put(ncid, varid, PIO_PART, start, count, stride, imap, type_of(buftype), buf);
 }
 
@@ -753,10 +753,10 @@ int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, vo
 	}
 PIO_TYPES(TYPED, )
 
-// --- netCDF's functions with NC_PIO: nc_create belongs to netCDF, so its files cannot be PIO files
+// --- netCDF's functions with NC_PIO. nc_create belongs to netCDF, so its files cannot be PIO files
 
 static int no_integration(void) {
-	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "NC_PIO, files of PIO by the functions of netCDF, are not a part of blobio: use PIOc_createfile and the other functions of pio.h");
+	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "PIO files through the functions of netCDF (NC_PIO) are not supported: use PIOc_createfile and the other functions of pio.h");
 }
 
 #define NOT_BUILT(name, ...) PIO_API int name(__VA_ARGS__) { return no_integration(); }

@@ -1,8 +1,9 @@
 /* PIO's C API over blobio: programs written for PIO compile with this header and link to libblobio_pio.
  *
- * PIO's documentation describes the functions. Two libraries have this name, and they differ. The declarations are SCORPIO's,
- * or NCAR's (ParallelIO) if PIO_NCAR is defined before this header is included. Every call on a file, except inquiries, is collective over the ranks of its I/O system.
- * Like the headers of both libraries, this header includes netcdf.h if it is installed, but does not need it. */
+ * PIO's documentation describes the functions. There are two different libraries with the name PIO. This header declares
+ * SCORPIO's functions, or NCAR's (ParallelIO) if PIO_NCAR is defined before the header is included. Every call on a file, except
+ * inquiries, is collective over the ranks of its I/O system. Like the headers of both libraries, this header includes netcdf.h
+ * if it is installed, but does not need it. */
 #ifndef _PIO_H_
 #define _PIO_H_
 
@@ -37,7 +38,7 @@ typedef int nc_type;
 
 /* --- constants, with netCDF's values where netCDF has the same names */
 
-#define PIO_DEFAULT (-1) /* in the place of an I/O system's id: all later I/O systems */
+#define PIO_DEFAULT (-1) /* used as the id of an I/O system: all I/O systems that are created later */
 #define PIO_GLOBAL (-1)
 #define PIO_UNLIMITED 0L
 
@@ -175,7 +176,7 @@ typedef int nc_type;
 #define PIO_EINTERNAL (-501)
 #endif
 
-/* Names in netCDF decomposition files. */
+/* Names that netCDF files with decompositions use. */
 #ifdef PIO_NCAR
 #define DECOMP_VERSION_ATT_NAME "PIO_library_version"
 #else
@@ -197,7 +198,7 @@ typedef int nc_type;
 #define DECOMP_C_ORDER_STR "C"
 #define DECOMP_FORTRAN_ORDER_STR "Fortran"
 
-/* All are accepted: written files are blob datasets, and opened files are recognized by content. */
+/* All types are accepted. Written files are always blob datasets, and opened files are recognized by content. */
 enum PIO_IOTYPE {
 	PIO_IOTYPE_PNETCDF = 1,
 	PIO_IOTYPE_NETCDF = 2,
@@ -259,10 +260,12 @@ typedef struct rearr_opt {
 	rearr_comm_fc_opt_t io2comp;
 } rearr_opt_t;
 
-/* Calls with the same declaration but another behaviour in NCAR's library. An unknown I/O type is PIO_EINVAL (SCORPIO: PIO_EBADIOTYPE). The id of a variable may be
- * NULL in def_var. In setframe, advanceframe and write_darray_multi an id beyond PIO_MAX_VARS is PIO_ENOTVAR (SCORPIO: PIO_EINVAL). write_darray requires the
- * variable's fill value. Map offsets beyond the end of the array wrap around to 1 (SCORPIO: PIO_EINVAL). The attribute with the
- * version in a decomposition file has another name. The first call of set_buffer_size_limit returns NCAR's 128 MiB, not 64. */
+/* Functions with the same declaration but a different behaviour in NCAR's library. For an unknown I/O type they return
+ * PIO_EINVAL (SCORPIO: PIO_EBADIOTYPE). def_var accepts NULL for the address of the variable's id. In setframe, advanceframe and
+ * write_darray_multi, a variable id beyond PIO_MAX_VARS is PIO_ENOTVAR (SCORPIO: PIO_EINVAL). write_darray requires the
+ * variable's fill value. Map offsets beyond the end of the array wrap around to 1 (SCORPIO: PIO_EINVAL). In a decomposition
+ * file, the attribute with the version has a different name. The first call of set_buffer_size_limit returns 128 MiB (SCORPIO:
+ * 64 MiB). */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
 #define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly
@@ -302,7 +305,7 @@ PIO_API PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
 PIO_API int PIOc_set_log_level(int level);
 PIO_API int PIOc_set_global_log_level(int iosysid, int level);
 
-/* For dedicated I/O ranks. They return PIO_ENOTBUILT. */
+/* For dedicated I/O ranks, which are not supported: these functions return PIO_ENOTBUILT. */
 PIO_API int PIOc_init_async(MPI_Comm world, int num_io_procs, const int *io_proc_list, int component_count, const int *num_procs_per_comp,
                             const int **proc_list, MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);
 PIO_API int PIOc_init_async_from_comms(MPI_Comm world, int component_count, MPI_Comm *comp_comm, MPI_Comm io_comm, int rearranger, int *iosysidp);
@@ -368,8 +371,9 @@ PIO_API int PIOc_inq_varndims(int ncid, int varid, int *ndimsp);
 PIO_API int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp);
 PIO_API int PIOc_inq_varnatts(int ncid, int varid, int *nattsp);
 
-/* netCDF-4 storage settings, for files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR (else PIO_ENOTNC4). Settings are checked, kept while the file is
- * open, and returned by inquiries. They do not change the written data: blobs have no chunks, filters or caches. */
+/* netCDF-4 storage settings, for files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR. For files of other types they
+ * return PIO_ENOTNC4. Settings are checked, kept while the file is open, and returned by inquiries. They do not change the
+ * written data, because blobs have no chunks, filters or caches. */
 PIO_API int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level);
 PIO_API int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp);
 PIO_API int PIOc_def_var_chunking(int ncid, int varid, int storage, const PIO_Offset *chunksizesp);
@@ -428,7 +432,7 @@ PIO_API int PIOc_put_varm(int ncid, int varid, const PIO_Offset *start, const PI
 PIO_API int PIOc_get_varm(int ncid, int varid, const PIO_Offset *start, const PIO_Offset *count, const PIO_Offset *stride,
                           const PIO_Offset *imap, void *buf, PIO_Offset bufcount, MPI_Datatype buftype);
 
-/* Types of memory: X(suffix, C type, PIO type, more). */
+/* The types in memory: X(suffix, C type, PIO type, more). */
 #define PIO_NUMBERS(X, more)                                                                                                \
 	X(schar, signed char, PIO_BYTE, more) X(uchar, unsigned char, PIO_UBYTE, more)                                          \
 	X(short, short, PIO_SHORT, more) X(ushort, unsigned short, PIO_USHORT, more)                                            \
@@ -466,7 +470,7 @@ PIO_API int PIOc_put_vard(int ncid, int varid, int decompid, const PIO_Offset re
 PIO_API int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, void *buf);
 
 #ifdef PIO_NCAR
-/* In NCAR's library nc_create with NC_PIO makes PIO files. Here these functions return PIO_ENOTBUILT. */
+/* In NCAR's library, nc_create with NC_PIO creates PIO files. Here these functions return PIO_ENOTBUILT. */
 PIO_API int nc_def_iosystem(MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp);
 PIO_API int nc_def_async(MPI_Comm world, int num_io_procs, int *io_proc_list, int component_count, int *num_procs_per_comp, int **proc_list,
                          MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);
@@ -505,7 +509,7 @@ PIO_API int PIOc_get_version_string(char *vstr, int len);
 PIO_API int PIOc_get_version_hash(char *vstr, int len);
 PIO_API int PIOc_get_version(int *major, int *minor, int *patch, char *vstr, int vstr_len);
 
-/* In both, fillvalue of PIOc_write_darray_multi is an array of nvars values, not of addresses. */
+/* In both libraries, fillvalue of PIOc_write_darray_multi is an array of nvars values, not an array of addresses. */
 #ifdef PIO_NCAR
 #define PIOc_strerror blobio_ncar_strerror
 #define PIOc_inq_var blobio_ncar_inq_var

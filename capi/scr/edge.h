@@ -1,4 +1,4 @@
-/* Between scr.c (libblobio_scr) and scr.go (libblobio_mpi): calls between the two libraries. Not installed. */
+/* The interface between scr.c (libblobio_scr) and scr.go (libblobio_mpi). Not installed. */
 #ifndef BLOBIO_SCR_EDGE_H
 #define BLOBIO_SCR_EDGE_H
 
@@ -8,10 +8,10 @@ typedef struct blobio_scr_failure {
 	char text[3072];
 } blobio_scr_failure;
 
-/* Internal symbols, with their own version. A word is an address or, for a communicator, MPI's handle. */
+/* Internal symbols, with a version of their own. A word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoScr##name(__VA_ARGS__)
 typedef __SIZE_TYPE__ word;
-typedef long long whole; /* as Go declares them */
+typedef long long whole; /* the type that Go declares */
 typedef blobio_scr_failure *failure;
 
 GO(Init, word comm, word environ, failure);

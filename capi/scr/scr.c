@@ -1,4 +1,4 @@
-// The functions of scr.h, and their Fortran names. All work is in libblobio_mpi: see edge.h.
+// The functions of scr.h, and their Fortran names. libblobio_mpi does all the work, see edge.h.
 
 #define SCR_API __attribute__((visibility("default")))
 #include "scr.h"
@@ -23,7 +23,7 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-// True on the rank that prints errors of all ranks.
+// Returns true on the rank that prints errors that all ranks have.
 static int prints(void) {
 	int ready = 0, over = 0, rank = 0;
 	MPI_Initialized(&ready);
@@ -33,7 +33,8 @@ static int prints(void) {
 	return rank == 0;
 }
 
-// Returns a code to the caller. SCR has no call for an error's text, so the text goes to standard error and blobio_last_error.
+// Returns the result to the caller. SCR has no function for the text of an error, so the text goes to standard error and to
+// blobio_last_error.
 static int result(int rc, int shared, const char *call, const blobio_scr_failure *e) {
 	if (!rc)
 		return SCR_SUCCESS;
@@ -48,7 +49,7 @@ static int refused(blobio_scr_failure *e) {
 	return BLOBIO_EFORKED;
 }
 
-// RUN is the result of a Go function; shared: all ranks get the same result.
+// RUN calls a Go function and yields its result. shared means that all ranks get the same result.
 #define RUN(shared, call, name, ...)                                                                                   \
 	({                                                                                                                 \
 		blobio_scr_failure e;                                                                                          \
@@ -61,7 +62,7 @@ int SCR_Finalize(void) { return RUN(1, "SCR_Finalize", Finalize, ); }
 
 enum { VALUE_SIZE = 1 << 16 };
 
-// The value of the parameter that config names; NULL if unset, and after an error.
+// Returns the value of the parameter that config names, or NULL if it is unset or after an error.
 static char *config_value(const char *config, int *rc) {
 	char *value = malloc(VALUE_SIZE);
 	int32_t set = 0;
@@ -98,8 +99,8 @@ const char *SCR_Configf(const char *format, ...) {
 
 int SCR_Route_file(const char *name, char *file) { return RUN(0, "SCR_Route_file", Route, P(name), P(file), SCR_MAX_FILENAME, ); }
 
-// If flag is NULL, only this rank has the error.
-// Programs read the flag without looking at the result.
+// If flag is NULL, only this rank has an error. Otherwise the flag is set to 0 first, because programs read it without
+// checking the result.
 static int *unset(int *flag) {
 	if (flag)
 		*flag = 0;
@@ -124,11 +125,11 @@ int SCR_Delete(const char *name) { return RUN(1, "SCR_Delete", Delete, P(name), 
 int SCR_Should_exit(int *flag) { return RUN(flag != NULL, "SCR_Should_exit", ShouldExit, P(unset(flag)), ); }
 char *SCR_Get_version(void) { return (char *)SCR_VERSION; }
 
-// --- Fortran: names in lower case with an underscore; the lengths of texts follow all arguments
+// --- Fortran: names are in lower case and end with an underscore; the lengths of texts follow all other arguments
 
 typedef size_t length;
 
-// Copies a Fortran string to a C string, without trailing blanks. The caller frees it; NULL: no memory.
+// Copies a Fortran string to a C string, without trailing blanks. The caller must free it. Without memory it returns NULL.
 static char *from_fortran(const char *text, length n) {
 	while (n > 0 && text[n - 1] == ' ')
 		n--;
@@ -148,7 +149,7 @@ static int to_fortran(const char *call, const char *s, char *text, length size) 
 	if (n <= size)
 		return SCR_SUCCESS;
 	blobio_scr_failure e;
-	snprintf(e.text, sizeof e.text, "\"%s\" has %zu characters, the variable %zu", s, n, (size_t)size);
+	snprintf(e.text, sizeof e.text, "\"%s\" has %zu characters, but the variable only %zu", s, n, (size_t)size);
 	return result(BLOBIO_EINVAL, 0, call, &e);
 }
 

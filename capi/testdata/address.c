@@ -1,4 +1,4 @@
-/* One rank passes an invalid address to the functions that open a dataset: an error on all ranks, without a hang.
+/* One rank passes an invalid address to the functions that open a dataset. All ranks must get an error, without a hang.
  * Argument: an empty directory. */
 #include "blobio_mpi.h"
 #include "expect.h"

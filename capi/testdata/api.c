@@ -1,4 +1,4 @@
-/* The whole serial API of blobio.h, right and wrong. Its argument is an empty directory. */
+/* Calls all serial functions of blobio.h, with right and wrong arguments. Argument: an empty directory. */
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ static const char *in_dir(const char *name) {
 /* The value of element i of a record. */
 static double value(int64_t rec, int64_t i) { return (double)(1000 * rec + i); }
 
-/* One rank that owns all of it in three runs, the last row first. */
+/* The only rank owns the whole array, in three runs; the last row comes first. */
 static const int64_t offsets[3] = {2 * NX, 0, NX}, lengths[3] = {NX, NX, NX};
 
 static int64_t owned(int64_t k) { return k < NX ? 2 * NX + k : k - NX; }
@@ -61,7 +61,7 @@ static void define(blobio_file *f, ids *v) {
 	OK(blobio_put_att(f, BLOBIO_GLOBAL, "shorts", BLOBIO_SHORT, 3, shorts));
 }
 
-/* Puts each record, from a buffer that is overwritten at once: puts copy. */
+/* Puts each record from a buffer that is overwritten at once, because puts copy. */
 static void put_records(blobio_file *f, const ids *v, int64_t from, int64_t end) {
 	float buf[N];
 	for (int64_t r = from; r < end; r++) {
@@ -172,7 +172,7 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	SAME(name, "units");
 	NOT(BLOBIO_EINVAL, blobio_inq_attname(f, cloud, 3, name, sizeof name));
 
-	/* canonical: all, converted, and a hyperslab */
+	/* canonical reads: all elements, with conversion, and a hyperslab */
 	double all[RECORDS * N];
 	OK(blobio_get_vara(f, cloud, NULL, NULL, BLOBIO_DOUBLE, all, records * N));
 	for (int64_t k = 0; k < records * N; k++)
@@ -227,14 +227,14 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	if (u[2] != UINT64_MAX)
 		FAIL("u64[2] is %llx", (unsigned long long)u[2]);
 	NOT(BLOBIO_ERANGE, blobio_get_vara(f, id, NULL, NULL, BLOBIO_INT64, u, NLEV));
-	NOT(BLOBIO_EINVAL, blobio_get_vara(f, id, NULL, NULL, BLOBIO_CHAR, u, NLEV)); /* numbers are no text */
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, id, NULL, NULL, BLOBIO_CHAR, u, NLEV)); /* numbers do not convert to text */
 	OK(blobio_inq_varid(f, "name", &id));
 	int64_t s2[2] = {records - 1, 0}, c2[2] = {1, 8};
 	char text[8];
 	OK(blobio_get_vara(f, id, s2, c2, BLOBIO_CHAR, text, 8));
 	EQ(text[4], '0' + records - 1);
 
-	/* a dataset open for reading refuses writes */
+	/* a dataset that is open for reading rejects writes */
 	NOT(BLOBIO_ESTATE, blobio_put_float(f, cloud, 0, slab, 4));
 	NOT(BLOBIO_ESTATE, blobio_flush(f));
 	NOT(BLOBIO_ESTATE, blobio_flush_async(f));
@@ -286,7 +286,7 @@ static void expect_clean(const char *path) {
 		FAIL("%s", text);
 }
 
-/* The state of a dataset, from a separate opening. */
+/* Returns the state of a dataset, which it opens for this. */
 static void state_of(const char *path, char state[33]) {
 	blobio_file *f;
 	memset(state, '?', 33);
@@ -297,7 +297,7 @@ static void state_of(const char *path, char state[33]) {
 	OK(blobio_close(f));
 }
 
-/* The header of a dataset equals the beginning of its ordinary netCDF file. */
+/* The header of a dataset must equal the beginning of its ordinary netCDF file. */
 static void check_header(const char *path, const char *canonical) {
 	blobio_file *f;
 	static char header[1 << 16], file[1 << 16];
@@ -357,7 +357,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 	SAYS("cloud");
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, big, N - 1));
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, big, -1));
-	NOT(BLOBIO_EINVAL, blobio_put(f, v.cloud, 0, BLOBIO_CHAR, big, N)); /* numbers are no text */
+	NOT(BLOBIO_EINVAL, blobio_put(f, v.cloud, 0, BLOBIO_CHAR, big, N)); /* numbers do not convert to text */
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, NULL, N));
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, -1, big, N));
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 1, big, N));
@@ -419,7 +419,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 	NOT(BLOBIO_EINVAL, blobio_enddef(f));
 	NOT(BLOBIO_EBROKEN, blobio_put_double(f, 0, RECORDS, big, N));
 	SAYS("because blobio_enddef failed: ");
-	SAYS("want a run within 36"); /* the first cause */
+	SAYS("want a run within 36"); /* the first of two errors */
 	if (strchr(blobio_last_error(), '\n'))
 		FAIL("two lines: %s", blobio_last_error());
 	NOT(BLOBIO_EBROKEN, blobio_def_dim(f, "late", 3, NULL));
@@ -428,7 +428,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 		FAIL("close of a file that is broken");
 	expect_clean(path);
 
-	/* as netCDF, and back */
+	/* converts to netCDF, and back */
 	char canonical[4200];
 	snprintf(canonical, sizeof canonical, "%s.nc", path);
 	OK(blobio_convert(path, canonical, NULL));
@@ -447,7 +447,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 	OK(blobio_close(f));
 }
 
-/* Lent data are read at flush, not before. */
+/* Lent data must be read at flush, not before. */
 static void lend(void) {
 	blobio_file *f;
 	ids v;
@@ -484,7 +484,7 @@ static void lend(void) {
 	OK(blobio_close(f));
 }
 
-/* Committed data can be read at once, stay, and cannot be put again. */
+/* Committed data can be read at once, survive, and cannot be put again. */
 static void commits(const char *options, int layout) {
 	blobio_file *f, *r;
 	ids v;
@@ -519,7 +519,7 @@ static void commits(const char *options, int layout) {
 	double fixed[N] = {0};
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 0, fixed, N));
 	SAYS("the first blobio_commit has committed");
-	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* incomplete: the name is missing */
+	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* the record is incomplete, because name is missing */
 	NOT(BLOBIO_HELD_BACK, blobio_commit(f));
 	SAYS("record 3 is held back: no rank has put \"name\" of record 3");
 	OK(blobio_commit_async(f));
@@ -555,7 +555,7 @@ static void commits(const char *options, int layout) {
 	EQ(n, 4);
 	check_all(follower, layout, 4);
 	OK(blobio_close(f));
-	OK(blobio_wait_records(follower, 5, -1, NULL)); /* there will be no more */
+	OK(blobio_wait_records(follower, 5, -1, NULL)); /* no more records will come */
 	OK(blobio_close(follower));
 	OK(blobio_inq_status(path, 0, &status, &n));
 	EQ(status, BLOBIO_FINISHED);
@@ -566,7 +566,7 @@ static void commits(const char *options, int layout) {
 	OK(blobio_close(r));
 }
 
-/* An append adds a dimension and variables, and attributes are put after enddef. Impossible definitions are errors at once. */
+/* An append adds a dimension and variables, and puts attributes after enddef. Impossible definitions are errors at once. */
 static void adds(const char *options, int layout) {
 	blobio_file *f;
 	ids v;
@@ -661,7 +661,7 @@ static void adds(const char *options, int layout) {
 	OK(blobio_close(f));
 }
 
-/* PIO's form, with holes and in another order. */
+/* PIO's form, with holes, and with elements in a different order. */
 static void pio(void) {
 	blobio_file *f;
 	const char *path = in_dir("pio");
@@ -701,7 +701,7 @@ static void pio(void) {
 	SAYS("compdof[0]");
 	NOT(BLOBIO_EINVAL, blobio_def_decomp_pio(f, 1, &x, 1, worse, &d));
 	NOT(BLOBIO_EINVAL, blobio_def_decomp_pio(f, 1, &x, 1, NULL, &d));
-	NOT(BLOBIO_EINVAL, blobio_enddef(f)); /* a definition failed */
+	NOT(BLOBIO_EINVAL, blobio_enddef(f)); /* because a definition has failed */
 	SAYS("compdof[0]");
 	if (blobio_close(f) == BLOBIO_OK)
 		FAIL("close without a dataset");
@@ -824,7 +824,7 @@ static int on_finding(void *user, const blobio_finding *found) {
 	return found->severity == 2; /* stops at the first error */
 }
 
-/* Each value of verify= detects a changed byte in its reads. The last 8 bytes of the file are the name of the last record. */
+/* Each value of verify= must detect a changed byte in its reads. The last 8 bytes of the file hold name in the last record. */
 static void verified(void) {
 	char file[4200], got[8];
 	snprintf(file, sizeof file, "%s.0000", in_dir("variable"));
@@ -857,7 +857,7 @@ static void verified(void) {
 	NOT(BLOBIO_EINVAL, blobio_open(in_dir("variable"), "verify=yes", &f));
 }
 
-/* The error of a file that was cut short has its name and offset. */
+/* The error for a truncated file has the file's name and the offset. */
 static void damage(void) {
 	blobio_file *f;
 	char file[4200], text[64];
@@ -883,7 +883,7 @@ static void damage(void) {
 		FAIL("file %s offset %lld of %s", blobio_last_error_file(), (long long)blobio_last_error_offset(), blobio_last_error());
 }
 
-/* Threads: each writes its own dataset, and all read one dataset. */
+/* Each thread writes its own dataset, and all threads read one dataset. */
 static blobio_file *common;
 
 static void *thread(void *arg) {
@@ -917,7 +917,7 @@ static void threads(void) {
 	OK(blobio_close(common));
 }
 
-/* A child of fork is refused and does not hang; the parent goes on. */
+/* A call in a child of fork returns an error and does not hang. The parent can continue. */
 static void forked(void) {
 	blobio_file *f;
 	OK(blobio_open(in_dir("process"), NULL, &f));

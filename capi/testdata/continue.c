@@ -1,5 +1,6 @@
-/* One part of a history that programs of different numbers of ranks write in turn; some end without close. Arguments: the dataset,
- * options, the number of records that it is to have, and what to do at the end: close, or leave to die behind the last commit. */
+/* Programs with different numbers of ranks write a history one after the other, and this is one of them. Arguments: the dataset,
+ * the options, the number of records that the dataset has at the end, and how to end: "close" or "die", which ends without close
+ * after the last commit. */
 #include "blobio_mpi.h"
 #include "expect.h"
 
@@ -42,7 +43,7 @@ int main(int argc, char **argv) {
 	OK(blobio_inq_varid(f, "time", &tv));
 	OK(blobio_inq(f, NULL, NULL, NULL, NULL, NULL, NULL, &records));
 	OK(blobio_put_att_text(f, v, "until", -1, argv[3]));
-	if (ranks > 1) { /* an error of one rank is an error on all, and leaves nothing */
+	if (ranks > 1) { /* if one rank has an error, all ranks get it, and no file is left */
 		NOT(BLOBIO_EINVAL, blobio_put_att_text(f, v, rank == 1 ? "" : "wrong", -1, "no"));
 		NOT(BLOBIO_EINVAL, blobio_put_att_text(f, v, "wrong", -1, rank == 1 ? "no" : "yes"));
 	}
@@ -55,7 +56,7 @@ int main(int argc, char **argv) {
 		OK(blobio_put_double(f, tv, rec, &t, 1));
 		OK(blobio_commit(f));
 	}
-	if (!strcmp(argv[4], "die")) { /* without close, as a program that is killed */
+	if (!strcmp(argv[4], "die")) { /* ends without close, like a killed program */
 		MPI_Barrier(MPI_COMM_WORLD);
 		fflush(NULL);
 		_exit(failures != 0);

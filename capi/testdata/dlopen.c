@@ -1,4 +1,4 @@
-/* Loads the library in a program that was not linked with it. Argument: the library's path. */
+/* Loads the library with dlopen, in a program that is not linked with it. Argument: the library's path. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Expectations of the C tests. A failed one is printed and counted, and the test goes on. */
+/* Expectations of the C tests. An expectation that fails is printed and counted, and the test continues. */
 #ifndef EXPECT_H
 #define EXPECT_H
 
@@ -20,7 +20,7 @@ static int failures;
 			FAIL("%s: %d %s: %s", #call, ok_rc, blobio_strerror(ok_rc), blobio_last_error());                          \
 	} while (0)
 
-/* The call fails with this code, and the thread's last error is the same. */
+/* Expects that the call fails with this code, which is then also the code of the thread's last error. */
 #define NOT(want, call)                                                                                                \
 	do {                                                                                                               \
 		int not_rc = (call);                                                                                           \
@@ -30,7 +30,7 @@ static int failures;
 			FAIL("%s: last error is %d %s", #call, blobio_last_error_code(), blobio_last_error());                     \
 	} while (0)
 
-/* The last error's text contains this. */
+/* Expects that the last error's text contains this part. */
 #define SAYS(part)                                                                                                     \
 	do {                                                                                                               \
 		if (!strstr(blobio_last_error(), part))                                                                        \

@@ -1,6 +1,6 @@
-// fewer DIR NODES DIE LAST: the ranks, two on each of NODES ("0,2,3"), continue a computation up to step LAST. Each step ends with a
-// checkpoint in the caches of the nodes: a blob dataset per node, with the rows of its ranks. In step DIE all ranks are killed. Rank 0
-// writes the rows of the last step to DIR/result.
+// fewer DIR NODES DIE LAST: the ranks, two on each node in NODES ("0,2,3"), continue a computation up to step LAST. Each step ends
+// with a checkpoint in the caches of the nodes: a blob dataset per node, with the rows of its ranks. In step DIE all ranks are
+// killed. Rank 0 writes the rows of the last step to DIR/result.
 #include <mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -19,17 +19,17 @@
 enum { ROWS = 48, COLS = 100, N = ROWS * COLS };
 
 static int rank, ranks;
-static double u[N]; // each rank knows all rows, and computes its own
+static double u[N]; // each rank has all rows, and computes its own rows
 static MPI_Comm node;
 
-// The path of a file of the dataset that a node wrote, or will write.
+// Returns the path of a file of the dataset that a node has written or will write.
 static char *path(int step, int first, const char *suffix) {
 	static char name[SCR_MAX_FILENAME];
 	snprintf(name, sizeof name, "step%d/rows%d.nc%s", step, first, suffix);
 	return name;
 }
 
-// The path of a subfile becomes the path of its dataset.
+// Turns the path of a subfile into the path of its dataset.
 static void cut(char *file) {
 	char *dot = strrchr(file, '.');
 	if (dot)
@@ -62,7 +62,7 @@ static void checkpoint(int step) {
 	GOOD(SCR_Complete_output(failures == 0));
 }
 
-// The step of the checkpoint that the run continues from; 0: there is none.
+// Returns the step of the checkpoint from which the run continues, or 0.
 static int restart(void) {
 	char name[SCR_MAX_FILENAME], file[SCR_MAX_FILENAME] = "";
 	int have = 0, step = 0;

@@ -1,6 +1,6 @@
-// fti CONFIG LEVEL EXPECT LAST [KILL]: heat conduction in a rod; each rank has a part, and they exchange borders by FTI_COMM_WORLD. It
-// restarts from step EXPECT (0: none), takes a checkpoint at LEVEL in each step up to LAST, and dies after step KILL, in the midst of the next
-// checkpoint. At the end it compares the sum of all steps with a run without checkpoints.
+// fti CONFIG LEVEL EXPECT LAST [KILL]: heat conduction in a rod; each rank has a part, and they exchange borders by
+// FTI_COMM_WORLD. It restarts from step EXPECT (0 means no restart), takes a checkpoint at LEVEL in each step up to LAST, and dies
+// after step KILL, during the next checkpoint. At the end it compares the sum of all steps with a run without checkpoints.
 #include <math.h>
 #include <signal.h>
 
@@ -23,8 +23,8 @@ enum { N = 5000, STEP = 1, ROD = 2, TRAIL = 3, SIGN = 4, NOTHING = 5 };
 
 typedef struct {
 	int step;
-	double *rod;   // N + 2 values, at another address in each step
-	int *trail;    // step values: it grows
+	double *rod;   // N + 2 values, at a different address in each step
+	int *trail;    // step values, so it grows
 	int trails;
 	char sign[24];
 } state;
@@ -70,7 +70,7 @@ static void protect(state *s) {
 static void misuse(const char *config) {
 	double x = 0;
 	fti_id_t t;
-	GOOD(FTI_Init(config, MPI_COMM_WORLD)); // begins again
+	GOOD(FTI_Init(config, MPI_COMM_WORLD)); // starts again
 	GOOD(FTI_InitType(&sign, sizeof((state *)0)->sign));
 	BAD(FTI_Protect(-1, &x, 1, FTI_DBLE));
 	BAD(FTI_Protect(6, &x, -1, FTI_DBLE));
@@ -100,7 +100,7 @@ static void misuse(const char *config) {
 	GOOD(FTI_FinalizeICP());
 }
 
-// Variables one by one, in a different order on each rank.
+// Adds variables one by one, in a different order on each rank.
 static int by_parts(int id, int level, int die) {
 	static const int order[] = {ROD, NOTHING, SIGN, TRAIL, STEP};
 	GOOD(FTI_InitICP(id, level, true));
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
 		GOOD(FTI_Recover());
 		WANT("still a restart", FTI_Status() == 0);
 	} else if (FTI_Status()) {
-		GIVES(FTI_Recover(), FTI_NREC); // the trail has another size
+		GIVES(FTI_Recover(), FTI_NREC); // the trail has a different size
 		s.trail = FTI_Realloc(TRAIL, s.trail);
 		s.trails = FTI_GetStoredSize(TRAIL) / sizeof *s.trail;
 		GOOD(FTI_RecoverVarInit());

@@ -1,4 +1,5 @@
-! fti CONFIG EXPECT LAST: restarts from step EXPECT (0: none) and adds checkpoints up to LAST; ends without FTI_Finalize unless LAST is 6.
+! fti CONFIG EXPECT LAST: restarts from step EXPECT (0 means no restart) and takes checkpoints up to LAST. It ends without
+! FTI_Finalize unless LAST is 6.
 program main
   use, intrinsic :: iso_c_binding
   use fti

@@ -1,12 +1,12 @@
-/* One rank panics inside of the library, built with the tag inject: the others get an error. Arguments: an empty directory,
- * and the step, which the environment names too. */
+/* One rank panics inside the library, which was built with the tag inject. The other ranks must get an error. Arguments: an
+ * empty directory, and the step, which the environment also names. */
 #include "blobio_mpi.h"
 #include "expect.h"
 
 static int rank;
 static const char *step;
 
-/* The call that panics. */
+/* Reports whether this call is the one that panics. */
 static int here(const char *name, int rc) {
 	if (strcmp(step, name)) {
 		if (rc != BLOBIO_OK)
@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/f", argv[1]);
 	all(path);
-	/* MPI still works, and the library can be used again. */
+	/* MPI must still work, and the library must be usable again. */
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
 	return failures != 0;

@@ -1,4 +1,5 @@
-! MPI ranks read together, and one passes an array of another size: an error on all. Argument: a directory.
+! MPI ranks read together, and one rank passes an array of a different size. All ranks must get an error.
+! Argument: a directory.
 program joint
   use, intrinsic :: iso_c_binding
   use blobio

@@ -1,4 +1,5 @@
-/* Stores of checkpoints and versioned arrays, by one process or by the ranks of a job. Arguments: a directory, and "again" in a later program. */
+/* Uses stores of checkpoints and versioned arrays, in one process or in the ranks of a job. Arguments: a directory, and "again"
+ * in a later program. */
 #ifdef WITH_MPI
 #include "blobio_mpi.h"
 #endif
@@ -121,7 +122,7 @@ static void array(const char *dir, int again) {
 		NOT(BLOBIO_ENOTFOUND, blobio_array_restore(a, 9));
 		OK(blobio_array_restore(a, 2));
 		EQ((int)first(a), 2);
-		OK(blobio_array_taint(a, 2, bad)); /* noticed late */
+		OK(blobio_array_taint(a, 2, bad)); /* found late */
 	} else {
 		OK(open_array(dir, -1, &a));
 		EQ((int)first(a), 2); /* not 4 */
@@ -145,7 +146,7 @@ static void array(const char *dir, int again) {
 	NOT(BLOBIO_EINVAL, blobio_array_create(dir, "text", BLOBIO_CHAR, 2, shape, NULL, &a));
 	NOT(BLOBIO_EINVAL, blobio_array_create(dir, "no/name", BLOBIO_INT, 2, shape, NULL, &a));
 	NOT(BLOBIO_EINVAL, blobio_array_create(dir, "deep", BLOBIO_INT, 5000000, shape, NULL, &a));
-	OK(create_array(NULL, shape, NULL, &a)); /* in memory */
+	OK(create_array(NULL, shape, NULL, &a)); /* the array is in memory */
 	put_rows(a, 5);
 	OK(blobio_array_increment(a, 1, NULL, NULL));
 	OK(blobio_array_close(a));

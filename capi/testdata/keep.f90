@@ -1,4 +1,5 @@
-! Stores and versioned arrays through the module, by one process or by the ranks of a job. Argument: an empty directory.
+! Uses stores and versioned arrays through the module, in one process or in the ranks of a job. Argument: an empty
+! directory.
 program keep
   use, intrinsic :: iso_c_binding
   use blobio
@@ -11,7 +12,7 @@ program keep
   real(c_double), target :: x(100)
   real(c_double) :: row(4), back(4)
   real(c_double), allocatable :: whole(:)
-  integer, allocatable :: comm ! without MPI not allocated: the argument is absent
+  integer, allocatable :: comm ! not allocated without MPI, so that the argument is absent
   integer :: rank = 0, ranks = 1, next
   integer :: got, n, ids(4), t, ndims
   integer(c_int64_t) :: v, bytes, lengths(2), newest, versions(5)
@@ -44,7 +45,8 @@ program keep
   call ok(blobio_store_close(s), "close")
   if (blobio_store_close(s) /= blobio_ehandle) stop 5
 
-  ! 4 x 2 ranks + 1: a row of C is a column here. Each rank puts the columns of its number, and reads those of the next rank.
+  ! The array has 4 x (2 ranks + 1) elements. A row in C is a column here. Each rank puts the columns with its number, and
+  ! reads the columns of the next rank.
   allocate (whole(4 * (2 * ranks + 1)))
   call ok(blobio_array_create(dir, "rho", blobio_double, [4, 2 * ranks + 1], a, comm=comm), "create")
   row = 10 * rank + [1d0, 2d0, 3d0, 4d0]
@@ -62,7 +64,7 @@ program keep
   if (blobio_array_get(a, [1], [4], back) /= blobio_einval) stop 9
   call ok(blobio_array_taint(a, [2_c_int64_t]), "taint")
   call ok(blobio_array_restore(a, 1_c_int64_t), "restore")
-  if (blobio_array_restore(a, int(merge(9, 1, rank == ranks - 1), c_int64_t)) == blobio_ok) stop 13 ! no rank may succeed alone
+  if (blobio_array_restore(a, int(merge(9, 1, rank == ranks - 1), c_int64_t)) == blobio_ok) stop 13 ! all ranks must fail together
   call ok(blobio_array_close(a), "close")
   call ok(blobio_array_open(dir, "rho", a, comm=comm), "open")
   call ok(blobio_array_get(a, [1, 2 * next + 2], [4, 1], back), "get")

@@ -1,4 +1,4 @@
-/* The MPI functions of the API, right and wrong. Arguments: an empty directory, and the thread level. */
+/* Calls the MPI functions of the API, with right and wrong arguments. Arguments: an empty directory, and the thread level. */
 #include "blobio_mpi.h"
 #include "expect.h"
 
@@ -15,7 +15,7 @@ static const char *in_dir(const char *name) {
 	return buf[k];
 }
 
-/* Rank r owns elements r, r+ranks, ...; the last of several ranks owns nothing. */
+/* Rank r owns elements r, r+ranks, ...; if there are several ranks, the last rank owns nothing. */
 static int owners(void) { return ranks > 1 ? ranks - 1 : 1; }
 
 static int64_t owned(int64_t *compdof) {
@@ -46,7 +46,7 @@ static void put(blobio_file *f, int v, int64_t rec) {
 	OK(blobio_put_int32(f, v, rec, data, n));
 }
 
-/* All ranks read together, each a different part; with several ranks the first reads nothing. */
+/* All ranks read together, each rank a different part. If there are several ranks, the first reads nothing. */
 static void together(const char *path, int64_t records) {
 	blobio_file *f;
 	int v;
@@ -69,7 +69,7 @@ static void together(const char *path, int64_t records) {
 		for (int64_t k = 0; k < len; k++)
 			EQ(back[k], 100 * r + off + len - 1 - k);
 		EQ(back[len], -5);
-		/* A wrong argument on one rank is an error on all. */
+		/* If an argument is wrong on one rank, all ranks get an error. */
 		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, rank == ranks - 1 ? v + 1 : v, r, len > 0, &off, &len, BLOBIO_INT, data, len));
 		NOT(BLOBIO_EINVAL, blobio_get_darray_all(f, v, rank == 0 ? records : r, len > 0, &off, &len, BLOBIO_INT, data, len));
 		int odd = rank == ranks - 1;
@@ -81,7 +81,7 @@ static void together(const char *path, int64_t records) {
 		if (ranks > 1)
 			NOT(BLOBIO_EINVAL, blobio_open_mpi(MPI_COMM_WORLD, path, rank == 0 ? "collective=yes" : NULL, &(blobio_file *){0}));
 	}
-	if (ranks > 1 && records > 0) { /* a rank that refreshes alone reads another state */
+	if (ranks > 1 && records > 0) { /* a rank that refreshes alone reads a different state */
 		int32_t data[N];
 		if (rank == 0)
 			OK(blobio_refresh(f, NULL));
@@ -110,14 +110,14 @@ static void expect(const char *path, int64_t records) {
 			EQ(data[k], 100 * r + off + k);
 	}
 	NOT(BLOBIO_ESTATE, blobio_get_darray_all(f, v, 0, 0, NULL, NULL, BLOBIO_INT, NULL, 0));
-	OK(blobio_close(f)); /* not collective */
+	OK(blobio_close(f)); /* this close is not collective */
 	together(path, recs);
 	int64_t counts[3];
 	if (rank == 0) {
 		OK(blobio_check(path, NULL, NULL, NULL, counts));
 		EQ(counts[2], 0);
 	}
-	MPI_Barrier(MPI_COMM_WORLD); /* the next test may replace it */
+	MPI_Barrier(MPI_COMM_WORLD); /* the next test may replace the dataset */
 }
 
 static void layouts(void) {
@@ -149,7 +149,7 @@ static void layouts(void) {
 
 static int last(void) { return rank == ranks - 1; }
 
-/* Ranks read together, and the last one passes an invalid handle: the others do not wait for it. */
+/* Ranks read together, and the last rank passes an invalid handle. The other ranks must not wait for it. */
 static void bad_handle(const char *path, int pio) {
 	blobio_file *f, *closed;
 	int v;
@@ -161,19 +161,19 @@ static void bad_handle(const char *path, int pio) {
 	OK(blobio_close(closed));
 	OK(blobio_open_mpi(MPI_COMM_WORLD, path, "collective=yes", &f));
 	OK(blobio_inq_varid(f, "v", &v));
-	for (int k = 0; k < 2; k++) { /* the second time it is broken on all */
+	for (int k = 0; k < 2; k++) { /* the second time, reading together is broken on all ranks */
 		blobio_file *h = !last() || k > 0 ? f : pio ? NULL : closed;
 		NOT(h == f ? BLOBIO_EBROKEN : BLOBIO_EHANDLE, pio ? blobio_get_darray_pio_all(h, v, 0, N, dof, BLOBIO_INT, data)
 		                                                  : blobio_get_darray_all(h, v, 0, 1, &off, &len, BLOBIO_INT, data, N));
 		if (h == f && ranks > 1)
 			SAYS("handle ");
 	}
-	OK(blobio_get_darray(f, v, 0, 1, &off, &len, BLOBIO_INT, data, N)); /* each alone */
+	OK(blobio_get_darray(f, v, 0, 1, &off, &len, BLOBIO_INT, data, N)); /* each rank alone */
 	EQ(data[N - 1], N - 1);
 	blobio_close(f);
 }
 
-/* An error of one rank is an error on all, without a hang. */
+/* If one rank has an error, all ranks must get an error, without a hang. */
 static void failures_of_one(void) {
 	blobio_file *f = NULL;
 	int v, id;
@@ -204,7 +204,7 @@ static void failures_of_one(void) {
 	NOT(BLOBIO_ENOTFOUND, blobio_enddef(f));
 	NOT(BLOBIO_EBROKEN, blobio_close(f));
 
-	/* the error of a put is local */
+	/* an error of a put stays local */
 	f = define(in_dir("f3"), NULL, &v);
 	OK(blobio_enddef(f));
 	put(f, v, 0);
@@ -215,7 +215,7 @@ static void failures_of_one(void) {
 	bad_handle(in_dir("f3"), 0);
 	bad_handle(in_dir("f3"), 1);
 
-	/* ranks in different calls: the error names them */
+	/* if ranks make different calls, the error names the calls */
 	if (ranks > 1) {
 		f = define(in_dir("f5"), NULL, &v);
 		OK(blobio_enddef(f));
@@ -231,7 +231,7 @@ static void failures_of_one(void) {
 	OK(blobio_enddef(f));
 	put(f, v, 0);
 	OK(blobio_flush(f));
-	MPI_Barrier(MPI_COMM_WORLD); /* else the others may still be in flush, and it fails */
+	MPI_Barrier(MPI_COMM_WORLD); /* without the barrier, other ranks may still be in flush, which then fails */
 	if (last()) {
 		OK(blobio_abort(f));
 	} else {
@@ -244,7 +244,7 @@ static void failures_of_one(void) {
 		FAIL("open of what was given up: %d %s", rc, blobio_last_error());
 }
 
-/* Communicators of subsets of the ranks, at the same time; a Fortran handle; and many communicators in turn. */
+/* Communicators of subsets of the ranks at the same time, a Fortran handle, and many communicators one after the other. */
 static void communicators(void) {
 	MPI_Comm half;
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);

@@ -1,4 +1,5 @@
-/* Every call of pio.h, right and wrong. Argument: an empty directory; with "abort" after it, an error ends the job. */
+/* Calls all functions of pio.h, with right and wrong arguments. Arguments: an empty directory, and optionally "abort", with
+ * which an error ends the job. */
 #include "pio.h"
 
 #include <limits.h>
@@ -257,7 +258,7 @@ static void definitions(void) {
 	NOT(PIO_ENOTNC4, PIOc_inq_var_endian(nc, v, &n));
 	NOT(PIO_ENOTNC4, PIOc_set_var_chunk_cache(nc, v, 1, 1, 0.5f));
 	NOT(PIO_ENOTNC4, PIOc_get_var_chunk_cache(nc, v, &len, &len, NULL));
-	NOT(PIO_ENOTNC4, PIOc_def_var_deflate(nc, 77, 1, 1, 1)); /* ENOTVAR with an I/O type of netCDF-4 */
+	NOT(PIO_ENOTNC4, PIOc_def_var_deflate(nc, 77, 1, 1, 1)); /* with an I/O type of netCDF-4 it would be PIO_ENOTVAR */
 
 	OK(PIOc_enddef(nc));
 	NOT(PIO_ENOTINDEFINE, PIOc_enddef(nc));
@@ -362,7 +363,7 @@ static void storage(void) {
 	NOT(-123, PIOc_def_var_deflate(nc, v, 0, 1, 2));
 	OK(PIOc_closefile(nc));
 
-	type = PIO_IOTYPE_NETCDF4C; /* the file has no such settings */
+	type = PIO_IOTYPE_NETCDF4C; /* this file cannot have such settings */
 	OK(PIOc_openfile(ios, &nc, &type, in_dir("four"), PIO_NOWRITE));
 	OK(PIOc_inq_format(nc, &n));
 	EQ(n, 3);
@@ -501,7 +502,7 @@ static void darrays(void) {
 			SET(i, (int)map[i] + 4);
 			SET(n + i, (int)map[i] + 50);
 		}
-		OK(PIOc_write_darray_multi(nc, ids, d, 2, n, data, frames, (const void **)data, true)); /* values, not addresses */
+		OK(PIOc_write_darray_multi(nc, ids, d, 2, n, data, frames, (const void **)data, true)); /* fill values, not their addresses */
 		NOT(PIO_EINVAL, PIOc_write_darray_multi(nc, &(int){PIO_MAX_VARS + 42}, d, 1, n, data, frames, NULL, true));
 		NOT(PIO_EBADID, PIOc_write_darray(nc, v, 1, n, data, NULL));
 		NOT(PIO_EBADID, PIOc_read_darray(nc, v, rank == ranks - 1 ? 1 : d, n, data));
@@ -513,7 +514,7 @@ static void darrays(void) {
 		else
 			OK(PIOc_write_darray(nc, v, d, n, data, NULL));
 		if (ranks > 1)
-			NOT(PIO_EINVAL, PIOc_sync(nc)); /* an error of one rank is an error on all */
+			NOT(PIO_EINVAL, PIOc_sync(nc)); /* if one rank has an error, all ranks get it */
 		OK(PIOc_sync(nc));
 
 		/* reads of a file open for writing */
@@ -556,7 +557,7 @@ static void darrays(void) {
 	}
 }
 
-/* Maps from 0, blocks, vard, and elements without an owner. */
+/* Maps with offsets from 0, blocks, the functions vard, and elements without an owner. */
 static void decompositions(void) {
 	int nc = create("blocks"), y, x, v, d, b, gdims[2] = {M, N}, n = 0;
 	OK(PIOc_def_dim(nc, "y", M, &y));
@@ -590,7 +591,7 @@ static void decompositions(void) {
 			EQ(narrow[k], want);
 			wide[k] = at + 1000;
 		}
-	OK(PIOc_put_vard_double(nc, v, b, 0, wide)); /* overwrites it by another map */
+	OK(PIOc_put_vard_double(nc, v, b, 0, wide)); /* overwrites the elements with a different map */
 	int all[M * N];
 	OK(PIOc_get_var_int(nc, v, all));
 	for (int i = 0; i < M * N; i++)
@@ -645,7 +646,7 @@ static void maps(void) {
 	longtext[PIO_MAX_NAME + 1] = 0;
 	NOT(PIO_EINVAL, PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_CLOBBER, d, longtext, NULL, 0));
 	NOT(PIO_EINVAL, PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_CLOBBER, d, NULL, longtext, 0));
-	snprintf(of_rank, sizeof of_rank, rank ? "map.%d.nc" : "map.nc", rank); /* the first rank's counts */
+	snprintf(of_rank, sizeof of_rank, rank ? "map.%d.nc" : "map.nc", rank); /* the number of elements on the first rank */
 	OK(PIOc_write_nc_decomp(ios, in_dir(of_rank), PIO_CLOBBER, d, "a title", "its history", 1));
 	OK(PIOc_read_nc_decomp(ios, in_dir("map.nc"), &again, MPI_COMM_WORLD, PIO_DOUBLE, title, history, &order));
 	EQ(PIOc_get_local_array_size(again), n);
@@ -656,7 +657,7 @@ static void maps(void) {
 	NOT(PIO_EINVAL, PIOc_read_nc_decomp(ios, in_dir("map.nc"), NULL, MPI_COMM_WORLD, PIO_DOUBLE, NULL, NULL, NULL));
 }
 
-/* --- arrays: each type of memory against each type of variable */
+/* --- arrays: each type in memory with each type of variable */
 
 #define ARRAYS(suffix, ctype, mem, more)                                                                               \
 	static void arrays_##suffix(int text) {                                                                            \
@@ -721,7 +722,7 @@ static void maps(void) {
 	}
 PIO_TYPES(ARRAYS, )
 
-/* Calls without a type of memory use the variable's type, varm calls use MPI's. */
+/* Functions without a type in memory use the variable's type; varm functions use MPI's type. */
 static void untyped(void) {
 	int nc = create("untyped"), x, v, s;
 	PIO_Offset start = 2, count = 3, stride = 2, imap = 2;
@@ -779,7 +780,7 @@ static void files(void) {
 	if (PIOc_open(ios, in_dir("none"), PIO_NOWRITE, &nc) == PIO_NOERR)
 		FAIL("opened what is not there");
 	OK(PIOc_open(ios, in_dir("one"), PIO_NOWRITE, &nc));
-	OK(PIOc_openfile2(ios, &other, &iotype, in_dir("one"), PIO_NOWRITE)); /* twice at once */
+	OK(PIOc_openfile2(ios, &other, &iotype, in_dir("one"), PIO_NOWRITE)); /* the file is open twice */
 	int in[4];
 	OK(PIOc_get_var_int(other, v, in));
 	EQ(in[3], 4);
@@ -838,7 +839,7 @@ static void files(void) {
 		fclose(f);
 }
 
-/* Two halves of the ranks, at the same time. */
+/* The ranks form two groups, which work at the same time. */
 static void halves(void) {
 	MPI_Comm half;
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
@@ -867,7 +868,7 @@ static void halves(void) {
 int main(int argc, char **argv) {
 	MPI_Init(&argc, &argv);
 	if (argc > 2)
-		return PIOc_closefile(4711) == PIO_EBADID ? 0 : 2; /* does not return: by default errors end the job */
+		return PIOc_closefile(4711) == PIO_EBADID ? 0 : 2; /* does not return, because by default errors end the job */
 	if (argc != 2)
 		return 2;
 	dir = argv[1];

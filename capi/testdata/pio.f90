@@ -168,7 +168,7 @@ contains
     call ok(ierr, 'delete')
   end subroutine definitions
 
-  ! Whole variables of ranks 0 to 5, parts, single values; parts of arrays, and values in and out of range.
+  ! Whole variables in arrays of rank 0 to 5, parts, single values, parts of arrays, and values in and out of range.
   subroutine arrays()
     integer :: d(5), r, k
     type(var_desc_t) :: vi(0:5), vd(0:5), vr
@@ -341,7 +341,8 @@ contains
     call pio_closefile(g)
   end subroutine attributes
 
-  ! Each rank has some columns of an array of m*ranks columns, with a hole after each, in arrays of ranks 1 to 7; several records.
+  ! Each rank has some columns of an array of m*ranks columns, with a hole after each column, in arrays of rank 1 to 7, for
+  ! several records.
   subroutine darrays()
     type(var_desc_t) :: vi, vr, vd, vf
     type(io_desc_t) :: di, dr, dd, db, dall, older
@@ -444,7 +445,7 @@ contains
     call yes(d2(n, m) == 0.5d0 * dof((n + 1) * m - 1), 'doubles')
     call ok(pio_get_var(f, vf, whole), 'get all')
     call yes(all(reshape(whole, [n * m * ranks]) == [(k, k = 1, n * m * ranks)]), 'all')
-    allocate(places(n * m * ranks)) ! everything on every rank, backwards
+    allocate(places(n * m * ranks)) ! every rank has the whole array, backwards
     places = [(n * m * ranks + 1 - k, k = 1, n * m * ranks)]
     call pio_initdecomp_readonly(ios, pio_int, [n, m * ranks], places, dall, ierr=ierr)
     call ok(ierr, 'initdecomp_readonly')

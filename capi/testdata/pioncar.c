@@ -1,4 +1,4 @@
-/* The differences of PIO_NCAR. Argument: an empty directory. */
+/* Checks the differences with PIO_NCAR. Argument: an empty directory. */
 #define PIO_NCAR
 #include "pio.h"
 
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
 	IS(PIO_ENOTVAR, PIOc_setframe(nc, -1, 0));
 	IS(PIO_ENOTVAR, PIOc_advanceframe(nc, PIO_MAX_VARS));
 
-	/* each rank has the offset after its own; the last rank's wraps around, from 1 and from 0 */
+	/* each rank has the offset after its own elements; the last rank's offset wraps around, from 1 and from 0 */
 	gdims[0] = ranks + 1;
 	PIO_Offset map[1] = {rank == ranks - 1 ? ranks + 2 : rank + 2}, from0[1] = {map[0] - 1}, hole[1] = {ranks + 1};
 	int data[2] = {rank, rank}, got[1] = {-1};
@@ -65,14 +65,14 @@ int main(int argc, char **argv) {
 	OK(PIOc_setframe(nc, rec, 0));
 	IS(PIO_EINVAL, PIOc_write_darray(nc, rec, d, 1, data, &other));
 	OK(PIOc_write_darray(nc, rec, d, 1, data, &fill));
-	OK(PIOc_write_darray(nc, fixed, d, 1, data, &other)); /* not filled */
+	OK(PIOc_write_darray(nc, fixed, d, 1, data, &other)); /* fixed has no fill value of its own */
 	IS(PIO_EVARDIMMISMATCH, PIOc_write_darray_multi(nc, ids, d, 2, 1, data, frames, NULL, false));
 	IS(PIO_EINVAL, PIOc_write_darray_multi(nc, ids, d, 0, 1, data, frames, NULL, false));
 	int beyond = PIO_MAX_VARS + 1;
 	IS(PIO_ENOTVAR, PIOc_write_darray_multi(nc, &beyond, d, 1, 1, data, frames, NULL, false));
 	OK(PIOc_write_darray_multi(nc, ids, d, 1, 1, data, frames, NULL, true));
 	OK(PIOc_InitDecomp_ReadOnly(ios, PIO_INT, 1, gdims, 1, hole, &back, NULL, NULL, NULL));
-	OK(PIOc_read_darray(nc, rec, back, 1, got)); /* without an owner: the last rank wrote the first element */
+	OK(PIOc_read_darray(nc, rec, back, 1, got)); /* the element has no owner; the last rank wrote the first element */
 	IS(fill, got[0]);
 	PIO_Offset first[2] = {0, 0};
 	OK(PIOc_get_var1_int(nc, rec, first, got));

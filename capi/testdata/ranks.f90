@@ -30,7 +30,8 @@ contains
     print '(2a)', what, ' is wrong'
   end subroutine yes
 
-  ! Variables without a decomposition: one without dimensions, and one with five.
+  ! Variables without a decomposition: one without dimensions, and one with five
+  ! dimensions.
   subroutine whole()
     type(blobio_file) :: f
     integer :: d(5), v(0:5, 4), types(4) = [blobio_float, blobio_double, blobio_int, blobio_int64], k, n, t, vt
@@ -103,7 +104,7 @@ contains
     call ok(blobio_close(f), 'close')
   end subroutine whole
 
-  ! The state, and the header of a CDF-5 file, which has the names.
+  ! The state, and the header in the form of a CDF-5 file, which contains the names.
   subroutine all_at_once(f)
     type(blobio_file), intent(in) :: f
     type(blobio_file) :: none
@@ -176,7 +177,7 @@ contains
     print '(a, i0, 4a)', 'wrong size: ', rc, ' ', blobio_last_error(), ', want ', part
   end subroutine wrong
 
-  ! A decomposed variable, from and to an array of rank 4 and 5 in memory.
+  ! A decomposed variable, whose data in memory are arrays of rank 4 and 5.
   subroutine decomposed()
     type(blobio_file) :: f
     integer :: d, m, v, n

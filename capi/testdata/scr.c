@@ -1,5 +1,6 @@
-// scr DIR NODES EXPECT LAST [KILL]: restarts from checkpoint EXPECT (0: none), takes checkpoints up to LAST, and dies in the midst of
-// checkpoint KILL, all ranks at once. All checkpoints have the same file names. The ranks are divided among NODES directories that represent nodes.
+// scr DIR NODES EXPECT LAST [KILL]: restarts from checkpoint EXPECT (0 means no restart), takes checkpoints up to LAST, and dies
+// on all ranks during checkpoint KILL. All checkpoints have the same file names. The ranks are divided among NODES directories
+// that represent nodes.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ enum { N = 10000 };
 static int number(int who, int step, int i) { return who * 1000003 + step * 7919 + i; }
 
 static void put(const char *name, int who, int step, int n) {
-	FILE *f = *name ? fopen(name, "wb") : NULL; // empty if it was not routed
+	FILE *f = *name ? fopen(name, "wb") : NULL; // name is empty if SCR_Route_file has failed
 	WANT(name, f);
 	for (int i = 0; f && i < n; i++) {
 		int v = number(who, step, i);
@@ -69,10 +70,10 @@ static void misuse(const char *prefix) {
 	WANT("one rank without a flag", (SCR_Should_exit(rank == 1 ? NULL : &flag) == SCR_SUCCESS) == (rank != 1));
 	BAD(SCR_Start_output(NULL, SCR_FLAG_NONE));
 	BAD(SCR_Start_output("two\nlines", SCR_FLAG_CHECKPOINT));
-	BAD(SCR_Route_file("x", file)); // else the file would go to its place unprotected
+	BAD(SCR_Route_file("x", file)); // otherwise the file would be written unprotected to its final place
 	GOOD(SCR_Start_output("./a name/", SCR_FLAG_CHECKPOINT));
 	BAD(SCR_Complete_output(0));
-	GOOD(SCR_Start_output("", SCR_FLAG_CHECKPOINT)); // SCR's own name
+	GOOD(SCR_Start_output("", SCR_FLAG_CHECKPOINT)); // SCR chooses the name
 	BAD(SCR_Complete_output(0));
 	GOOD(SCR_Route_file("x", file));
 	BAD(SCR_Start_output(rank ? "one" : "two", SCR_FLAG_CHECKPOINT));
@@ -109,7 +110,7 @@ static void misuse(const char *prefix) {
 	BAD(SCR_Complete_output(rank != 0));
 }
 
-// With SCR_ENABLE=0 all calls fail without a word, and files keep their names.
+// With SCR_ENABLE=0 all calls fail without printing a text, and files keep their names.
 static void disabled(void) {
 	char file[SCR_MAX_FILENAME];
 	int flag = 7;
@@ -145,7 +146,7 @@ static int restart(const char *prefix) {
 	WANT(file, holds(file, rank, step));
 	const char *flush = getenv("SCR_FLUSH");
 	if (rank > 0 && flush && !strcmp(flush, "0")) {
-		BAD(SCR_Route_file(all, file)); // rank 0's file is only on its node
+		BAD(SCR_Route_file(all, file)); // the file of rank 0 is only on rank 0's node
 	} else {
 		GOOD(SCR_Route_file(all, file));
 		WANT(file, holds(file, -1, step));

@@ -1,4 +1,5 @@
-! scr DIR EXPECT LAST: restarts from checkpoint EXPECT (0: none) and takes checkpoints up to LAST.
+! scr DIR EXPECT LAST: restarts from checkpoint EXPECT (0 means no restart) and takes checkpoints
+! up to LAST.
 program scr
   use mpi, only: MPI_COMM_WORLD, MPI_INTEGER, MPI_MAX, MPI_IN_PLACE
   implicit none
@@ -81,7 +82,7 @@ program scr
 
 contains
 
-  ! The name of this rank's file, padded with blanks.
+  ! Returns the name of this rank's file, padded with blanks.
   function own()
     character(SCR_MAX_FILENAME) :: own
     write (own, '(a, "/", a, "/rank", i0)') trim(dir), trim(name), rank

@@ -1,5 +1,5 @@
-/* The APIs of SCR, FTI and blobio in one program. Arguments: a configuration of FTI and a directory. The first run keeps its state in a dataset,
- * an SCR checkpoint and an FTI checkpoint, and dies. The second run finds it in each of them. */
+/* The APIs of SCR, FTI and blobio in one program. Arguments: a configuration of FTI and a directory. The first run keeps its
+ * state in a dataset, an SCR checkpoint and an FTI checkpoint, and dies. The second run finds its state in each of the three. */
 #include "blobio_mpi.h"
 #include "expect.h"
 #include "fti.h"
@@ -53,7 +53,7 @@ static void keep(const char *path) {
 		state[i] = 1000 * rank + i;
 	blobio_file *f = begin(path, &v);
 	EQ(SCR_Start_output("step1", SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
-	EQ(FTI_Checkpoint(1, FTI_L4), FTI_DONE); /* within SCR's */
+	EQ(FTI_Checkpoint(1, FTI_L4), FTI_DONE); /* during SCR's checkpoint */
 	OK(blobio_close(f));
 	FILE *out = routed("wb");
 	EQ((int)fwrite(state, sizeof *state, N, out), N);

@@ -22,10 +22,10 @@ import (
 
 // CheckOptions is blob.CheckOptions.
 type CheckOptions struct {
-	Quick    bool                    // structure and maps only: no data are read, no checksums compared
-	Workers  int                     // default GOMAXPROCS
+	Quick    bool                    // check structure and maps only; read no data and compare no checksums
+	Workers  int                     // default: GOMAXPROCS
 	MaxOpen  int                     // default 256
-	Progress func(done, total int64) // in bytes; called often, by several goroutines
+	Progress func(done, total int64) // receives bytes; called often, by several goroutines
 	FS       vfs.FS                  // file system of the files; nil: the operating system's
 }
 
@@ -59,28 +59,28 @@ type checker struct {
 	fs    vfs.FS
 	pool  *subfile.Pool
 	col   *fault.Collector
-	give  func(dataset.Finding) bool // passes a finding on; returns false to stop
+	give  func(dataset.Finding) bool // passes on a finding; false stops the check
 	state *checkState
 
 	alive      bool // a writer is or may be alive
-	known      bool // the state of the commit is known
-	unfinished bool // its writer continued after a commit, or died then
+	known      bool // the commit state is known
+	unfinished bool // the writer continued after a commit, or died then
 }
 
-// checkState is shared by the checks of all subfiles.
+// checkState has what the checks of all subfiles share.
 type checkState struct {
 	errors  atomic.Int64 // number of findings with severity Error
-	lost    atomic.Bool  // something is missing
+	lost    atomic.Bool  // some subfile is missing
 	missing atomic.Int64 // number of missing subfiles of the set
 }
 
 // checkPart is a subfile being checked.
 type checkPart struct {
 	*read.FilePart
-	set    *subfile.SetInfo // of the manifest, or nil
+	set    *subfile.SetInfo // set in the manifest, or nil
 	base   string
-	noData bool // its data cannot be compared with the manifest's checksums
-	own    bool // its header is the one of the manifest
+	noData bool // the data cannot be compared with the manifest's checksums
+	own    bool // the manifest describes this header
 }
 
 func (c *checker) add(f dataset.Finding) {
@@ -93,7 +93,7 @@ func (c *checker) add(f dataset.Finding) {
 	c.give(f)
 }
 
-// each checks all subfiles of a set, several at once. It passes findings on in the order of subfiles.
+// each checks all subfiles of a set, several at once. It passes findings on in the order of the subfiles.
 func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
 	c.col.Each(len(parts), c.o.Workers, func(i int, give func(dataset.Finding) bool) {
 		one := *c
@@ -102,7 +102,7 @@ func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) 
 	})
 }
 
-// place is the place of a finding; off is -1 if it has no offset.
+// place is where a finding is; off is -1 if there is no offset.
 type place struct {
 	file  string
 	off   int64
@@ -113,7 +113,7 @@ func (c *checker) say(sev dataset.Severity, at place, class error, format string
 	c.add(fault.Of(sev, at.file, fault.At(at.file, at.off, at.field, class, format, args...)))
 }
 
-// listed reports whether manifests name all subfiles, including missing ones.
+// listed reports whether manifests list all subfiles, including missing ones.
 func listed(sets [][]*checkPart) bool {
 	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
 }
@@ -146,7 +146,7 @@ func (c *checker) run(path string) {
 	if len(sets) > 0 && len(sets[0]) > 0 && sets[0][0].set != nil {
 		c.added(sets)
 	}
-	if !c.state.lost.Load() || listed(sets) { // otherwise the path may name a missing subfile
+	if !c.state.lost.Load() || listed(sets) { // otherwise the path may be the name of a missing subfile
 		if err := read.KnowsName(c.fs, path, set, wantedOf(sets)); err != nil {
 			c.add(fault.Of(dataset.Error, path, err))
 			return
@@ -168,7 +168,8 @@ func (c *checker) run(path string) {
 	}
 }
 
-// added checks that the variables added by appends, and the attributes of the manifest, give a valid schema.
+// added checks that the schema is valid with the variables that appends have added and with the attributes
+// of the manifest.
 func (c *checker) added(sets [][]*checkPart) {
 	at := func(k int) (*read.FilePart, error) {
 		for _, parts := range sets[k:] {
@@ -201,7 +202,7 @@ func wantedOf(sets [][]*checkPart) iter.Seq[string] {
 	}
 }
 
-// leftovers reports files that conversions to this name, and dead writers, have left.
+// leftovers reports files that dead writers, or interrupted conversions to this name, have left.
 func (c *checker) leftovers(base string) {
 	temps, err := durable.HiddenFiles(c.fs, base)
 	if err != nil {
@@ -329,7 +330,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	return sets
 }
 
-// log reports a writer that continued after a commit, or died then.
+// log reports whether a writer continued after a commit, and whether it died.
 func (c *checker) log(base string, st *subfile.State) {
 	named := ""
 	if m := st.Manifest; m != nil && m.Log != "" {
@@ -365,7 +366,7 @@ func (c *checker) log(base string, st *subfile.State) {
 // maxListed is the maximum number of missing subfiles that are listed by name.
 const maxListed = 100
 
-// together checks that the subfiles belong to one dataset and that none is missing.
+// together checks that the subfiles belong to one dataset and that no subfile is missing.
 func (c *checker) together(found *subfile.Set, parts []*checkPart) {
 	var lead *checkPart
 	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.Place != nil }); k >= 0 {
@@ -378,7 +379,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart) {
 			continue
 		}
 		blobs += p.Place.Shape.Blobs
-		missing = missing || p.Info != nil && !p.own // its blobs belong to another dataset
+		missing = missing || p.Info != nil && !p.own // the file belongs to another dataset
 		if p == lead {
 			continue
 		}

@@ -40,7 +40,7 @@ func (c *checker) structure(p *checkPart) {
 	if err != nil {
 		err = p.WhatItWas(p.WhatIsIt(err))
 		x := fault.Of(dataset.Error, p.Name, err)
-		if errors.Is(err, dataset.ErrNotFormat) { // it may be a sound file of another format
+		if errors.Is(err, dataset.ErrNotFormat) { // the file may be a sound file of another format
 			x.Severity = dataset.Unchecked
 		}
 		c.add(x)
@@ -96,7 +96,7 @@ func (c *checker) sizes(p *checkPart) {
 	if p.Info != nil {
 		if err := pl.Holds(p.Name, p.Records, p.set.Places()); err != nil {
 			c.add(fault.Of(dataset.Error, p.Name, err))
-			p.noData = true // the number of bytes to read is unknown
+			p.noData = true // the amount of data is unknown
 			return
 		}
 		if n := pl.FileSize(p.set.Records); n != p.Info.Size {
@@ -108,16 +108,16 @@ func (c *checker) sizes(p *checkPart) {
 		if err := p.LostCommits(records); err != nil && !c.alive {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if p.Records != records {
-			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, but the manifest says %d: a commit was interrupted and the manifest is right", p.Records, records)
+			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, but the manifest says %d: a commit was interrupted, and the number in the manifest is valid", p.Records, records)
 		}
 	}
 	if pl.ByRank {
-		return // the datasets' extents were checked when they were found
+		return // the extents of the HDF5 datasets have already been checked
 	}
 	want := pl.FileSize(records)
-	last, least := pl.Header.LastPiece(records) // the last padding may be missing: other programs do not write it
+	last, least := pl.Header.LastPiece(records) // the padding after the last variable may be missing, because other programs do not write it
 	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
-		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "the last %d bytes of the last variable are missing and read as zeros: they were lost, or never written for lack of fill mode", least-p.Size)
+		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "the last %d bytes of the last variable are missing and read as zeros: they were lost, or the writer used no fill mode and never wrote them", least-p.Size)
 		return
 	}
 	switch {
@@ -142,7 +142,7 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 	say := func(sev dataset.Severity, e *fault.FormatError, more string) {
 		e.Msg += more
 		if p.View != nil {
-			e.Offset = -1 // the file has no such header
+			e.Offset = -1 // the header is re-encoded, so its offsets do not apply to the file
 		}
 		if n++; n <= maxListed {
 			c.add(fault.Of(sev, p.Name, e))
@@ -164,7 +164,8 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 	}
 }
 
-// growing returns the severity of a file that has more records than the manifest. While a writer is active this is normal.
+// growing returns the severity for a file with more records than the manifest. While a writer is active, such a file is
+// normal.
 func (c *checker) growing() fault.Severity {
 	if c.unfinished && c.alive {
 		return dataset.Note
@@ -203,7 +204,7 @@ func (c *checker) manifest(p *checkPart) {
 
 // data compares the checksums of all extents with the manifest. Without a manifest it reads all data to find read errors.
 func (c *checker) data(p *checkPart) {
-	if p.View != nil { // chunks may have checksums of their own
+	if p.View != nil { // chunks may have their own checksums
 		_ = p.View.Verify(c.ctx, func(err error) { c.add(fault.Of(dataset.Error, p.Name, err)) }, c.col.Did)
 		return
 	}

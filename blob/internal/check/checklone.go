@@ -13,16 +13,16 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Each subfile has the whole of a variable without a decomposition, and a run writes the same values to all subfiles. Without a
-// manifest, only headers and these values show that subfiles come from different runs.
+// Each subfile has the whole of a variable without a decomposition, and a program writes the same values to all subfiles. Without
+// a manifest, only headers and these values show that subfiles come from different runs.
 
-// loneSums has the checksums of the variables without a decomposition of one subfile.
+// loneSums has the checksums of one subfile's variables without a decomposition.
 type loneSums struct {
 	sums  []uint32 // by variable, over all records
-	ranks bool     // all values are the number of a rank, see rankValues
+	ranks bool     // all values are rank numbers, see rankValues
 }
 
-// alike compares the variables without a decomposition of subfiles without a manifest.
+// alike compares the values of variables without a decomposition between subfiles without a manifest.
 func (c *checker) alike(parts []*checkPart) {
 	var lead *checkPart
 	var others []*checkPart
@@ -99,7 +99,7 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 			for n > 0 && c.ctx.Err() == nil {
 				buf = buf[:min(n, int64(cap(buf)))]
 				if err := layout.ReadFull(f, buf, off, p.Name, field); err != nil {
-					if !errors.Is(err, dataset.ErrTruncated) { // sizes are checked elsewhere
+					if !errors.Is(err, dataset.ErrTruncated) { // sizes reports this fault
 						c.add(fault.Of(dataset.Error, p.Name, err))
 					}
 					return nil
@@ -119,14 +119,14 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 	return s
 }
 
-// rankValues are the values that E3SM-IO writes: the number of the rank, or its letter in text. The first rank of a subfile writes
-// the number of ranks in all earlier subfiles. If ranks are dealt round robin, it writes the number of the subfile.
+// rankValues are the values that E3SM-IO writes: the number of the first rank of the subfile, or in text a letter for it. This
+// number is the number of ranks in all earlier subfiles or, with round-robin assignment, the number of the subfile.
 type rankValues struct {
 	big bool
 	of  [2]int
 }
 
-// has reports whether all elements of a file are the number of one rank.
+// has reports whether all elements of b equal one of the two numbers.
 func (r *rankValues) has(t cdf5.Type, b []byte) bool {
 	one := make([]byte, t.Size())
 	for _, rank := range r.of {

@@ -67,7 +67,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			if err != nil {
 				c.add(fault.Of(dataset.Error, p.Name, err))
 			}
-			if wrap.found && !wraps { // one is enough
+			if wrap.found && !wraps { // one such finding is enough
 				wraps = true
 				at, _ := p.Place.MapPiece(d, layout.MapLengths, p.Table, wrap.blob)
 				c.say(dataset.Warning, place{p.Name, p.Place.Shown(at + 4*int64(wrap.index)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, wrap.blob, wrap.index)}, nil,
@@ -88,7 +88,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	return maps
 }
 
-// firstRequest is the first request of a subfile with a finding.
+// firstRequest is the first request of a subfile that has a finding.
 type firstRequest struct {
 	mu          sync.Mutex
 	found       bool
@@ -104,7 +104,7 @@ func (f *firstRequest) at(blob, index int, q decomp.Req) {
 	}
 }
 
-// prints compares the maps, if all were read, with the manifest's fingerprints.
+// prints compares the maps with the manifest's fingerprints, if all maps were read.
 func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	for _, p := range parts {
 		if p.Table == nil || !p.own {
@@ -132,7 +132,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	}
 }
 
-// padding reports rows of a map whose unused entries are not zero: the reference leaves other bytes there.
+// padding reports rows of a map whose unused entries are not zero. E3SM-IO leaves such bytes.
 func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 	width, nd := p.Place.Shape.MaxReqs[d], p.Place.Header.Maps
 	for j := range p.Place.Shape.Blobs {
@@ -144,7 +144,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 				continue
 			}
 			if err := layout.ReadFull(f, b, off+used, p.Name, "padding"); err != nil {
-				if !errors.Is(err, dataset.ErrTruncated) { // sizes are checked elsewhere
+				if !errors.Is(err, dataset.ErrTruncated) { // sizes reports this fault
 					c.add(fault.Of(dataset.Error, p.Name, err))
 				}
 				continue
@@ -152,7 +152,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {
 				c.say(dataset.Note, place{p.Name, off + used + int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)}, nil,
 					"bytes after the last request are not zero; E3SM-IO leaves them undefined")
-				return // one per map is enough
+				return // one finding per map is enough
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks; the value of the highest rank is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
-		case cov.Uncovered > 0 && lost: // elements of the missing files have no owner
+		case cov.Uncovered > 0 && lost: // the missing files may own these elements
 			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "the subfiles with %d of %d elements are missing", cov.Uncovered, m.Elems())
 		case cov.Uncovered > 0:
 			c.say(dataset.Note, place{"", -1, name}, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
@@ -196,13 +196,13 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 	}
 }
 
-// allHere reports whether the parts are all subfiles of their headers' count, with readable maps. Only then an element without an
-// owner among them has none.
+// allHere reports whether all subfiles that the headers count are here, with readable maps. Only then are elements without an
+// owner really missing.
 func allHere(parts []*checkPart) bool {
 	return !slices.ContainsFunc(parts, func(p *checkPart) bool { return p.Table == nil || p.Place.Shape.Subfiles != len(parts) })
 }
 
-// implausible returns the fault of the dimensions of map d, if no manifest has checksums of the headers.
+// implausible returns an error if the dimensions of map d are not plausible. It trusts headers whose checksums are in a manifest.
 func implausible(parts []*checkPart, d int) error {
 	s := new(read.Set)
 	for _, p := range parts {
@@ -214,13 +214,13 @@ func implausible(parts []*checkPart, d int) error {
 	return s.Plausible(d)
 }
 
-// acrossSubfiles reports whether ranks of two subfiles own the same element, among the first elements with two owners. If an
-// equal number of elements has no owner, the subfiles belong to two decompositions that cover the array.
+// acrossSubfiles reports whether ranks of two subfiles own the same element, among the first elements with two owners. If as many
+// elements have no owner, the subfiles belong to two different decompositions of the array.
 func acrossSubfiles(parts []*checkPart, cov decomp.Coverage) bool {
 	return slices.ContainsFunc(cov.Overlaps, func(o decomp.Overlap) bool { return partOfRank(parts, o.Rank) != partOfRank(parts, o.Other) })
 }
 
-// partOfRank returns the subfile with a blob, nil if it is unknown.
+// partOfRank returns the subfile that has a rank's blob, or nil.
 func partOfRank(parts []*checkPart, rank int) *checkPart {
 	for _, p := range slices.Backward(parts) {
 		if p.Table != nil && p.First <= rank {
@@ -240,7 +240,7 @@ func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
 	return fmt.Sprintf(": the first %d start at element %d, in %s and %s", o.Len, o.Off, blobName(parts, o.Rank), blobName(parts, o.Other))
 }
 
-// blobName names a blob by its subfile.
+// blobName names a blob by its subfile and its number there.
 func blobName(parts []*checkPart, rank int) string {
 	if p := partOfRank(parts, rank); p != nil {
 		return fmt.Sprintf("blob %d of %s", rank-p.First, p.Name)

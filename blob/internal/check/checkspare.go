@@ -14,8 +14,8 @@ import (
 )
 
 // container compares the bytes of a process-centric subfile outside of header and data with the bytes that blobio writes: HDF5
-// metadata, which other programs use more than this one, and the gaps. A file of another program that later got a
-// manifest has its datasets at other offsets, and is not compared.
+// metadata, which blobio itself hardly uses, and the gaps. A file of another program that later got a manifest has its
+// datasets at other offsets, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
 	if p.Info == nil || !p.Place.ByRank {
 		return
@@ -39,9 +39,9 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 		return
 	}
 	if got[superblockVersion] != want[superblockVersion] {
-		return // libhdf5's, by chance at the same offsets
+		return // libhdf5 wrote the file, and its datasets have the same offsets by chance
 	}
-	copy(want[own.Header.Off:own.Header.Off+own.Header.Len], got[own.Header.Off:]) // the header has a checksum
+	copy(want[own.Header.Off:own.Header.Off+own.Header.Len], got[own.Header.Off:]) // leave out the header, because it has a checksum of its own
 	if i := firstOther(got, want); i >= 0 {
 		c.say(dataset.Warning, place{p.Name, int64(i), "HDF5 metadata"}, nil, "found %#02x, but blobio writes %#02x: other programs may fail to read the file", got[i], want[i])
 	}
@@ -66,7 +66,7 @@ func firstOther(a, b []byte) int {
 	return -1
 }
 
-// spare reports whether n unused bytes, fewer than 8, are zeros. Bytes after the end of the file may be missing.
+// spare reports whether n unused bytes, fewer than 8, are zeros. Bytes beyond the end of the file count as zeros.
 func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string) bool {
 	var b [8]byte
 	k, err := f.ReadAt(b[:n], off)

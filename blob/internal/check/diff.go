@@ -20,10 +20,10 @@ import (
 type DiffOptions struct {
 	Vars      []string                // variables to compare; nil: all
 	ValueOnly bool                    // do not compare attributes and dimensions
-	Order     bool                    // the order of dimensions, variables and attributes counts
-	AbsTol    float64                 // maximum absolute difference of values that count as equal
-	RelTol    float64                 // maximum difference relative to the larger magnitude of values that count as equal
-	Progress  func(done, total int64) // bytes of elements of the first dataset
+	Order     bool                    // compare the order of dimensions, variables and attributes
+	AbsTol    float64                 // values that differ by no more than this count as equal
+	RelTol    float64                 // values count as equal if their difference, divided by the larger magnitude, is no more than this
+	Progress  func(done, total int64) // bytes of the first dataset's elements
 }
 
 // Diff is blob.Diff.
@@ -87,7 +87,7 @@ func Diff(ctx context.Context, a, b *read.Reader, o *DiffOptions) iter.Seq[datas
 	}
 }
 
-// differ compares one variable after the other.
+// differ compares the variables of two datasets one by one.
 type differ struct {
 	ctx  context.Context
 	a, b *read.Reader
@@ -142,7 +142,7 @@ func (d *differ) variable(v, w dataset.VarID) error {
 // values compares windows whose bytes differ.
 func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
 	shape := d.a.Data.Schema.ShapeOf(av.Dims, av.Record)
-	exact := av.Type == bv.Type && (av.Type == cdf5.Int64 || av.Type == cdf5.UInt64) // beyond the 53 bits of a float64
+	exact := av.Type == bv.Type && (av.Type == cdf5.Int64 || av.Type == cdf5.UInt64) // integers may exceed the 53 bits of a float64
 	asz, bsz := av.Type.Size(), bv.Type.Size()
 	p, q := asFloats(av.Type, x), asFloats(bv.Type, y)
 	for i := range p {
@@ -154,7 +154,8 @@ func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
 		} else {
 			delta = math.Abs(p[i] - q[i])
 		}
-		// An infinite difference exceeds every tolerance, even one that is relative to an infinity.
+		// An infinite difference exceeds every tolerance, even a tolerance relative to an infinite
+		// value.
 		if same || !math.IsInf(delta, 0) && (delta <= d.o.AbsTol || delta <= d.o.RelTol*max(math.Abs(p[i]), math.Abs(q[i]))) {
 			continue
 		}
@@ -172,7 +173,7 @@ func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
 	}
 }
 
-// distance returns the difference of two integers of 64 bits, in host order.
+// distance returns the difference of two 64-bit integers in host order.
 func distance(signed bool, x, y []byte) float64 {
 	a, b := binary.NativeEndian.Uint64(x), binary.NativeEndian.Uint64(y)
 	if signed && int64(a) < int64(b) || !signed && a < b {
@@ -199,7 +200,8 @@ func asFloats(t cdf5.Type, b []byte) []float64 {
 	return out
 }
 
-// indexOf returns the indices of a flattened index. The record comes first if the variable has records.
+// indexOf returns the indices for a position in the flattened record. For a variable with records, the
+// record number comes first.
 func indexOf(v *dataset.Variable, shape []int64, rec, flat int64) []int64 {
 	idx := make([]int64, len(shape))
 	for i := len(shape) - 1; i >= 0; i-- {

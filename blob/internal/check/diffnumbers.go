@@ -14,14 +14,14 @@ type both struct {
 // valueNumbers has the counts and examples of a variable whose values differ.
 type valueNumbers struct {
 	Different int64   `json:"different"` // number of different values
-	Of        int64   `json:"of"`        // number of compared values
+	Of        int64   `json:"of"`        // number of values that were compared
 	First     []int64 `json:"first"`     // indices of the first different value
 	A         any     `json:"a"`         // its values
 	B         any     `json:"b"`
 	Largest   any     `json:"largest"` // largest difference
 }
 
-// bothOf returns both values; either may be nil. It returns nil if both are text.
+// bothOf returns a pair of values, of which one may be nil. It returns nil if both are text.
 func bothOf(x, y any) any {
 	if x == nil && y == nil {
 		return nil
@@ -42,11 +42,11 @@ func jsonNumbers(x any) any {
 	return out
 }
 
-// jsonNumber converts a number to JSON. Numbers that JSON lacks become the texts "NaN", "Infinity" and "-Infinity".
+// jsonNumber converts a number to JSON. NaN and infinities become the texts "NaN", "Infinity" and "-Infinity".
 func jsonNumber(x any) any {
 	f, ok := x.(float64)
 	if g, is := x.(float32); is {
-		f, ok = float64(g), g != g || g-g != 0 // other types have a shorter form
+		f, ok = float64(g), g != g || g-g != 0 // so that a float32 prints with few digits
 	}
 	switch {
 	case !ok:

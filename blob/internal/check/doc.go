@@ -1,2 +1,3 @@
-// Package check finds the faults of a dataset, and the differences between two.
+// Package check finds the faults of a dataset, and the differences between two
+// datasets.
 package check

@@ -81,12 +81,12 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 		}
 	}
 	if idle := pk.Stored - used; idle > 0 && len(spans) > 0 {
-		c.say(dataset.Note, place{p.Name, -1, layout.DataPacked}, nil, "%d of %d bytes belong to no chunk: overwritten data take new space", idle, pk.Stored)
+		c.say(dataset.Note, place{p.Name, -1, layout.DataPacked}, nil, "%d of %d bytes belong to no chunk, because data that were put again take new space", idle, pk.Stored)
 	}
 }
 
 // sumPacked is read.ExtentSums.Read for compressed files. It decompresses every chunk once, compares its two checksums, and joins
-// the checksums of the contents. It finds all faults, and reports no sum for an extent with a fault.
+// the checksums of the contents. It does not stop at a fault, but reports no sum for the extent of the fault.
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.Place
 	fixed, recs := pl.Header.Kinds()

@@ -1,4 +1,5 @@
-// Package checksum joins checksums of pieces, as they are written or read, to the checksums of the extents of a subfile.
+// Package checksum collects the checksums of pieces while they are written or read in any order, and joins them to the
+// checksums of the extents of a subfile.
 package checksum
 
 import (
@@ -20,22 +21,23 @@ type Seg struct {
 }
 
 // Set holds the checksums of the extents of one subfile while several workers write them piece by piece, in any order. Adjacent
-// segments are joined within a piece, and never over its border. A complete extent is therefore one segment per piece.
+// segments of one piece are joined, but segments of different pieces are not. A complete extent therefore has one segment per
+// piece.
 type Set struct {
-	Piece int64 // length of a piece in bytes; 0: an extent is one piece
-	Keep  bool  // the first of overlapping segments counts; otherwise the extent must be summed again
+	Piece int64 // length of a piece in bytes; 0: each extent is one piece
+	Keep  bool  // of overlapping segments, the first counts; if false, Redo marks the extent
 	Mu    sync.Mutex
 	Ext   map[int64][]Seg // by extent, sorted by At
-	Redo  map[int64]bool  // extents that were written twice, to be summed again from the file
+	Redo  map[int64]bool  // extents that were written twice; their checksums must be computed from the file
 	join  crccat.Joiner
 }
 
-// New returns an empty Set. piece is the length of a piece in bytes; 0: an extent is one piece.
+// New returns an empty Set. piece is the length of a piece in bytes; 0 makes each extent one piece.
 func New(piece int64) *Set {
 	return &Set{Piece: piece, Ext: map[int64][]Seg{}, Redo: map[int64]bool{}}
 }
 
-// Within returns the number of bytes, of n from at on, that are in the same piece as at.
+// Within returns how many of n bytes from at on are in the same piece as at.
 func (s *Set) Within(at, n int64) int64 {
 	if s.Piece == 0 {
 		return n
@@ -46,7 +48,7 @@ func (s *Set) Within(at, n int64) int64 {
 // Border reports whether a piece begins at at.
 func (s *Set) Border(at int64) bool { return s.Piece != 0 && at%s.Piece == 0 }
 
-// Sum adds bytes of an extent.
+// Sum adds the checksums of bytes that begin at offset at of an extent.
 func (s *Set) Sum(ext, at int64, b []byte) {
 	for len(b) > 0 {
 		n := s.Within(at, int64(len(b)))
@@ -124,7 +126,7 @@ func (s *Set) Whole(ext, n int64) (crc uint32, pieces []uint32, ok bool) {
 	return crc, pieces, end == n
 }
 
-// Joined is Whole for an extent that is as long as its segments; n is 0 if they leave gaps. The lock is held.
+// Joined is Whole for an extent that ends where its last segment ends. n is 0 if the segments leave gaps. The caller holds Mu.
 func (s *Set) Joined(ext int64) (crc uint32, pieces []uint32, n int64) {
 	l := s.Ext[ext]
 	for _, g := range l {

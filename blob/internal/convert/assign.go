@@ -42,7 +42,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	if ranks == 0 {
 		return nil, 0, fault.Usage("convert to blobs: %s has no maps, want maps or a number of ranks", c.R.Files.Base)
 	}
-	// Equal parts in canonical order, for every shape with at least one element per rank.
+	// Without maps, the elements are divided equally in canonical order, for every shape with at least one element per rank.
 	var maps []*decomp.Map
 	for i := range s.Vars {
 		v := &s.Vars[i]
@@ -66,7 +66,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	return maps, ranks, s.Err
 }
 
-// assignMaps gives each variable the map that the options ask for, otherwise the first map of its shape.
+// assignMaps gives each variable the map that the options request, otherwise the first map of its shape.
 func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 	choice := make([]int, len(s.Vars))
 	for i := range s.Vars {
@@ -117,7 +117,8 @@ func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 	return s.Err
 }
 
-// keepsAll checks that the maps of the output own every element of the source: an element without an owner would be lost.
+// keepsAll checks that the maps of the output own every element of the source, because elements without an owner would be
+// lost.
 func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 	if c.o.DropUncovered || len(c.o.Maps) == 0 && len(c.R.Data.Families) == 1 {
 		return nil
@@ -144,7 +145,7 @@ func (c *conversion) keepsAllOf(ctx context.Context, s *read.Set, maps []*decomp
 		if err != nil {
 			return err
 		}
-		var from *decomp.Index // nil: the source has every element
+		var from *decomp.Index // nil if the source has every element
 		if src != 0 {
 			if from, err = c.R.Maps.Index(ctx, s, src); err != nil {
 				return err

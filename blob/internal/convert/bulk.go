@@ -14,17 +14,16 @@ import (
 	"blobio/internal/subfile"
 )
 
-// bulk writes a whole blob dataset from one process, which has all ranks of all subfiles and agrees with no other. Convert uses
-// it.
+// bulk writes a whole blob dataset for Convert. One process writes the blobs of all ranks, without communication.
 type bulk struct {
 	opt     dataset.Settings
 	base    string
 	schema  *dataset.Schema
-	maps    []*decomp.Map // of all ranks
+	maps    []*decomp.Map // maps of all ranks
 	ranks   int
 	engines []*write.Engine
 	world   [][]int       // by subfile: world rank of each sub rank
-	w       *write.Writer // its commit functions need only name, options and info
+	w       *write.Writer // its commit functions use only name, options and info
 
 	unverified bool // the data were not compared with their checksums
 }
@@ -36,7 +35,7 @@ func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *d
 	}
 	n := b.opt.Subfiles
 	if n < 1 || n > ranks {
-		return nil, fault.Usage("%d subfiles for %d ranks, want 1 to 1 per rank", n, ranks)
+		return nil, fault.Usage("%d subfiles for %d ranks, want at least 1 and at most 1 per rank", n, ranks)
 	}
 	b.world = make([][]int, n)
 	for r := range ranks {
@@ -196,7 +195,7 @@ func (b *bulk) abandon() {
 	}
 	for _, e := range b.engines {
 		if e.File.Made && (!lease.IsPartial(e.File.Name) && b.w.Job.Ten.Check() != nil || b.opt.Fs.Remove(e.File.Name) != nil) {
-			return // files under final names need the announcement, which marks them as unfinished
+			return // files under final names need the announcement to count as unfinished
 		}
 	}
 	if !b.w.Claim.Claimed || b.w.Claim.Foreign || errors.Is(b.w.Job.Ten.Check(), dataset.ErrInUse) || b.opt.Fs.SyncDir(subfile.Dir(b.base)) != nil {

@@ -18,24 +18,24 @@ import (
 type ConvertOptions struct {
 	Layout  dataset.Layout // layout of the output if Blobs is set
 	Blobs   bool           // write blobs in Layout; otherwise one canonical file
-	Version cdf5.Version   // of a canonical file: CDF5 (default), CDF2 or CDF1
+	Version cdf5.Version   // version of a canonical file: CDF5 (default), CDF2 or CDF1
 
-	NetCDF4 *NetCDF4Options // write the canonical file as netCDF-4 (HDF5); nil: as CDF
+	NetCDF4 *NetCDF4Options // write the canonical file as netCDF-4 (HDF5); nil: as a CDF file
 
 	Vars    []string    // variables to convert, in the order of the source; nil: all
 	Records *read.Range // records to convert; nil: all
-	Subset  read.Subset // part of dimensions to convert; nil: whole dimensions. If the part is smaller, blobs need Ranks or Maps
+	Subset  read.Subset // part of dimensions to convert; nil: whole dimensions. If this leaves out elements, blobs need Ranks or Maps
 
 	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
-	MapOf    func(v *dataset.Variable) int // overrides the choice by shape: index in Maps from 1, 0 for none
+	MapOf    func(v *dataset.Variable) int // index in Maps from 1, 0 for no map; overrides the choice by shape
 	Grouping subfile.Grouping              // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                           // default 1
-	WideMaps bool                          // as Options.WideMaps; set automatically if the source has such maps
-	Compress dataset.Compress              // as Options.Compress; in ConvertComm one rank then does all the work
+	WideMaps bool                          // like Options.WideMaps; set automatically if the source has wide maps
+	Compress dataset.Compress              // like Options.Compress; with compression one rank of ConvertComm does all the work
 
-	DropUncovered bool                    // output in blobs: drop elements without an owner in the maps; without it a map that would lose elements is an error
-	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
+	DropUncovered bool                    // for output in blobs: drop elements without an owner in the maps; otherwise a map that would lose elements is an error
+	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros with ZeroFill; otherwise they are an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
 	Force         bool                    // replace an existing output
 	Memory        int64                   // limit of buffers in bytes, at least 8 MiB; default 256 MiB
@@ -44,7 +44,8 @@ type ConvertOptions struct {
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 }
 
-// maxRanks is the maximum number of ranks for one process: each has an entry in several lists.
+// maxRanks is the maximum number of ranks that one process writes, because each rank has an
+// entry in several lists.
 const maxRanks = decomp.MaxRanks
 
 // Validate checks the options.
@@ -103,14 +104,14 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 
 // conversion is one Convert in progress.
 type conversion struct {
-	read.Selection // with the schema of the output
+	read.Selection // its schema is the schema of the output
 	ranks          ranks
 	o              ConvertOptions
 	dataset.Knobs
 	out string
 
-	room     []byte      // memory of scratch
-	known    *read.Known // pieces whose checksums were compared
+	room     []byte      // memory that scratch reuses
+	known    *read.Known // pieces whose checksums have been compared
 	late     lateRecords
 	progress progress
 }

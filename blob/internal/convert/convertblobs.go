@@ -44,7 +44,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 		b.abandon()
 	}
 	err = c.ranks.agree(ctx, errors.Join(err, b.w.Job.Ten.Leave()))
-	_ = b.w.Job.Ten.Release() // the operating system releases the lease at exit
+	_ = b.w.Job.Ten.Release()
 	return err
 }
 
@@ -69,8 +69,8 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	return b, err
 }
 
-// fillBlobs copies units from canonical order into the blobs. It converts as many records of variables at a time as fit twice
-// into the memory.
+// fillBlobs copies units from canonical order into the blobs. It converts as many records of variables at once as fit into the
+// memory twice.
 func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 	c.progress.total.Add(units.bytes())
 	limit := c.o.Memory / 4
@@ -98,12 +98,11 @@ func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 	return nil
 }
 
-// maxPieces is the maximum number of pieces, each of one rank, that are converted at a time, because each takes some memory
-// beside its bytes.
+// maxPieces limits the pieces that are converted at once. A piece is the part of one rank and needs some memory beside its bytes.
 const maxPieces = 1 << 22
 
 func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error {
-	data := make([][][]byte, len(items)) // by item and rank; one entry for all ranks without a decomposition
+	data := make([][][]byte, len(items)) // by item and rank; a variable without a decomposition has one entry for all ranks
 	wins, alls := c.scratch(b, items)
 	if err := c.read(ctx, items, func(k int) []byte { return wins[k] }, dataset.HostBig); err != nil {
 		return err
@@ -133,8 +132,8 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 	})
 }
 
-// scratch returns memory for each item in canonical order and, if it is decomposed, in map order. It reuses the memory of the
-// previous call, to avoid garbage.
+// scratch returns memory for each item in canonical order, and also in map order if the item is decomposed. It reuses the memory
+// of the previous call, to avoid garbage.
 func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	lens := make([]int64, 0, 2*len(items))
 	need := int64(0)
@@ -145,7 +144,7 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 			blobs = b.maps[sv.Decomp-1].Total() * size
 		}
 		lens = append(lens, (u.hi-u.lo)*size, blobs)
-		need += (lens[len(lens)-2]+7)&^7 + (blobs+7)&^7 // elements stay aligned
+		need += (lens[len(lens)-2]+7)&^7 + (blobs+7)&^7 // so that elements stay aligned
 	}
 	if int64(cap(c.room)) < need {
 		c.room = nil
@@ -163,8 +162,8 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	return wins, alls
 }
 
-// fillLarge converts one record of a variable that does not fit into the memory. It takes some ranks at a time, and looks up each
-// element in the source.
+// fillLarge converts one record of a variable that does not fit into the memory. It converts the parts of a few ranks at once,
+// and looks up each element in the source.
 func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
 	sv := &c.Schema.Vars[u.v]
 	if sv.Decomp == 0 {

@@ -70,8 +70,8 @@ func (c *conversion) output(ctx context.Context) (*durable.Output, error) {
 	return out, nil
 }
 
-// free checks that no dataset of subfiles has the name. One file cannot replace it, because programs that open the name would
-// find the subfiles.
+// free checks that no dataset of subfiles has the name. One file cannot replace such a dataset, because programs that open
+// the name would find the subfiles.
 func (c *conversion) free() error {
 	set, err := subfile.Find(c.Fs, c.out)
 	switch {
@@ -103,7 +103,7 @@ func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string,
 
 // stream copies this rank's units to the canonical file.
 func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.CanonicalFile) error {
-	// Each worker has one unit in memory, and the reads below it have their own buffers.
+	// Each worker holds one unit, and the reads for this unit need buffers too.
 	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*read.ReadBatch))))
 	limit := max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))
 	units := c.mine(c.units(limit))
@@ -115,7 +115,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 		bufs <- nil
 	}
 	how := func(v dataset.VarID, rec int64, whole bool) read.Form { return c.formOf(v, rec, whole, true) }
-	var turn sync.Mutex // the kernel lets one writer of a file work at a time, and waiting costs a core
+	var turn sync.Mutex // the kernel lets only one writer write to a file at a time; others would spin on a core
 	units.groups(workers, limit, func(some []unit) {
 		if ctx.Err() != nil {
 			return
@@ -129,7 +129,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 		}
 		b := buf[:to-from]
 		err := file.Decode(ctx, how, read.Piece{B: b, Off: from})
-		if err != nil && c.Arrays != nil && ctx.Err() == nil { // the error may concern bytes beside the part
+		if err != nil && c.Arrays != nil && ctx.Err() == nil { // the error may come from bytes outside the selected part
 			_, err = file.Exact(ctx, b, from)
 		}
 		if err == nil {

@@ -13,8 +13,8 @@ import (
 	"blobio/comm"
 )
 
-// join lets this process write into the files that the root of a conversion has made. The root writes the map variables and all
-// metadata.
+// join lets this process write into the files that the root of the conversion has made. The root writes the map variables and
+// all metadata.
 func (b *bulk) join(c *conversion, told []byte) (err error) {
 	var id string
 	var rename bool
@@ -33,8 +33,8 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	return nil
 }
 
-// merge ends the part of all ranks except the root, which receives the checksums of their data. err is the error of this rank so
-// far.
+// merge ends the work of all ranks except the root, and sends the checksums of their data to the root. err is the error of this
+// rank so far.
 func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) error {
 	var told []byte
 	if b != nil && !c.ranks.root() {
@@ -56,7 +56,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
 		}
 	}
-	// Units that other ranks wrote must not be filled.
+	// Units that other ranks have written count as put, so that they are not filled.
 	own := c.mine(units)
 	for k := range units.len() {
 		if k += units.from; k >= own.from && k < own.to {
@@ -95,7 +95,7 @@ func (b *bulk) sync() error {
 // sumWords is the number of words of one checksum in a message: subfile, extent, offset, length and sum.
 const sumWords = 5
 
-// appendSums appends the checksums of this process, as numbers of 8 bytes little-endian.
+// appendSums appends the checksums of this process, each number in 8 bytes, little endian.
 func (b *bulk) appendSums(dst []byte) []byte {
 	for k, e := range b.engines {
 		for ext, list := range e.Sums.Set.Ext {

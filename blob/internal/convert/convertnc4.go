@@ -17,13 +17,13 @@ import (
 
 // NetCDF4Options control the storage of a netCDF-4 file by Convert. The zero value does not compress.
 type NetCDF4Options struct {
-	Deflate    int   // level 1 to 9; 0: none
-	Zstd       int   // instead of Deflate, level 1 to 22; 0: none. HDF5 needs a plugin to read it: filter 32015
-	NoShuffle  bool  // compress elements without grouping their bytes by significance
+	Deflate    int   // level 1 to 9; 0: no compression
+	Zstd       int   // level 1 to 22, instead of Deflate; 0: no zstd. HDF5 needs plugin 32015 to read such files
+	NoShuffle  bool  // do not group the bytes of elements by significance before compression
 	ChunkBytes int64 // maximum bytes of a chunk before compression; default 4 MiB, or an eighth of ConvertOptions.Memory if that is less
 }
 
-// leastShare is the divisor of the memory that gives the maximum size of a chunk.
+// leastShare is the part of the memory, as a divisor, that a chunk may use.
 const leastShare = 8
 
 func (o *NetCDF4Options) pipeline() h5.Pipeline {
@@ -47,7 +47,8 @@ func (o *NetCDF4Options) validate(memory int64) error {
 	return nil
 }
 
-// toNetCDF4 writes one netCDF-4 file. Only root writes, because the offset of a chunk depends on the sizes of all earlier ones.
+// toNetCDF4 writes one netCDF-4 file. Only root writes, because the offset of a chunk depends on the sizes of all earlier
+// chunks.
 func (c *conversion) toNetCDF4(ctx context.Context) (err error) {
 	if c.ranks.root() {
 		err = c.writeNetCDF4(ctx)
@@ -90,11 +91,11 @@ type nc4Writer struct {
 	out     *durable.Output
 	workers int
 	jobs    []nc4Job
-	batches []int     // index of the first job of each, and the end
+	batches []int     // index of the first job of each batch, and the end
 	bufs    sync.Pool // of *[]byte
 }
 
-// nc4Job is a part of a variable: chunks, or elements of contiguous data.
+// nc4Job is a part of a variable: some chunks, or elements of contiguous data.
 type nc4Job struct {
 	v          dataset.VarID
 	chunked    bool
@@ -102,11 +103,11 @@ type nc4Job struct {
 	bytes      int64 // maximum
 }
 
-// maxJobs is the maximum number of jobs in a read: each takes some memory beside its bytes.
+// maxJobs limits the jobs of one read, because each job needs some memory beside its bytes.
 const maxJobs = 1 << 12
 
-// cut divides the variables into jobs of at most limit bytes or one chunk, and joins jobs to batches of about the same size. A
-// batch is read at once.
+// cut divides the variables into jobs of at most limit bytes, or of one chunk. It joins jobs to batches of about limit bytes,
+// which are read at once.
 func (w *nc4Writer) cut(limit int64) {
 	total, sum := int64(0), int64(0)
 	for i, v := range w.file.Vars() {
@@ -133,9 +134,9 @@ func (w *nc4Writer) cut(limit int64) {
 
 // nc4Batch is a batch that was read and packed.
 type nc4Batch struct {
-	data   []byte             // as read; contiguous data are written from here
+	data   []byte             // data as they were read; contiguous data are written from here
 	out    []byte             // stored chunks, one after the other
-	plain  []nc4Piece         // parts of data that are contiguous in the file
+	plain  []nc4Piece         // data of contiguous variables
 	packed [][]netcdf4.Packed // by job
 	err    error
 }
@@ -149,7 +150,7 @@ type nc4Piece struct {
 // write packs batches in parallel and writes them in order, so that the bytes of the file do not depend on the workers.
 func (w *nc4Writer) write(ctx context.Context) error {
 	f, at := w.out.File(), w.file.Start()
-	if err := f.Truncate(at); err != nil { // there may be no chunks after it
+	if err := f.Truncate(at); err != nil { // the file may end without chunks
 		return err
 	}
 	for i, d := range par.Ordered(ctx, w.workers, len(w.batches)-1, w.do) {
@@ -190,7 +191,7 @@ func (w *nc4Writer) write(ctx context.Context) error {
 	return err
 }
 
-// do reads and packs a batch.
+// do reads and compresses a batch.
 func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 	c, jobs := w.c, w.jobs[w.batches[i]:w.batches[i+1]]
 	total := int64(0)

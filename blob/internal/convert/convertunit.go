@@ -9,11 +9,11 @@ import (
 	"blobio/internal/base/par"
 )
 
-// work is a sequence of units of a conversion, in the order of a canonical file. It is not a list, because a small header may
-// promise more records than fit into memory.
+// work is a sequence of units of a conversion, in the order of a canonical file. It computes its units instead of listing them,
+// because a small header may declare more records than fit into memory.
 type work struct {
 	c        *conversion
-	fixed    []unit // then the units of a record, repeated for each
+	fixed    []unit // units of the fixed variables; units of a record, which repeat for each record
 	rec      []unit
 	from, to int64
 }
@@ -31,7 +31,7 @@ func (w work) at(k int64) unit {
 	return u
 }
 
-// before returns the number of bytes of all units before unit k of the whole conversion.
+// before returns the number of bytes of units 0 to k-1 of the whole conversion.
 func (w work) before(k int64) (n int64) {
 	sum := func(l []unit) (n int64) {
 		for _, u := range l {
@@ -47,7 +47,8 @@ func (w work) before(k int64) (n int64) {
 	return sum(w.fixed) + k/per*sum(w.rec) + sum(w.rec[:k%per])
 }
 
-// groups calls f, from several goroutines, with sequences of consecutive units. A sequence has at most limit bytes, or one unit.
+// groups calls f, from several goroutines, with sequences of consecutive units. A sequence has at most limit bytes, or consists
+// of one unit.
 func (w work) groups(workers int, limit int64, f func(units []unit)) {
 	var mu sync.Mutex
 	par.Do(workers, workers, func(int) {
@@ -64,7 +65,7 @@ func (w work) groups(workers int, limit int64, f func(units []unit)) {
 	})
 }
 
-// take appends the next units of w: at most most units with limit bytes together, or one unit.
+// take appends the next units of w. It takes at most most units and limit bytes, but at least one unit.
 func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 	sum := int64(0)
 	for w.len() > 0 && int64(len(some)) < most {
@@ -81,10 +82,10 @@ func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 
 func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
 
-// mine returns this rank's units: a sequence with about as many bytes as other ranks have.
+// mine returns this rank's units: a sequence with about the same number of bytes as the sequences of other ranks.
 func (c *conversion) mine(all work) work {
 	out := all
-	if c.o.Compress.On() { // the offset of a chunk depends on all earlier ones
+	if c.o.Compress.On() { // the offset of a compressed chunk depends on all earlier chunks, so root does all work
 		if !c.ranks.root() {
 			out.to = out.from
 		}
@@ -92,7 +93,7 @@ func (c *conversion) mine(all work) work {
 	}
 	n, rank := int64(c.ranks.Size()), int64(c.ranks.Rank())
 	share := all.bytes()/n + 1
-	// first returns the first unit whose middle is not before a place.
+	// first returns the first unit whose middle is at or after a place.
 	first := func(place int64) int64 {
 		lo, hi := all.from, all.to
 		for lo < hi {
@@ -116,10 +117,10 @@ func (c *conversion) bytesOf(u unit) int64 {
 	return (u.hi - u.lo) * int64(c.Schema.Vars[u.v].Type.Size())
 }
 
-// unit is a part of a variable's record that is converted at once.
+// unit is a part of a variable's record that is converted in one step.
 type unit struct {
-	v      dataset.VarID // of the output
-	rec    int64         // of the output
+	v      dataset.VarID // variable of the output
+	rec    int64         // record of the output
 	lo, hi int64         // range of elements
 }
 
@@ -142,14 +143,14 @@ func (c *conversion) units(limit int64) work {
 	return w
 }
 
-// read reads units of the source, unit k into dst(k).
+// read reads units of the source. Unit k goes into dst(k).
 func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []byte, big bool) error {
 	wants := make([]read.Want, len(units))
 	for k, u := range units {
 		wants[k] = c.Want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.Schema.Elems(u.v), big))
 	}
 	err := c.R.Elems.ReadAll(ctx, wants)
-	if err != nil && c.Arrays != nil && ctx.Err() == nil { // the error may concern bytes beside the part
+	if err != nil && c.Arrays != nil && ctx.Err() == nil { // the error may come from bytes outside the selected part
 		err = nil
 		for k := 0; k < len(wants) && err == nil; k++ {
 			w := &wants[k]
@@ -162,9 +163,9 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 	return c.didRead(ctx, units)
 }
 
-// formOf returns the form in which a whole record or a unit of it is read. If a record has several units, its checksums may be
-// compared only when all are read, or in settle: nothing may be committed before. Bytes read around a part do not count: they may
-// be damaged.
+// formOf returns the form in which to read a record, or a unit of a record that has several. The checksums of such a record are
+// compared when its last unit has been read, or in settle, before the commit. If only a part of the dimensions is selected,
+// damaged bytes outside the part are no error.
 func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Form {
 	fm := c.form(big)
 	if whole || c.Arrays != nil {
@@ -174,7 +175,7 @@ func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Fo
 	return fm
 }
 
-// didRead compares the records whose last units these are.
+// didRead compares the checksums of each record whose last unit is among the units.
 func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	for _, u := range units {
 		if c.Arrays != nil || u.hi-u.lo == c.Schema.Elems(u.v) {
@@ -187,7 +188,7 @@ func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	return nil
 }
 
-// form returns the form of elements whose checksums are all compared.
+// form returns the form for elements whose checksums are compared at once.
 func (c *conversion) form(big bool) read.Form {
 	return read.Form{Big: big, Zero: c.o.ZeroFill, Known: c.known}
 }

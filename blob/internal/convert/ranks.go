@@ -10,10 +10,10 @@ import (
 // ranks are the ranks that share the work of a conversion.
 type ranks struct{ comm.Comm }
 
-// root reports whether this rank does the work that only one rank may do.
+// root reports whether this is the rank that does the work of only one rank.
 func (r ranks) root() bool { return r.Rank() == 0 }
 
-// agree is comm.Agree, without communication if there is one rank.
+// agree is comm.Agree. It does not communicate if there is only one rank.
 func (r ranks) agree(ctx context.Context, err error) error {
 	if r.Size() == 1 {
 		return err
@@ -21,7 +21,7 @@ func (r ranks) agree(ctx context.Context, err error) error {
 	return comm.Agree(ctx, r.Comm, err)
 }
 
-// told returns the bytes of root, or its error.
+// told returns root's bytes or root's error on every rank.
 func (r ranks) told(ctx context.Context, b []byte, err error) ([]byte, error) {
 	if err := r.agree(ctx, err); err != nil || r.Size() == 1 {
 		return b, err

@@ -12,7 +12,7 @@ import (
 // FixedAtts are attributes that determine the meaning of the data in the files, so they cannot change.
 var FixedAtts = []string{"", "_FillValue", AttDecompID, AttDimIDs, AttNprocs, AttSubfiles}
 
-// EncodeAtt returns an attribute in the form of the manifest.
+// EncodeAtt returns an attribute in the format of the manifest.
 func EncodeAtt(of string, a *cdf5.Att) (subfile.AttInfo, error) {
 	x := subfile.AttInfo{Var: of, Name: a.Name, Type: a.Type.String()}
 	if t, ok := a.Value.(string); ok {
@@ -22,7 +22,7 @@ func EncodeAtt(of string, a *cdf5.Att) (subfile.AttInfo, error) {
 			elem.Swap(x.Data, x.Data, a.Type.Size())
 		}
 	}
-	h := cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{*a}} // checks what a header accepts
+	h := cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{*a}} // to check whether a header accepts the attribute
 	if err := h.Layout(nil); err != nil {
 		return x, fault.Usage("attribute %q: %v", a.Name, err)
 	}

@@ -39,7 +39,7 @@ func SlabRuns(shape, start, count []int64) iter.Seq2[int64, int64] {
 		if Product(count) == 0 {
 			return
 		}
-		// Whole trailing dimensions join the run.
+		// Trailing dimensions that are read whole join the run.
 		k, run, stride := len(shape), int64(1), int64(1)
 		base := int64(0)
 		strides := make([]int64, len(shape))
@@ -95,8 +95,8 @@ func CheckSlab(shape, start, count []int64) error {
 	return nil
 }
 
-// SameType reports whether memory of type mem equals data of the file type, except for byte order. Bytes serve as char and as
-// both byte types.
+// SameType reports whether memory of type mem equals data of the file type, except for byte order. Memory of type byte
+// matches char and both byte types.
 func SameType(mem, file cdf5.Type) bool {
 	return mem == file || mem == cdf5.UByte && file == cdf5.Char
 }

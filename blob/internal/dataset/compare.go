@@ -10,21 +10,22 @@ import (
 	"blobio/cdf5"
 )
 
-// unlike is one difference of two schemas in words, with the two values: nil, a value or values of attributes, or lengths.
+// unlike is one difference of two schemas: a text, and the two values. A value is nil, an attribute's value or values, or
+// lengths.
 type unlike struct {
 	Msg  string
 	X, Y any
 }
 
-// Differ lists the differences of two schemas. Decompositions do not count: they describe storage, not content. The order of
-// dimensions counts if dims is true, the order of attributes and variables if all is true.
+// Differ lists the differences of two schemas. Decompositions do not count, because they describe storage, not content. The
+// order of dimensions counts if dims is true. The order of attributes and variables counts if all is true.
 func (s *Schema) Differ(o *Schema, dims, all bool) (out []unlike) {
 	say := func(format string, args ...any) { out = append(out, unlike{Msg: fmt.Sprintf(format, args...)}) }
 	out = append(out, s.dimDiffs(o, dims || all)...)
 	out = append(out, attDiffs("global", s.Atts, o.Atts, all)...)
 	for i := range s.Vars {
 		a := &s.Vars[i]
-		k, ok := VarID(i), i < len(o.Vars) && o.Vars[i].Name == a.Name // the usual case
+		k, ok := VarID(i), i < len(o.Vars) && o.Vars[i].Name == a.Name // usually both schemas have the same order
 		if !ok {
 			k, ok = o.VarID(a.Name)
 		}
@@ -56,7 +57,7 @@ func (s *Schema) Differ(o *Schema, dims, all bool) (out []unlike) {
 	return out
 }
 
-// dimDiffs compares dimensions by name; if ordered also by number.
+// dimDiffs compares dimensions by name, and if ordered is true also by number.
 func (s *Schema) dimDiffs(o *Schema, ordered bool) (out []unlike) {
 	say := func(x, y any, format string, args ...any) {
 		out = append(out, unlike{fmt.Sprintf(format, args...), x, y})
@@ -67,7 +68,7 @@ func (s *Schema) dimDiffs(o *Schema, ordered bool) (out []unlike) {
 		}
 		return fmt.Sprintf("of length %d", n)
 	}
-	find := func(l []cdf5.Dim, i int, name string) int { // the order is usually the same
+	find := func(l []cdf5.Dim, i int, name string) int { // usually both lists have the same order
 		if i < len(l) && l[i].Name == name {
 			return i
 		}
@@ -104,7 +105,7 @@ func attDiffs(what string, a, b []cdf5.Att, ordered bool) (out []unlike) {
 	say := func(x, y any, format string, args ...any) {
 		out = append(out, unlike{what + ": " + fmt.Sprintf(format, args...), x, y})
 	}
-	at := func(l []cdf5.Att, name string, i int) int { // the order is usually the same
+	at := func(l []cdf5.Att, name string, i int) int { // usually both lists have the same order
 		if i < len(l) && l[i].Name == name {
 			return i
 		}

@@ -15,8 +15,8 @@ type Method uint8
 const (
 	// NoCompression writes files that every reader of the layout can read.
 	NoCompression Method = iota
-	// AutoCompression compresses samples and chooses, for each variable and each list of the maps, between no compression, Zstd and
-	// ShuffleZstd, and the level.
+	// AutoCompression compresses samples. For each variable, and for each list of the maps, it then chooses no compression, Zstd
+	// or ShuffleZstd, and the level.
 	AutoCompression
 	// Zstd compresses with zstd.
 	Zstd
@@ -27,7 +27,7 @@ const (
 
 var methodNames = [...]string{"off", "auto", "zstd", "shuffle+zstd"}
 
-// String returns the name of the method that ParseCompress accepts.
+// String returns the name of the method as ParseCompress accepts it.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -38,11 +38,11 @@ func (m Method) String() string {
 // Compress is blob.Compress.
 type Compress struct {
 	Method Method
-	// Level of zstd, from 1 (fastest) to 4 (smallest). 0 means 1 or 2 with AutoCompression, as the samples decide, otherwise 1.
+	// Level of zstd, from 1 (fastest) to 4 (smallest). 0 means 1; with AutoCompression it means 1 or 2, depending on the samples.
 	Level int
 }
 
-// String returns the form that ParseCompress accepts.
+// String returns a text that ParseCompress accepts.
 func (c Compress) String() string {
 	if c.Level == 0 {
 		return c.Method.String()
@@ -50,13 +50,13 @@ func (c Compress) String() string {
 	return fmt.Sprintf("%v:%d", c.Method, c.Level)
 }
 
-// Set is ParseCompress, for flag.Var.
+// Set implements flag.Value with ParseCompress.
 func (c *Compress) Set(s string) (err error) {
 	*c, err = ParseCompress(s)
 	return err
 }
 
-// ParseCompress is the reverse of String. It accepts "shuffle" for "shuffle+zstd".
+// ParseCompress parses a text such as "zstd:2", which String returns. It also accepts "shuffle" for "shuffle+zstd".
 func ParseCompress(s string) (Compress, error) {
 	if name, level, _ := strings.Cut(s, ":"); name == "shuffle" {
 		s = strings.TrimSuffix(methodNames[ShuffleZstd]+":"+level, ":")
@@ -86,7 +86,7 @@ func (c Compress) Validate() error {
 	return nil
 }
 
-// Fits returns an error if the layout cannot be compressed.
+// Fits returns an error if files of the layout cannot be compressed.
 func (c Compress) Fits(l Layout) error {
 	if c.On() && l.scheme(true) == nil {
 		return fault.Usage("compression %v does not work with the %v layout: only process-centric files can be compressed", c, l)
@@ -94,5 +94,5 @@ func (c Compress) Fits(l Layout) error {
 	return nil
 }
 
-// ManifestCodec marks compressed subfiles in the manifest. Readers that do not know it must refuse the dataset.
+// ManifestCodec marks compressed subfiles in the manifest. Readers that do not know this mark must reject the dataset.
 const ManifestCodec = "blobio-zstd-1"

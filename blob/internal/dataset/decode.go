@@ -39,7 +39,8 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	return h, dd, xd, nil, derr
 }
 
-// DecodePlace recognises the kind of a file by its content, and reads its header of at most most bytes; 0: the limit of cdf5.
+// DecodePlace recognises the kind of a file by its content, and reads its header. most is the maximum length of the header in
+// bytes; 0 means the limit of cdf5.
 func DecodePlace(f io.ReaderAt, size int64, name string, most int64) (*Place, int64, error) {
 	magic := make([]byte, min(size, int64(len(vfs.LFSPointer))))
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -149,7 +150,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 			return 0, 0, fault.At(name, -1, "dataset "+what, ErrUnsupported, "the storage is not contiguous")
 		}
 		if !ok {
-			off = size // HDF5 stores no address of an empty dataset
+			off = size // HDF5 stores no address for an empty dataset
 		}
 		if off < 0 || dims[0] > size-off {
 			return 0, 0, fault.At(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
@@ -211,8 +212,8 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 	return p, h.NumRecs, nil
 }
 
-// checkBlobSize limits the size of a blob, which is at most the sum of the header's variables. If it stays below half of the
-// range of int64, no offset in a blob can overflow.
+// checkBlobSize limits the size of a blob, which is at most the total size of the header's variables. If this total is less
+// than half of the range of int64, no offset in a blob can overflow.
 func checkBlobSize(h *cdf5.Header, name string, at int64) error {
 	left := int64(math.MaxInt64 / 2)
 	for v := range h.Vars {
@@ -230,9 +231,9 @@ func checkBlobSize(h *cdf5.Header, name string, at int64) error {
 	return nil
 }
 
-// emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0 that the reference writes for a subfile without
-// elements of a map, where 0 also means unlimited. It gives them length 1, as blobio writes them, and returns their ids. The
-// checks that follow refuse any other second dimension of length 0.
+// emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0. E3SM-IO writes them for a subfile without
+// elements of a map, but 0 also means unlimited. The function gives them length 1, like blobio, and returns their ids. Later
+// checks reject any other second dimension of length 0.
 func emptyMapDims(h *cdf5.Header) (ids []int) {
 	blobs := h.DimIndex(layout.DimBlobs)
 	for d := range h.Dims {
@@ -244,7 +245,7 @@ func emptyMapDims(h *cdf5.Header) (ids []int) {
 	return ids
 }
 
-// headerIsBig finds the byte order by the first tag: NC_DIMENSION is 10.
+// headerIsBig finds the byte order by the first tag, which must be NC_DIMENSION (10).
 func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	var b [4]byte
 	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {
@@ -253,9 +254,9 @@ func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	return b[3] != 0, nil
 }
 
-// HeaderCRC returns the checksum of the header's bytes in the file, with numrecs as zeros.
+// HeaderCRC returns the checksum of the header in the file, in which numrecs is replaced by zeros.
 func HeaderCRC(f io.ReaderAt, pl *Place, name string) (subfile.CRC, error) {
-	b := make([]byte, pl.Header.Len) // the header was decoded, so the file has its bytes
+	b := make([]byte, pl.Header.Len) // safe to allocate: the header was decoded, so the file has these bytes
 	if err := layout.ReadFull(f, b, pl.Header.Off, name, "header"); err != nil {
 		return 0, err
 	}

@@ -1,3 +1,3 @@
-// Package dataset has the basic types of package blob: Schema, Options, Layout, the headers of subfiles, and the offset of each
-// element.
+// Package dataset has the basic types of package blob: Schema, Options, Layout, the headers of subfiles, and the offsets of
+// data.
 package dataset

@@ -5,12 +5,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// FormatError describes a fault of a file and its place.
+// FormatError describes a fault of a file and where it is.
 type FormatError = fault.FormatError
 
 // Errors that this package returns, for errors.Is.
 var (
-	// Reading: the file is damaged, or has another format.
+	// Errors of reading: the file is damaged, or has another format.
 	ErrTruncated   = fault.ErrTruncated
 	ErrChecksum    = fault.ErrChecksum
 	ErrCorrupt     = fault.ErrCorrupt
@@ -18,14 +18,15 @@ var (
 	ErrUnsupported = fault.ErrUnsupported
 	ErrNotFormat   = fault.ErrNotFormat
 
-	// Opening and creating: the state of the dataset does not allow the call.
+	// Errors of opening and creating: the state of the dataset does not allow
+	// the call.
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrMissing      = fault.ErrMissing
 	ErrExist        = fault.ErrExist
 	ErrMapMismatch  = fault.ErrMapMismatch
 	ErrInUse        = fault.ErrInUse
 
-	// Using: the call is wrong, or an earlier one failed.
+	// Errors of use: the call is wrong, or an earlier call has failed.
 	ErrUsage    = fault.ErrUsage
 	ErrRange    = fault.ErrRange
 	ErrTooLarge = fault.ErrTooLarge

@@ -10,7 +10,7 @@ import (
 // Extension is the existing dataset that a schema extends with new dimensions and variables.
 type Extension struct {
 	Files *Schema  // schema of the files of the dataset
-	Fixed []string // names of its variables that are not in Files
+	Fixed []string // names of the dataset's variables that are not in Files
 }
 
 func (x *Extension) newDim(s *Schema, name string, n int64) error {
@@ -33,7 +33,7 @@ func (x *Extension) newVar(s *Schema, v *Variable) error {
 	return nil
 }
 
-// newAtt checks an attribute of a variable, or of the dataset if v is -1. x is nil for a new dataset.
+// newAtt checks a new attribute of a variable, or of the dataset if v is -1. x is nil for a new dataset.
 func (x *Extension) newAtt(v VarID, name string) error {
 	if x != nil && int(v) < len(x.Files.Vars) {
 		return fault.Usage("attribute %q of existing data, want Writer.SetAtt", name)
@@ -44,7 +44,7 @@ func (x *Extension) newAtt(v VarID, name string) error {
 	return nil
 }
 
-// layoutAtt refuses an attribute with a name that the layouts use for a variable: a reader would misinterpret it.
+// layoutAtt rejects an attribute of a variable if the layouts use its name, because a reader would misinterpret it.
 func layoutAtt(name string) error {
 	if name == AttDecompID || name == AttDimIDs {
 		return fault.Usage("attribute %q of a variable: the layout reserves this name", name)
@@ -52,7 +52,7 @@ func layoutAtt(name string) error {
 	return nil
 }
 
-// CheckExtension returns the first error of s as an extension of any dataset, before the dataset is read.
+// CheckExtension checks s as an extension without reading the dataset, and returns the first error.
 func CheckExtension(s *Schema) error {
 	switch {
 	case s.Err != nil:
@@ -69,8 +69,8 @@ func CheckExtension(s *Schema) error {
 	return nil
 }
 
-// Extended returns the schema s of a dataset with the additions of by, which has passed CheckExtension, and the names of the new
-// variables.
+// Extended returns a dataset's schema s with the additions of by, and the names of the new variables. by has passed
+// CheckExtension.
 func Extended(s, by *Schema) (*Schema, []string, error) {
 	files := by.Extends.Files
 	if d := s.Differ(files, true, false); len(d) > 0 || SameMaps(s, files) != nil {

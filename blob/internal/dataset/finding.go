@@ -2,11 +2,11 @@ package dataset
 
 import "blobio/internal/base/fault"
 
-// Severity of a finding. It prints as "note", "warning", "error" or "unchecked".
+// Severity is the severity of a finding. It prints as "note", "warning", "error" or "unchecked".
 type Severity = fault.Severity
 
 const (
-	// Note is information that is no fault: elements without an owner, a foreign file.
+	// Note is information, not a fault: for example elements without an owner.
 	Note = fault.Note
 	// Warning is a fault that leaves every element readable.
 	Warning = fault.Warning

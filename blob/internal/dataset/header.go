@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Names that the blob layouts add to a header; formats as E3SM-IO writes them.
+// Names that the blob layouts add to a header, with formats as in E3SM-IO.
 const (
 	AttNprocs   = "global_nprocs"
 	attDecomps  = "num_decompositions"
@@ -79,7 +79,7 @@ func (s *Schema) BlobHeader(sh *layout.Shape) *cdf5.Header {
 	return h
 }
 
-// dimNumbers converts dimension ids to ids of a header.
+// dimNumbers converts a schema's dimension ids to a header's.
 func dimNumbers(dims []DimID) (list []int) {
 	for _, d := range dims {
 		list = append(list, int(d))
@@ -156,7 +156,7 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 	return s, nil
 }
 
-// parseBlobHeader is the reverse of Schema.BlobHeader: it returns the canonical schema and the shape of the subfile. It finds
+// parseBlobHeader returns the canonical schema and the shape of the subfile for a header of Schema.BlobHeader. It finds
 // attributes and map variables by name, dimensions by the names nblobs and Dk.*. base is the offset of the header in its file.
 func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.Shape, error) {
 	p := &headerParser{h: h, file: file, at: layout.NewLocator(h, base), s: NewSchema(), sh: new(layout.Shape)}
@@ -210,7 +210,7 @@ func (p *headerParser) counts() error {
 	return nil
 }
 
-// without returns the attributes except those with the names.
+// without returns the attributes that do not have one of the names.
 func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
 	for _, a := range atts {
 		if !slices.Contains(names, a.Name) {
@@ -220,7 +220,7 @@ func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
 	return list
 }
 
-// dims parses the dimensions: those before nblobs are canonical, those after it are two for each map.
+// dims parses the dimensions. Those before nblobs are canonical; two for each map follow nblobs.
 func (p *headerParser) dims() error {
 	h, nd, sh := p.h, p.nd, p.sh
 	if p.blobs = h.DimIndex(layout.DimBlobs); p.blobs < 0 || len(h.Dims) != p.blobs+1+2*nd {
@@ -286,7 +286,7 @@ func (p *headerParser) maps() error {
 	return nil
 }
 
-// dimIDs returns the canonical dimensions of a variable of the header, from its attribute.
+// dimIDs returns the canonical dimensions of a variable of the header, which an attribute of the variable lists.
 func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
 	ids, ok := intAtt(p.h.Vars[v].Atts, AttDimIDs)
 	if !ok {
@@ -341,7 +341,7 @@ func (p *headerParser) lone(i int, field string) error {
 	return nil
 }
 
-// decomposed parses variable i, whose attribute has the number of its decomposition.
+// decomposed parses variable i, which has a decomposition. id is the value of its attribute.
 func (p *headerParser) decomposed(i int, field string, id []int32) error {
 	v := &p.h.Vars[i]
 	if len(id) != 1 || id[0] < 1 || int(id[0]) > p.nd {
@@ -353,7 +353,7 @@ func (p *headerParser) decomposed(i int, field string, id []int32) error {
 	}
 	n := p.s.Var(v.Name, v.Type, dims, Decomposed(DecompID(id[0])), Atts(without(v.Atts, AttDecompID, AttDimIDs)...))
 	if p.s.Err != nil {
-		return nil // vars returns the error
+		return nil // the method vars returns the error
 	}
 	want := []int{p.blobs + int(id[0])}
 	if p.s.Vars[n].Record {

@@ -13,11 +13,11 @@ import (
 type Layout uint8
 
 const (
-	// VariableCentric is PnetCDF's blob layout: CDF-5 subfiles in which every variable, or every record of a variable, has one blob
-	// per rank.
+	// VariableCentric is PnetCDF's blob layout. A CDF-5 subfile has one blob per rank in every fixed variable and in every record
+	// of a variable.
 	VariableCentric Layout = iota
-	// ProcessCentric is the HDF5 blob layout: the datasets header_blob and data_blob, with one blob per rank that contains all its
-	// variables.
+	// ProcessCentric is the HDF5 blob layout. A subfile has the datasets header_blob and data_blob, and data_blob has one blob per
+	// rank with all variables of the rank.
 	ProcessCentric
 	// Canonical is an ordinary netCDF file in one of the CDF formats.
 	Canonical
@@ -25,7 +25,6 @@ const (
 
 var layoutNames = [...]string{"variable-centric", "process-centric", "canonical"}
 
-// String returns the layout's name.
 func (l Layout) String() string {
 	if int(l) < len(layoutNames) {
 		return layoutNames[l]
@@ -33,13 +32,13 @@ func (l Layout) String() string {
 	return fmt.Sprintf("Layout(%d)", uint8(l))
 }
 
-// Set is ParseLayout, for flag.Var.
+// Set implements flag.Value with ParseLayout.
 func (l *Layout) Set(s string) (err error) {
 	*l, err = ParseLayout(s)
 	return err
 }
 
-// ParseLayout is the reverse of String, and also accepts short names.
+// ParseLayout parses a name that String returns, or a short name.
 func ParseLayout(s string) (Layout, error) {
 	switch s {
 	case "variable-centric", "variable", "pnetcdf":
@@ -52,14 +51,14 @@ func ParseLayout(s string) (Layout, error) {
 	return 0, fault.Usage("layout %q, want variable-centric, process-centric or canonical", s)
 }
 
-// schemes are the layouts, uncompressed and compressed.
+// schemes has the uncompressed and the compressed scheme of each layout.
 var schemes = [...][2]layout.Scheme{
 	VariableCentric: {layout.Variable{}, nil},
 	ProcessCentric:  {layout.Process{}, layout.Compressed{}},
 	Canonical:       {layout.Canonical{}, nil},
 }
 
-// Traits returns the traits of a layout, the zero value for an unknown layout.
+// Traits returns the traits of a layout, or the zero value for an unknown layout.
 func (l Layout) Traits() (t layout.Traits) {
 	if int(l) < len(schemes) {
 		t = layout.TraitsOf(schemes[l][0])
@@ -67,7 +66,7 @@ func (l Layout) Traits() (t layout.Traits) {
 	return t
 }
 
-// scheme returns the scheme of a layout, compressed if asked, see Compress.Fits.
+// scheme returns the scheme of a layout. Compress.Fits has checked that the layout can be compressed.
 func (l Layout) scheme(compress bool) layout.Scheme {
 	if compress {
 		return schemes[l][1]
@@ -75,7 +74,7 @@ func (l Layout) scheme(compress bool) layout.Scheme {
 	return schemes[l][0]
 }
 
-// LayoutGrows reports whether files of the layout with this name in a manifest can grow.
+// LayoutGrows reports whether files of the layout that has this name in a manifest can grow.
 func LayoutGrows(name string) bool {
 	for l, n := range layoutNames {
 		if n == name {
@@ -92,7 +91,7 @@ type Place struct {
 	Schema *Schema
 }
 
-// NewPlace returns the Place of a file of size bytes, or of a file being written. Its header is set later.
+// NewPlace returns the Place of a file of size bytes, or of a file being written. The caller sets the header later.
 func NewPlace(l Layout, compressed bool, size int64) *Place {
 	return &Place{Place: layout.New(l.scheme(compressed), size), Layout: l}
 }
@@ -108,14 +107,14 @@ func (p *Place) SetHeader(h *cdf5.Header, n int64, s *Schema, sh *layout.Shape) 
 	p.Place.SetHeader(h, n, sh, len(s.Decomps), vars)
 }
 
-// Piece returns the file offset and the length of entry i's part of a variable's record. A variable without a decomposition is a
-// piece of sub rank 0.
+// Piece returns the file offset and the length of entry i's part of a variable's record. A variable without a decomposition
+// belongs to sub rank 0.
 func (p *Place) Piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64) {
 	return p.Place.Piece(int(v), rec, r, i)
 }
 
 // Backs checks that a file has n bytes at off, before memory for them is allocated. If a compressed file is much shorter than n,
-// the data are decompressed step by step to find out.
+// the data are decompressed step by step to find out whether the file really has them.
 func (p *Place) Backs(f io.ReaderAt, off, n int64, name, field string) error {
 	if sure, err := p.Backed(off, n, name, field); sure || err != nil {
 		return err

@@ -19,29 +19,29 @@ import (
 type Retain uint8
 
 const (
-	// CopyOnPut: the slice may be used again when Put returns. Copies are kept until Flush; in the process-centric layout without
-	// Options.Records until Close. Options.Memory limits them.
+	// CopyOnPut lets the caller use the slice again when Put returns. Copies are kept until Flush; in the process-centric layout
+	// without Options.Records until Close. Options.Memory limits them.
 	CopyOnPut Retain = iota
-	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait or the next flush of either kind
-	// returns. Flush copies data that cannot be written yet (process-centric without Options.Records).
+	// LendUntilFlush lends the slice until Flush or Close returns, or with FlushAsync until Wait or the next flush of either kind
+	// returns. Flush copies data that it cannot write yet (process-centric without Options.Records).
 	LendUntilFlush
-	// LendUntilClose: the slice is lent until Close returns. This saves the copy of the process-centric layout.
+	// LendUntilClose lends the slice until Close returns. The process-centric layout then needs no copy.
 	LendUntilClose
 )
 
-// Durability selects the syncs of a commit.
+// Durability selects what a commit syncs.
 type Durability uint8
 
 const (
 	// DurableCommit syncs data, directory and manifest in an order that lets the commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableData syncs the subfiles, but not the names.
+	// DurableData syncs the subfiles, but not their names in the directory.
 	DurableData
 	// DurableNone syncs nothing: the commit survives a crash of the program, but not of the machine.
 	DurableNone
 )
 
-// CommitRename and CommitManifestOnly are values of Options.Renames that always rename, and never rename.
+// CommitRename and CommitManifestOnly are values of Options.Renames: always rename, and never rename.
 const (
 	CommitRename       = math.MaxInt
 	CommitManifestOnly = -1
@@ -55,11 +55,11 @@ const (
 
 // Stripe is blob.Stripe.
 type Stripe struct {
-	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, or the block size of GPFS. 0
-	// (default): each node writes the data of its ranks without regard to other nodes.
+	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, or the block size of GPFS. With 0,
+	// the default, each node writes the data of its ranks without regard to other nodes.
 	Size int64
-	// Count is the number of servers to which units go in turn (Lustre's stripe count). Each aggregator then writes units of as few
-	// servers as possible. 0: unknown.
+	// Count is the number of servers to which units go in turn (Lustre's stripe count). Each aggregator then writes units of as
+	// few servers as possible. 0 means unknown.
 	Count int
 }
 
@@ -77,18 +77,18 @@ type Options struct {
 
 	FillIncomplete bool
 
-	Force    bool     // replace a dataset of the same name; it stays readable until the new one is whole
-	Repeats  bool     // a rank may own an element more than once, and the later value counts; default: ErrUsage
+	Force    bool     // replace a dataset of the same name, which stays readable until the new dataset is complete
+	Repeats  bool     // a rank may own an element several times, and the last value counts; if false, such a rank gets ErrUsage
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
-	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes its compressed data
+	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect, because each rank writes its own compressed data
 
-	Memory  int64 // limit of copies kept by one process, in bytes; default 2 GiB. Beyond it Put fails with ErrTooLarge, and so does Flush if it must copy
-	Buffer  int   // bytes that a worker gathers for one write, 64 KiB to 1 GiB; default at most 4 MiB: less in a small flush, 256 KiB in processes that share a node
+	Memory  int64 // limit of copies kept by one process, in bytes; default 2 GiB. Beyond this limit Put fails with ErrTooLarge, and so does a Flush that must copy
+	Buffer  int   // bytes that a worker gathers for one write, 64 KiB to 1 GiB; default 4 MiB, but less in a small flush, and 256 KiB if several processes share a node
 	Workers int   // concurrent writers of one process, at most 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
 	Aggregators int
-	Stripe      Stripe // of the file system; default none
+	Stripe      Stripe // stripes of the file system; default none
 
 	Heartbeat time.Duration
 
@@ -134,12 +134,12 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Knobs are settings for tests only; zero values are the defaults. Tests pass them to the functions behind the public ones.
+// Knobs are settings for tests only; zero values are the defaults. Tests pass them to internal functions.
 type Knobs struct {
-	Messages bool  // no shared memory
-	SyncMin  int64 // bytes that make a background sync due
-	Chunk    int64 // of compressed data, a multiple of 8
-	Piece    int64 // bytes with a checksum of their own; old manifests have other sizes
+	Messages bool  // use messages instead of shared memory
+	SyncMin  int64 // number of unsynced bytes that starts a background sync
+	Chunk    int64 // bytes of a chunk of compressed data, a multiple of 8
+	Piece    int64 // bytes that one checksum of a piece covers; old manifests have other sizes
 	Lease    durable.LeaseOptions
 	Fs       vfs.FS // default the operating system's
 }
@@ -148,7 +148,7 @@ type Knobs struct {
 type Settings struct {
 	Options
 	Knobs
-	Spread bool // Buffer is a default, so a small flush may use smaller tasks
+	Spread bool // Buffer has its default value, so a small flush may use smaller tasks
 }
 
 // Plain returns the options without knobs.
@@ -162,7 +162,7 @@ func (o *Options) Plain() *Settings {
 // Keeps reports whether puts are kept until Close, because their offsets depend on the number of records.
 func (o *Options) Keeps() bool { return o.Layout.Traits().ByRank && o.Records == 0 }
 
-// MaxWorkers limits lists with an entry per worker.
+// MaxWorkers limits the workers, because some lists have an entry per worker.
 const MaxWorkers = 1 << 16
 
 // WithDefaults returns a copy in which defaults replace zero values.
@@ -177,7 +177,7 @@ func (o *Settings) WithDefaults() Settings {
 	if v.Renames == 0 {
 		v.Renames = defaultRenames
 	}
-	v.Buffer &^= 7 // elements are never cut
+	v.Buffer &^= 7 // a multiple of 8, so that no element is cut
 	if v.Chunk == 0 {
 		v.Chunk = layout.DefaultChunk
 	}
@@ -202,7 +202,7 @@ func (o *Options) AggregatorsOf(n int) int {
 	return max(1, min(n/4, 4))
 }
 
-// Hash is a hash of everything that all ranks must pass alike: the name, and all options except those that concern one process.
+// Hash hashes everything that must be the same on all ranks: the name, and all options except those that concern one process.
 func (o *Options) Hash(name string) int64 {
 	v := *o
 	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0

@@ -11,7 +11,8 @@ import (
 	"blobio/decomp"
 )
 
-// Digest returns 63 bits that are equal for equal schemas, and differ for others.
+// Digest returns 63 bits. They are equal for equal schemas and, very probably,
+// different for different schemas.
 func (s *Schema) Digest() int64 {
 	p := printer{sum: sha256.New(), b: make([]byte, 0, 2*printerRoom)}
 	p.num(int64(len(s.Dims)))
@@ -74,7 +75,7 @@ func (p *printer) atts(list []cdf5.Att) {
 			p.text(t)
 			continue
 		}
-		v, _ := cdf5.Bytes(a.Value) // a value without a type in CDF-5 is reported when the header is laid out
+		v, _ := cdf5.Bytes(a.Value) // the layout of the header later reports a value without a type in CDF-5
 		p.num(int64(len(v)))
 		p.b = append(p.b, v...)
 	}
@@ -109,7 +110,7 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// HashOdd prevents that Mix maps 0 to 0.
+// HashOdd is added so that zeros do not hash to 0.
 const HashOdd = 0x9e3779b97f4a7c15
 
 // HashAdd adds x to a hash.

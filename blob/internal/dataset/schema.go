@@ -18,7 +18,7 @@ type DimID int
 // VarID identifies a variable of a Schema, in the order of definition from 0.
 type VarID int
 
-// DecompID identifies a decomposition of a Schema: D1 is 1. 0 means none.
+// DecompID identifies a decomposition of a Schema. 1 is D1; 0 means no decomposition.
 type DecompID int
 
 // Schema is blob.Schema.
@@ -28,15 +28,15 @@ type Schema struct {
 	Vars    []Variable
 	Decomps [][]DimID
 	Err     error
-	Extends *Extension // the existing dataset; nil: the schema of a new dataset
+	Extends *Extension // the existing dataset, or nil for the schema of a new dataset
 }
 
 // Variable is a variable of a Schema.
 type Variable struct {
 	Name   string
 	Type   cdf5.Type  // in the file
-	Dims   []DimID    // canonical, slowest first; the record dimension, if any, first
-	Atts   []cdf5.Att // without decomposition_ID and global_dimids
+	Dims   []DimID    // canonical, slowest first; a record dimension comes first
+	Atts   []cdf5.Att // attributes other than decomposition_ID and global_dimids
 	Decomp DecompID   // 0 without a decomposition
 	Record bool       // has the record dimension
 }
@@ -48,14 +48,14 @@ func (s *Schema) fail(format string, args ...any) {
 	s.check(fault.Usage(format, args...))
 }
 
-// check keeps the first error of the definitions.
+// check keeps the first error of a definition.
 func (s *Schema) check(err error) {
 	if s.Err == nil {
 		s.Err = err
 	}
 }
 
-// Dim defines a dimension of n elements; Unlimited makes it the record dimension.
+// Dim defines a dimension of n elements, or the record dimension if n is Unlimited.
 func (s *Schema) Dim(name string, n int64) DimID {
 	if n < 0 {
 		s.fail("dimension %q: length %d, want >= 0", name, n)
@@ -92,7 +92,7 @@ func (s *Schema) hasDim(d DimID) bool { return d >= 0 && int(d) < len(s.Dims) }
 // VarOption sets an optional property of a variable.
 type VarOption func(*Schema, *Variable)
 
-// Decomposed makes the variable one of decomposition d.
+// Decomposed gives the variable the decomposition d.
 func Decomposed(d DecompID) VarOption {
 	return func(s *Schema, v *Variable) { v.Decomp = d }
 }
@@ -108,7 +108,7 @@ func Att(name string, value any) VarOption {
 	}
 }
 
-// Atts adds finished attributes to the variable.
+// Atts adds attributes to the variable.
 func Atts(atts ...cdf5.Att) VarOption {
 	return func(_ *Schema, v *Variable) { v.Atts = append(v.Atts, normalAtts(atts)...) }
 }
@@ -247,11 +247,11 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 	return cdf5.Att{Name: name, Type: t, Value: value}, nil
 }
 
-// MaxExtents is the maximum number of checksums of a subfile.
+// MaxExtents is the maximum number of extents, and thus of checksums, of a subfile.
 const MaxExtents = 1 << 24
 
-// CanSum returns an error if a dataset cannot have that many records: each record of a variable has a checksum in the manifest,
-// and readers limit their number.
+// CanSum returns an error if the number of records is too large. Each record of a variable has a checksum in the manifest, and
+// readers limit the number of checksums.
 func (s *Schema) CanSum(records int64) error {
 	n := int64(0)
 	for v := range s.Vars {

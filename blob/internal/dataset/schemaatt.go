@@ -7,7 +7,7 @@ import (
 	"blobio/cdf5"
 )
 
-// normalAtts returns the attributes with names in normal form.
+// normalAtts returns the attributes with their names in Unicode normal form.
 func normalAtts(atts []cdf5.Att) []cdf5.Att {
 	same := true
 	for i := range atts {
@@ -23,7 +23,7 @@ func normalAtts(atts []cdf5.Att) []cdf5.Att {
 	return atts
 }
 
-// normalDims returns the dimensions with names in normal form.
+// normalDims returns the dimensions with their names in Unicode normal form.
 func normalDims(dims []cdf5.Dim) []cdf5.Dim {
 	dims = slices.Clone(dims)
 	for i := range dims {
@@ -32,8 +32,8 @@ func normalDims(dims []cdf5.Dim) []cdf5.Dim {
 	return dims
 }
 
-// distinct renames duplicates: the n-th "a" becomes "a_n", or the next free name. The first one is found by its name, as in the
-// netCDF libraries, and the others stay accessible. A list is copied before it is changed.
+// distinct renames duplicates: the n-th "a" becomes "a_n", or the next free name. The first "a" keeps its name, as in the
+// netCDF libraries, and the others stay accessible. distinct copies a list before it changes it.
 func distinct[T any](list []T, name func(*T) *string) []T {
 	seen := make(map[string]bool, len(list))
 	var again []int

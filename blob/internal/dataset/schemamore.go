@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// WithAdded returns the schema with variables that a later set of subfiles has added. set is the schema of that set.
+// WithAdded returns the schema with the variables in names, which a later set of subfiles has added. set is the schema of
+// that set.
 func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 	if err := SameMaps(s, set); err != nil {
 		return nil, err
@@ -66,7 +67,8 @@ func (s *Schema) RecordsOnly() *Schema {
 	return &t
 }
 
-// CanFollow returns an error if a set of subfiles cannot hold further records of the dataset, because their schemas differ.
+// CanFollow returns an error if a set of subfiles cannot hold further records of the dataset, because its schema does not
+// match.
 func (s *Schema) CanFollow(set *Schema) error {
 	if err := SameMaps(s, set); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"blobio/comm"
 )
 
-// Leader returns the lowest rank with a value, among ranks that share memory.
+// Leader returns the lowest of the ranks that have a value in vals. Only ranks that share memory have one.
 func Leader(vals []any) int {
 	for i, v := range vals {
 		if v != nil {
@@ -16,7 +16,8 @@ func Leader(vals []any) int {
 	return -1
 }
 
-// Share returns the values of all ranks that share memory, by rank. Without shared memory it does not communicate.
+// Share returns the values of all ranks that share memory, by rank. If ranks do not share memory, Share does not
+// communicate.
 func Share(ctx context.Context, c comm.Comm, v any) ([]any, error) {
 	if comm.Apart(c) {
 		all := make([]any, c.Size())

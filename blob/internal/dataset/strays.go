@@ -16,7 +16,7 @@ func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
 		return nil, nil
 	}
 	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // a file of another user
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // the file belongs to another user
 		return nil, nil
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
 	return nil, err // the file could not be read
 }
 
-// HoldsSubfile returns a function that reports whether the file of that name is subfile i of a dataset.
+// HoldsSubfile returns a function that reports whether the content of a file is subfile i of a dataset.
 func HoldsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
 	return func(name string, i int) (bool, error) {
 		pl, err := BlobHeader(fsys, name)
@@ -50,8 +50,8 @@ func HoldsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
 	}
 }
 
-// WithoutStrays returns the files of a dataset without manifest. The first subfile gives the number of subfiles; a file with a
-// higher number counts only if it looks like a subfile. After an error all files that were found are returned.
+// WithoutStrays returns the files of a dataset without a manifest. The first subfile gives the number of subfiles. A file with
+// a higher number counts only if its content is a subfile. After an error, WithoutStrays returns all files.
 func WithoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
 	first := -1
 	for i := range found.Members {
@@ -63,7 +63,7 @@ func WithoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
 		return found, nil
 	}
 	pl, err := BlobHeader(fsys, found.Members[first])
-	if err != nil || pl == nil { // nil: reading it returns the error
+	if err != nil || pl == nil { // if err is not nil, opening the file returns it
 		return found, err
 	}
 	set := *found

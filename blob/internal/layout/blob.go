@@ -1,13 +1,14 @@
 package layout
 
-// Blob describes a blob that has its variables one after the other. Their offsets depend on the number of records.
+// Blob describes a blob that has its variables one after the other. The offsets of the variables depend on the number of records.
 type Blob struct {
-	Records int64 // of every record variable
+	Records int64 // number of records of every record variable
 	shape   *Shape
 	vars    int
 
-	// before[v*(nd+1)+d] is the sum of records*size over the variables before v with map d+1. The offset of v is the sum over d of
-	// before times the rank's count. Column nd has the bytes of the variables without a decomposition, which only blob 0 has.
+	// before[v*(nd+1)+d] is the sum of records*size over the variables before v that have map d+1. To get the offset of v,
+	// multiply each entry by the rank's number of elements in that map, and add up the products. Column nd has the bytes of the
+	// variables without a decomposition, which only blob 0 holds.
 	before []int64
 }
 
@@ -42,7 +43,7 @@ func (b *Blob) mapBytes(r *Ranks, i int) int64 {
 	return n
 }
 
-// VarOff returns the offset of variable v in the blob of entry i; v may be one past the last.
+// VarOff returns the offset of variable v in the blob of entry i. v may be the number of variables, for the end of the blob.
 func (b *Blob) VarOff(v int, r *Ranks, i int) int64 {
 	nd := len(b.shape.Elems)
 	row := b.before[v*(nd+1) : (v+1)*(nd+1)]

@@ -1,6 +1,7 @@
 package layout
 
-// Canonical is an ordinary netCDF file: the variable-centric layout with one blob, which has all elements and needs no map.
+// Canonical is the layout of an ordinary netCDF file: the variable-centric layout with one blob, which has all elements and
+// needs no map.
 type Canonical struct{ Variable }
 
 func (Canonical) traits() Traits { return Traits{Plain: true} }
@@ -10,8 +11,8 @@ func (Canonical) piece(p *Place, v int, rec int64, _ *Ranks, _ int) (off, n int6
 }
 
 const (
-	unwritten    = 64      // a file may lack this many times its own length at the end of the last variable
-	fewUnwritten = 1 << 30 // or this many bytes
+	unwritten    = 64      // at the end of the last variable, a file may lack up to this many times its own length
+	fewUnwritten = 1 << 30 // or up to this many bytes
 )
 
 func (Canonical) mayLack(p *Place, n int64) bool {

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Compressed is the process-centric layout with compressed data. All offsets are those in the equivalent uncompressed file.
+// Compressed is the process-centric layout with compressed data. All offsets refer to the equivalent uncompressed file.
 type Compressed struct{ Process }
 
 // bind allocates the description of the compressed data.
@@ -30,7 +30,8 @@ func (Compressed) recordBytes(*Place) int64 { return 0 }
 
 func (Compressed) fileSize(p *Place, _ int64) int64 { return p.Packed.IndexOff + p.Packed.IndexLen }
 
-// container is called twice. While the length of the data is unknown, it gives the offsets of header and data, which come first.
+// container is called twice. The first call does not know the length of the data yet, and sets only the offsets of header and
+// data, which come first in the file.
 func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	pk := p.Packed
 	b := h5.NewBuilder()
@@ -44,13 +45,14 @@ func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	return l, err
 }
 
-// shown returns -1: offsets of the uncompressed file do not exist in this one.
+// shown returns -1, because offsets of the uncompressed file do not exist in the compressed file.
 func (Compressed) shown(int64) int64 { return -1 }
 
-// gap returns 0: decompressing a byte costs more than a new read.
+// gap returns 0, because decompressing bytes only to drop them costs more than another read.
 func (Compressed) gap() int64 { return 0 }
 
-// expansion is the maximum ratio of a piece's length to the file's length that is believed without decompressing the piece.
+// expansion limits the length of a piece relative to the file. A longer piece must be decompressed before its length is
+// believed.
 const expansion = 64
 
 func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool, err error) {
@@ -60,12 +62,12 @@ func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool,
 	return n/expansion < p.FileLen, nil
 }
 
-// requestBytes is the memory of one request while a map is read: in both lists, as a decomp.Req, and in the map.
+// requestBytes is the memory that one request needs while a map is read: in two lists, as a decomp.Req, and in the map.
 const requestBytes = 32
 
-// roomForLists returns an error if the lists of map d of all blobs may need too much memory. An uncompressed file contains its
-// lists byte by byte. Lists of a compressed file may be 32,768 times as long as their stored bytes, so the length of the file is
-// no limit.
+// roomForLists returns an error if the lists of map d of all blobs may need too much memory. The lists of an uncompressed file
+// are no longer than the file. The lists of a compressed file may be 32,768 times as long as their stored bytes, so the length
+// of the file does not limit them.
 func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 	if len(t.ID) == 0 {
 		return nil

@@ -12,31 +12,32 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// Names of the datasets of a compressed process-centric subfile. They differ from the names in an uncompressed one, so that no
-// reader confuses them.
+// Names of the datasets of a compressed process-centric subfile. They differ from the names in an uncompressed subfile, so that
+// no reader mistakes one kind for the other.
 const (
 	HeaderPacked = "header_zblob"
 	DataPacked   = "data_zblob"
 	IndexPacked  = "index_zblob"
 )
 
-// AttPacked is the global attribute of a compressed subfile: version, and bytes of a chunk.
+// AttPacked is the global attribute that marks a compressed subfile. Its values are the version and the length of a chunk in
+// bytes.
 const (
 	AttPacked     = "blobio_compression"
 	PackedVersion = 1
 )
 
-// A piece (the part of a variable's record, or of a list of a map, in one blob) is compressed in chunks of this many bytes; the
-// last chunk may be shorter.
+// A piece is one blob's part of a variable's record or of a map's list. It is compressed in chunks of this many bytes; the last
+// chunk may be shorter.
 const (
 	DefaultChunk = 256 << 10
 	MaxChunk     = 16 << 20
 )
 
-// The index, little endian: a head, the table of the blobs, the entries of all chunks.
+// The index is little endian. It has a head, the table of the blobs, and the entries of all chunks.
 const (
 	IndexMagic    = "blobzidx"
-	IndexHead     = 32 // magic, version 4, chunk 4, entries 8, crc of the rest after the head 4, crc of the 28 bytes before 4
+	IndexHead     = 32 // magic, version 4, chunk 4, entries 8, crc of everything after the head 4, crc of the first 28 bytes 4
 	indexRow      = 20 // for each blob and map: nreqs 4, blob_start 8, blob_count 8
 	IndexEntryLen = 24 // offset in data_zblob 8, stored bytes 4, form 1, zeros 3, crc of stored bytes 4, crc of content 4
 )
@@ -52,15 +53,15 @@ const (
 
 var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
 
-// Packed describes a compressed subfile. The DataOff and DataLen of its Place describe the data_blob in the equivalent
-// uncompressed file, and all offsets refer to that file. Package unpack reads it from the compressed one.
+// Packed describes a compressed subfile. DataOff and DataLen of its Place describe data_blob in the equivalent uncompressed file,
+// and all offsets refer to that file. Package unpack presents the compressed file in this form.
 type Packed struct {
 	Chunk    int64
 	Stored   int64 // length of data_zblob
 	IndexOff int64
 	IndexLen int64
-	Index    *Index // reading: index of all blobs, set with the table
-	Memory   int64  // reading: memory limit for lists of requests that are much longer than the file
+	Index    *Index // when reading: index of all blobs, set together with the table
+	Memory   int64  // when reading: memory limit for lists of requests that are much longer than the file
 }
 
 // Entry describes one chunk.
@@ -86,7 +87,7 @@ func ParseEntry(b []byte) (e Entry, zeros bool) {
 		b[13]|b[14]|b[15] == 0
 }
 
-// Fault describes the fault of an entry whose chunk has n bytes of content, "" if there is none.
+// Fault describes what is wrong with an entry whose chunk has n bytes of content. A valid entry gives "".
 func (e *Entry) Fault(n, stored int64) string {
 	switch {
 	case e.Form == FormNone || e.Form >= FormCount:
@@ -101,21 +102,22 @@ func (e *Entry) Fault(n, stored int64) string {
 	return ""
 }
 
-// Index finds the entries of a piece. They are ordered by variable and record, then by blob: the lists of the maps (D1.offsets,
-// D1.lengths, D2...), then the variables of the header.
+// Index finds the entries of a piece. Entries are ordered by list (D1.offsets, D1.lengths, D2...) or variable and record, then by
+// blob. The lists of the maps come before the variables of the header.
 type Index struct {
 	Place   *Place
 	Table   *Ranks
 	Chunk   int64
-	cum     [][]int64 // by class: chunks of the blobs before; nil if no variable is of that class
-	lists   []int64   // by map and list: its first entry
-	vars    []int64   // by variable: its first entry
-	step    []int64   // by variable: entries of a record
+	cum     [][]int64 // by class: number of chunks in earlier blobs; nil if no variable is of that class
+	lists   []int64   // by map and list: the first entry of the list
+	vars    []int64   // by variable: the first entry of the variable
+	step    []int64   // by variable: number of entries of a record
 	Total   int64
-	Entries []Entry // while writing
+	Entries []Entry // set while writing
 }
 
-// Classes of pieces with equal lengths in each blob: for each map, elements of 1, 2, 4 and 8 bytes, offsets, lengths.
+// Pieces of the same class have equal lengths in each blob. The classes of each map are elements of 1, 2, 4 and 8 bytes, offsets,
+// and lengths.
 const packClasses = 6
 
 func sizeClass(d int, size int64) int {
@@ -169,7 +171,7 @@ func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
 	return x, nil
 }
 
-// listSize returns the size of an element of a list: 0 is offsets, 1 lengths.
+// listSize returns the size of an element of a list: of offsets if w is 0, of lengths if w is 1.
 func (x *Index) listSize(d, w int) int64 {
 	if w == 0 {
 		return x.Place.Shape.OffsetSize(d)
@@ -177,14 +179,14 @@ func (x *Index) listSize(d, w int) int64 {
 	return 4
 }
 
-// List returns the first entry of a list of blob i, its length in bytes and the size of an element.
+// List returns the first entry of blob i's list, the length of the list in bytes, and the size of its elements.
 func (x *Index) List(d, w, i int) (first, n, size int64) {
 	size = x.listSize(d, w)
 	return x.lists[2*d+w] + x.cum[d*packClasses+4+w][i], size * x.Table.Nreqs[i*x.Place.Header.Maps+d], size
 }
 
-// Piece returns the first entry of blob i's part of a variable's record (counted in this file), its length in bytes and the size
-// of an element.
+// Piece returns the first entry of blob i's part of a variable's record, the length of the part in bytes, and the size of an
+// element. rec counts from the first record of the file.
 func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 	sv := &x.Place.Vars[v]
 	size = sv.Size
@@ -198,7 +200,7 @@ func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 	return first, n, size
 }
 
-// Of is List or Piece for a variable of the header that is not a number of a map.
+// Of is List or Piece for variable v of the header, which must not be a number of a map.
 func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
 	if nmap := x.Place.Header.Maps * MapVars; v >= nmap {
 		return x.Piece(v-nmap, rec, i)
@@ -206,7 +208,7 @@ func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
 	return x.List(v/MapVars, v%MapVars-MapOffsets, i)
 }
 
-// Pieces yields the variables of the header with their records in this file, if they have entries, in the order of the entries.
+// Pieces yields the variables of the header that have entries, with their records in this file, in the order of the entries.
 func (x *Index) Pieces() iter.Seq2[int, int64] {
 	return func(yield func(v int, rec int64) bool) {
 		nmap := x.Place.Header.Maps * MapVars
@@ -230,12 +232,12 @@ func (x *Index) Pieces() iter.Seq2[int, int64] {
 // TableLen returns the length of the table of the blobs in the index.
 func (p *Place) TableLen() int64 { return indexRow * int64(p.Header.Maps) * int64(p.Shape.Blobs) }
 
-// TableAt returns the offset in the index of variable m of map d of blob j.
+// TableAt returns the offset in the index of variable m of map d for blob j.
 func (p *Place) TableAt(d, m, j int) int64 {
 	return p.Packed.IndexOff + IndexHead + indexRow*(int64(j)*int64(p.Header.Maps)+int64(d)) + [...]int64{MapNreqs: 0, MapStart: 4, MapCount: 12}[m]
 }
 
-// Encode returns the index of all blobs in the form of the file.
+// Encode returns the index of all blobs in the format of the file.
 func (x *Index) Encode() []byte {
 	le := binary.LittleEndian
 	nd := x.Place.Header.Maps
@@ -259,7 +261,7 @@ func (x *Index) Encode() []byte {
 	return b
 }
 
-// Sum returns the checksum of a header variable's record over all blobs, one after the other, as the manifest has it.
+// Sum returns the checksum of a header variable's record over all blobs in order. The manifest has the same checksum.
 func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 	nd := x.Place.Header.Maps
 	if fileVar < nd*MapVars && fileVar%MapVars < MapOffsets {
@@ -302,8 +304,8 @@ func PackedAtt(chunk int64) cdf5.Att {
 	return cdf5.Att{Name: AttPacked, Type: cdf5.Int, Value: []int32{PackedVersion, int32(chunk)}}
 }
 
-// All calls f for each piece of all blobs, in the order of the entries, until it returns false. v is the index of the variable in
-// the header, rec its record in this file.
+// All calls f for each piece of all blobs, in the order of the entries, until f returns false. v is the index of the variable in
+// the header, and rec counts from the first record of the file.
 func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
 	for v, rec := range x.Pieces() {
 		for i := range x.Table.ID {

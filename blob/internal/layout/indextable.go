@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ParsePacked removes the attribute that describes the compression from the header's list, and checks the head of the index.
+// ParsePacked takes the attribute that describes the compression out of the header, and checks the head of the index.
 func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	pk := p.Packed
 	at := p.Header.Locate()
@@ -60,7 +60,7 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	return nil
 }
 
-// readPackedTable is Process.readTable for compressed files: the index has the numbers of all blobs.
+// readPackedTable is Process.readTable for compressed files, whose index has the numbers of all blobs.
 func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 	pk := pl.Packed
 	nd, nb := pl.Header.Maps, pl.Shape.Blobs
@@ -79,7 +79,7 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 				t.Start[k] = int64(binary.LittleEndian.Uint64(b[4:]))
 				t.Count[k] = int64(binary.LittleEndian.Uint64(b[12:]))
 				b = b[indexRow:]
-				// Offsets and sizes depend on these numbers, so a wrong one ends the read.
+				// Offsets and sizes depend on these numbers, so a wrong number ends the read.
 				for _, m := range ranged {
 					if err := pl.inRange(t, d, m, j, name); err != nil {
 						return err

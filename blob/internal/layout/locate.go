@@ -2,8 +2,8 @@ package layout
 
 import "blobio/cdf5"
 
-// Locator finds the offsets of the fields of a CDF-5 header, for errors that are found after decoding. It computes them from the
-// lengths of names and lists.
+// Locator finds the offsets of the fields of a CDF-5 header, for errors that are found after decoding. It adds up the lengths of
+// names and lists.
 type Locator struct {
 	h    *cdf5.Header
 	base int64 // file offset of the header
@@ -39,16 +39,16 @@ func (h *Header) Locate() Locator { return NewLocator(h.Header, h.Off) }
 // blobsAt returns the offset of the length of the dimension nblobs.
 func (h *Header) blobsAt() int64 { return h.Locate().DimLen(h.blobsDim()) }
 
-// NelemsAt returns the offset of the length of the dimension Dk.nelems, d from 0.
+// NelemsAt returns the offset of the length of the dimension Dk.nelems, where d = k-1.
 func (h *Header) NelemsAt(d int) int64 { return h.Locate().DimLen(h.blobsDim() + 1 + d) }
 
-// blobsDim returns the id of the dimension nblobs; two dimensions for each map follow.
+// blobsDim returns the id of the dimension nblobs. Two dimensions for each map follow.
 func (h *Header) blobsDim() int { return len(h.Dims) - 1 - 2*h.Maps }
 
 // Dims returns the offset of the list of dimensions.
 func (l Locator) Dims() int64 { return l.base + hdrStart }
 
-// Dim returns the offset of dimension i, which begins with its name; i may be one past the last.
+// Dim returns the offset of dimension i, which begins with its name. i may be the number of dimensions, for the end of the list.
 func (l Locator) Dim(i int) int64 {
 	at := l.Dims() + hdrList
 	for k := range i {
@@ -63,7 +63,8 @@ func (l Locator) DimLen(i int) int64 { return l.Dim(i) + hdrName(l.h.Dims[i].Nam
 // Atts returns the offset of the list of global attributes.
 func (l Locator) Atts() int64 { return l.Dim(len(l.h.Dims)) }
 
-// attValue returns the offset of the values of an attribute in the list at at, or at if there is no such attribute.
+// attValue returns the offset of an attribute's values. The list of attributes begins at offset at. If the attribute is missing,
+// attValue returns at.
 func attValue(at int64, atts []cdf5.Att, name string) int64 {
 	off := at + hdrList
 	for i := range atts {

@@ -6,11 +6,11 @@ import (
 
 // PieceIndex finds the checksums of an extent's pieces in the list of a subfile.
 type PieceIndex struct {
-	Size  int64   // of a piece in bytes
-	first []int64 // by header variable: its first piece among the pieces of its kind (in a record)
-	count []int64 // number of its pieces (in a record)
-	fixed int64   // pieces of all fixed variables
-	rec   int64   // pieces of all record variables, in a record
+	Size  int64   // length of a piece in bytes
+	first []int64 // by header variable: index of its first piece among the pieces of the fixed variables, or of a record
+	count []int64 // by header variable: number of its pieces, or of its pieces in a record
+	fixed int64   // number of pieces of all fixed variables
+	rec   int64   // number of pieces of a record of all record variables
 }
 
 // NewPieceIndex returns the index for a subfile with pieces of size bytes.
@@ -27,7 +27,7 @@ func NewPieceIndex(p *Place, t *Ranks, size int64) *PieceIndex {
 	return x
 }
 
-// Total returns the number of checksums of pieces of a subfile with that many records, -1 if no manifest can have so much.
+// Total returns the number of checksums of pieces for this number of records, or -1 if there are too many for a manifest.
 func (x *PieceIndex) Total(records int64) int64 {
 	if x.fixed > crccat.MaxPieces || x.rec > 0 && records > crccat.MaxPieces/x.rec {
 		return -1

@@ -50,7 +50,7 @@ func (Process) whole(*Place, int, int64) (off int64, ok bool) { return 0, false 
 
 func (l Process) extentBytes(p *Place, v int, t *Ranks) int64 {
 	if d, m := v/MapVars, v%MapVars; d < p.Header.Maps && m >= MapOffsets {
-		k := (len(t.ID)-1)*p.Header.Maps + d // length of the lists of all blobs, without padding
+		k := (len(t.ID)-1)*p.Header.Maps + d // lengths of the lists of all blobs, without padding
 		if k < 0 {
 			return 0
 		}
@@ -59,7 +59,7 @@ func (l Process) extentBytes(p *Place, v int, t *Ranks) int64 {
 	return l.elems(p, v) * int64(p.Header.Vars[v].Type.Size())
 }
 
-// elems does not count the element of an empty map, which the file does not have.
+// elems does not count the element of an empty map, because the file does not have it.
 func (Process) elems(p *Place, v int) int64 {
 	if i := v - p.Header.Maps*MapVars; i >= 0 && p.Vars[i].Decomp != 0 {
 		return p.Shape.Elems[p.Vars[i].Decomp-1]
@@ -69,7 +69,7 @@ func (Process) elems(p *Place, v int) int64 {
 
 func (Process) pad(*Place, int) int64 { return 0 }
 
-// each goes by blob, and in a blob by variable.
+// each visits blob by blob, and within a blob variable by variable.
 func (Process) each(p *Place, records int64, visit func(v int, rec int64, j int) bool) {
 	for j := range p.Shape.Blobs {
 		for v := range p.Header.Vars {
@@ -109,7 +109,7 @@ func (Process) holds(p *Place, name string, have, want int64) error {
 func (l Process) recordBytes(p *Place) (size int64) {
 	for i := range p.Vars {
 		v := &p.Vars[i]
-		if v.Record && (v.Decomp == 0 || p.Shape.Elems[v.Decomp-1] > 1) { // a length of 1 may mean none
+		if v.Record && (v.Decomp == 0 || p.Shape.Elems[v.Decomp-1] > 1) { // a length of 1 may mean that there is no element
 			size += min(l.extentBytes(p, p.Header.Maps*MapVars+i, nil), p.FileLen+1)
 		}
 	}
@@ -120,8 +120,8 @@ func (Process) fileSize(p *Place, _ int64) int64 { return p.DataOff + p.DataLen 
 
 // container lays out the HDF5 file around data_blob.
 func (Process) container(p *Place, dataLen int64) (*h5.Layout, error) {
-	// An empty dataset looks like one that was never written, and libhdf5 gives it no address. A blob has at least 20 bytes per map,
-	// but a schema without maps and data has an empty dataset.
+	// An empty dataset cannot be distinguished from a dataset that was never written, and libhdf5 gives it no address. Only a
+	// schema without maps and data has an empty dataset, because a blob has at least 20 bytes per map.
 	b := h5.NewBuilder()
 	hd := b.Dataset(HeaderBlob, h5.Uint8, []int64{p.Header.Len}, nil)
 	dd := b.Dataset(DataBlob, h5.Uint8, []int64{dataLen}, &h5.DatasetOptions{Align: dataAlign})
@@ -139,7 +139,7 @@ func (Process) settle(p *Place, all *Ranks, records int64) (*h5.Layout, error) {
 		all.Blob[i] = total
 		total += p.Blob.Size(all, i)
 	}
-	meta, err := p.Container(total) // compressed files override container
+	meta, err := p.Container(total) // the method of Compressed, if the file is compressed
 	for i := range all.Blob {
 		all.Blob[i] += p.DataOff
 	}

@@ -9,9 +9,9 @@ import (
 	"blobio/internal/base/par"
 )
 
-// readTable finds the blobs one after the other: the offset of each follows from the sizes of the blobs before it. If the
-// manifest lists the offsets, several blobs are read at once. If these disagree with the list, they are read one by one to find
-// the fault.
+// readTable finds the blobs one after the other, because the offset of a blob depends on the sizes of all earlier blobs. If the
+// manifest lists the offsets, readTable reads several blobs at once. If a blob disagrees with the list, readTable reads all
+// blobs one by one to find the fault.
 func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, listed Listed) error {
 	nb, end := pl.Shape.Blobs, pl.DataOff+pl.DataLen
 	if at := listed.Blobs; listed.Workers > 1 && nb > tableBatch && len(at) == nb+1 && at[0] == pl.DataOff && at[nb] == end {
@@ -45,9 +45,9 @@ func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, list
 }
 
 const (
-	tableBatch = 256     // blobs that one worker reads in turn
-	leastAhead = 512     // bytes read of a blob; these usually contain the numbers of all its maps
-	mostAhead  = 4 << 10 // if the lists between these numbers are longer
+	tableBatch = 256     // blobs that one worker reads one after the other
+	leastAhead = 512     // bytes read from a blob; these usually contain the numbers of all its maps
+	mostAhead  = 4 << 10 // bytes read if the lists between the numbers are longer
 )
 
 // tableWalk reads the numbers of blobs, one blob after the other.
@@ -57,7 +57,7 @@ type tableWalk struct {
 	name     string
 	t        *Ranks
 	ahead    []byte
-	from, to int64 // range of the file in buf
+	from, to int64 // file range that buf holds
 }
 
 // blob reads the numbers of blob j, whose offset is known, and returns its end.
@@ -74,7 +74,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 			return 0, fault.At(w.name, at, field(MapNreqs), fault.ErrTruncated, "the map variables extend beyond the end of %s at %#x", DataBlob, end)
 		}
 		if at < w.from || at+20 > w.to {
-			if d > 0 && at+20-off <= mostAhead { // the next blob is probably similar
+			if d > 0 && at+20-off <= mostAhead { // the next blob probably has similar lists
 				w.ahead = w.ahead[:max(int64(len(w.ahead)), (at+20-off+leastAhead-1)/leastAhead*leastAhead)]
 			}
 			w.from, w.to = at, max(at+20, min(at+int64(len(w.ahead)), end, pl.FileLen))
@@ -88,7 +88,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 		t.Nreqs[k] = int64(int32(order.Uint32(b[:])))
 		t.Start[k] = int64(order.Uint64(b[4:]))
 		t.Count[k] = int64(order.Uint64(b[12:]))
-		// The next offset depends on these numbers, so a wrong one ends the walk.
+		// The next offset depends on these numbers, so a wrong number ends the walk.
 		for _, m := range ranged {
 			if err := pl.inRange(t, d, m, j, w.name); err != nil {
 				return 0, err

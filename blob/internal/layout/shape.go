@@ -14,16 +14,17 @@ const dataAlign = 4096
 // indexAlign is the alignment of the index of a compressed subfile.
 const indexAlign = 8
 
-// NumrecsAt is the offset of the record count in a CDF-5 header, after the magic; it is 8 bytes long.
+// NumrecsAt is the offset of the number of records in a CDF-5 header, after the magic. The number has 8 bytes.
 const (
 	NumrecsAt  = 4
 	NumrecsLen = 8
 )
 
-// DimBlobs is the dimension after the canonical ones. Its length is the number of blobs. The dimensions of the maps follow.
+// DimBlobs is the dimension that follows the canonical dimensions. Its length is the number of blobs. The dimensions of the
+// maps come after it.
 const DimBlobs = "nblobs"
 
-// The five variables of a map, in order: Dk.nreqs, Dk.blob_start, ...
+// The five variables of a map, in this order: Dk.nreqs, Dk.blob_start, ...
 const (
 	MapNreqs = iota
 	MapStart
@@ -47,15 +48,15 @@ var MapVarDefs = [MapVars]struct {
 // Shape is the part of a subfile's header that is not in the schema.
 type Shape struct {
 	Ranks    int     // number of ranks
-	Subfiles int     // of the dataset
-	Blobs    int     // of this subfile
-	Elems    []int64 // by map from 0: elements in this subfile; the dimension is at least 1
-	MaxReqs  []int64 // by map from 0: maximum number of requests of a blob; the dimension is at least 1
-	Wide     []bool  // by map from 0: Dk.offsets is int64
-	Chunk    int64   // bytes of a chunk of a compressed subfile; otherwise 0
+	Subfiles int     // number of subfiles of the dataset
+	Blobs    int     // number of blobs of this subfile
+	Elems    []int64 // by map: number of elements in this subfile; the length of the dimension is this number, but at least 1
+	MaxReqs  []int64 // by map: maximum number of requests of a blob; the length of the dimension is this number, but at least 1
+	Wide     []bool  // by map: Dk.offsets is int64
+	Chunk    int64   // bytes of a chunk, if the subfile is compressed
 }
 
-// OffsetSize returns the size of an entry of Dk.offsets in bytes, d from 0.
+// OffsetSize returns the size in bytes of an entry of Dk.offsets for map d, counted from 0.
 func (s *Shape) OffsetSize(d int) int64 {
 	if s.Wide != nil && s.Wide[d] {
 		return 8
@@ -63,7 +64,7 @@ func (s *Shape) OffsetSize(d int) int64 {
 	return 4
 }
 
-// listSize returns the size of an element of list m, offsets or lengths, of map d from 0.
+// listSize returns the size of an element of list m (offsets or lengths) of map d, counted from 0.
 func (s *Shape) listSize(d, m int) int64 {
 	if m == MapOffsets {
 		return s.OffsetSize(d)
@@ -71,6 +72,7 @@ func (s *Shape) listSize(d, m int) int64 {
 	return 4
 }
 
-// AtLeast1 is the length of a map's dimension. Length 0 would mean "unlimited" in CDF, so a subfile without elements of a map
-// gets dimensions of length 1; blob_count and nreqs show that the element does not exist. (The reference aborts, or writes 0.)
+// AtLeast1 returns the length of a map's dimension. In CDF, length 0 would mean "unlimited", so a subfile without elements of
+// a map has dimensions of length 1. Its blob_count and nreqs show that the element does not exist. (E3SM-IO aborts, or writes
+// 0.)
 func AtLeast1(n int64) int64 { return max(n, 1) }

@@ -9,12 +9,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ReadFull reads len(b) bytes. If the file is too short, the error has its end.
+// ReadFull reads len(b) bytes. If the file is too short, the error says where the file ends.
 func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 	return ReadFullOf(f, b, off, name, func() string { return field })
 }
 
-// ReadFullOf is ReadFull that computes the name of the field only for an error.
+// ReadFullOf is ReadFull, but computes the name of the field only for an error.
 func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() string) error {
 	if off < 0 || off > math.MaxInt64-int64(len(b)) {
 		return fault.At(name, -1, field(), fault.ErrCorrupt, "offset %d is not valid in a file", off)
@@ -24,7 +24,7 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	switch {
 	case n == len(b):
 		return nil
-	case errors.As(err, &bad): // of a compressed file
+	case errors.As(err, &bad): // an error in a compressed file
 		return err
 	case err == nil || err == io.EOF:
 		return fault.At(name, off+int64(n), field(), fault.ErrTruncated, "the file ends after %d of %d bytes", n, len(b))
@@ -32,14 +32,15 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	return fmt.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
 
-// Ranks has the numbers of all or some blobs of a subfile. Entry i is sub rank ID[i]; the values of map d are at i*nd+d.
+// Ranks has the numbers of all or some blobs of a subfile. Entry i belongs to sub rank ID[i]. Its value for map d is at index
+// i*nd+d.
 type Ranks struct {
 	ID    []int   // sub rank, which is the number of the blob
 	Nreqs []int64 // requests
-	Start []int64 // index of the blob's first element among the elements of the subfile
+	Start []int64 // index of the blob's first element in the elements of the subfile
 	Count []int64 // elements
-	Reqs  []int64 // requests of all lower sub ranks
-	Blob  []int64 // by rank: file offset of the blob
+	Reqs  []int64 // total requests of all lower sub ranks
+	Blob  []int64 // with ByRank: file offset of the blob
 }
 
 // NewRanks makes a table of n blobs with nd maps.
@@ -48,25 +49,25 @@ func NewRanks(n, nd int) *Ranks {
 	return &Ranks{ID: make([]int, n), Nreqs: all[:n*nd], Start: all[n*nd : 2*n*nd], Count: all[2*n*nd : 3*n*nd], Reqs: all[3*n*nd : 4*n*nd], Blob: all[4*n*nd:]}
 }
 
-// Some returns entries [lo, hi) of a table with nd maps.
+// Some returns entries lo to hi-1 of a table with nd maps.
 func (r *Ranks) Some(lo, hi, nd int) *Ranks {
 	return &Ranks{r.ID[lo:hi], r.Nreqs[lo*nd : hi*nd], r.Start[lo*nd : hi*nd], r.Count[lo*nd : hi*nd], r.Reqs[lo*nd : hi*nd], r.Blob[lo:hi]}
 }
 
-// maxBarren is the maximum number of blobs of a subfile without maps; only the first one can have data.
+// maxBarren is the maximum number of blobs of a subfile without maps. Only the first of these blobs can have data.
 const maxBarren = 1 << 22
 
-// Listed is the manifest's information about the blobs of a subfile, which allows several to be read at once. It is compared with
-// the file.
+// Listed is what the manifest says about the blobs of a subfile. With it, several blobs can be read at once. ReadTable compares it
+// with the file.
 type Listed struct {
-	Blobs   []int64 // file offset of each, and the end of the last; nil: unknown
+	Blobs   []int64 // file offset of each blob, and the end of the last blob; nil if unknown
 	Workers int     // number of concurrent reads
 }
 
-// ReadTable reads the table of a subfile's blobs. If report is not nil, it is called with every fault, and reading continues as
-// far as possible. Otherwise the first fault is returned.
+// ReadTable reads the table of a subfile's blobs. If report is not nil, it receives every fault, and ReadTable continues as far as
+// possible. Otherwise ReadTable returns the first fault.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
-	// wrong passes a fault to report if that is set, otherwise it returns the fault.
+	// wrong passes a fault to report. Without report it returns the fault.
 	wrong := func(err error) error {
 		if err == nil || report == nil {
 			return err
@@ -74,7 +75,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 		report(err)
 		return nil
 	}
-	// Each blob needs 20 bytes per map in the file, so a table that does not fit into the file is not allocated. Without maps blobs
+	// Each blob has 20 bytes per map in the file, so a table that cannot fit into the file is not allocated. Without maps, blobs
 	// need no bytes.
 	nd, nb := pl.Header.Maps, pl.Shape.Blobs
 	most := pl.FileLen / 20
@@ -131,7 +132,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 // ranged are the variables of a map whose numbers inRange checks.
 var ranged = [...]int{MapNreqs, MapCount}
 
-// inRange checks a number of the table: variable m of map d of blob j.
+// inRange checks the number in the table for blob j: variable m of map d.
 func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 	n, most, dim := t.Nreqs[j*p.Header.Maps+d], p.Shape.MaxReqs[d], "max_nreqs"
 	if m == MapCount {
@@ -143,13 +144,13 @@ func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 	return nil
 }
 
-// cell identifies a number of the table: variable m of map d of blob j.
+// cell identifies a number in the table: variable m of map d of blob j.
 type cell struct {
 	t       *Ranks
 	d, m, j int
 }
 
-// tableFault returns the error of a number of the table.
+// tableFault returns an error about a number of the table.
 func (p *Place) tableFault(c cell, name, format string, args ...any) error {
 	return fault.At(name, p.how.tableAt(p, c.d, c.m, c.t, c.j), fmt.Sprintf("D%d.%s[%d]", c.d+1, MapVarDefs[c.m].Name, c.j), fault.ErrCorrupt, format, args...)
 }

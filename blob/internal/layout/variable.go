@@ -53,7 +53,7 @@ func (l Variable) extentBytes(p *Place, v int, _ *Ranks) int64 {
 
 func (Variable) elems(p *Place, v int) int64 { return p.Header.Elems(v) }
 
-// pad fills up to the next multiple of 4. The only record variable of a file has no padding.
+// pad returns the zeros up to the next multiple of 4. A file with only one record variable has no padding in its records.
 func (l Variable) pad(p *Place, v int) int64 {
 	if p.Header.oneRec && p.Header.IsRecord(v) {
 		return 0
@@ -61,7 +61,7 @@ func (l Variable) pad(p *Place, v int) int64 {
 	return -l.extentBytes(p, v, nil) & 3
 }
 
-// each goes by record, and in a record by variable.
+// each visits record by record, and within a record variable by variable.
 func (Variable) each(p *Place, records int64, visit func(v int, rec int64, j int) bool) {
 	list, recs := p.Header.Kinds()
 	for rec := int64(-1); rec < records; rec++ {
@@ -116,10 +116,10 @@ func (l Variable) tableAt(p *Place, d, m int, t *Ranks, j int) int64 {
 	return off
 }
 
-// settle does nothing: the offset of a record does not depend on the number of records.
+// settle does nothing, because the offset of a record does not depend on the number of records.
 func (Variable) settle(*Place, *Ranks, int64) (*h5.Layout, error) { return nil, nil }
 
-// holds ignores the header's number: while a commit is in progress the manifest is right.
+// holds ignores have, because during a commit only the manifest is right.
 func (Variable) holds(p *Place, name string, have, want int64) error {
 	if size := p.Header.At.RecSize(); have != want && size > 0 && want > (p.FileLen+3)/size {
 		return fault.At(name, NumrecsAt, "numrecs", fault.ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.FileLen)

@@ -1,2 +1,2 @@
-// Package lease manages the lease of the dataset that a process writes, and the changes to files that require it.
+// Package lease manages a process's lease of the dataset that it writes, and file changes that require the lease.
 package lease

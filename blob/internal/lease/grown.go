@@ -12,15 +12,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// EachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of
-// records, their size, and their size in the manifest.
+// EachGrown calls f for each subfile of the last set of a variable-centric dataset, whose files grow in place. f receives the
+// file's number of records, its size, and its size in the manifest.
 func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
 	last := m.Last()
 	for i := range last.Subfiles {
 		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
 		file, err := fsys.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the file is lost or has its partial name; Check reports it
+			continue // the file is lost or still has its partial name; Check reports such files
 		}
 		if err != nil {
 			return err
@@ -40,8 +40,8 @@ func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 	return nil
 }
 
-// OfManifest reports whether a subfile of the last set has the length and the header of the manifest. A file of another dataset
-// may have its name.
+// OfManifest reports whether a subfile of the last set has the length and the header of the manifest. If it has not, the file
+// under its name may belong to another dataset.
 func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	_, i, _ := subfile.Split(name)
 	info := &m.Last().Subfiles[i]
@@ -65,8 +65,8 @@ func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	return crc == info.HeaderCRC, err
 }
 
-// Cut truncates the growing subfiles to the sizes of the manifest, and reports whether it cut anything. Files with further hard
-// links, whose copies need space, are cut only if linked is true.
+// Cut truncates the growing subfiles to their sizes in the manifest, and reports whether it cut any. A file with several hard
+// links must be copied first, which needs space, so Cut skips such files unless linked is true.
 func Cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *Tenure, linked bool) (made bool, _ error) {
 	have := m.Last().Records
 	err := EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
@@ -103,7 +103,7 @@ func Cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *Tenure, linked bool
 	return made, err
 }
 
-// IsPartial reports whether name is a temporary name, which a commit replaces with the final one.
+// IsPartial reports whether name is a temporary name, which a commit replaces by the final name.
 func IsPartial(name string) bool {
 	_, _, ok := subfile.Final(name)
 	return ok

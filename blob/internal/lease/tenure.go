@@ -18,21 +18,21 @@ import (
 )
 
 // Tenure is a process's share in the lease of the dataset that it writes. Rank 0 holds the lease. Other processes that open files
-// of the dataset prevent that the lease ends before they do. The zero value is a tenure without a lease.
+// of the dataset join the lease, so that it does not end while they run. The zero value is a tenure without a lease.
 type Tenure struct {
 	fsys  vfs.FS
 	name  string
 	Id    string
 	Lease *durable.Lease
-	Apart bool // not the process of rank 0
+	Apart bool // this process is not the process of rank 0
 
 	mu     sync.Mutex
-	over   bool // ended by this process
+	over   bool // this process has given up its share
 	Member *durable.Member
-	seen   fs.FileInfo // file information of the lease when CheckChanged last read it; rank 0 only
+	seen   fs.FileInfo // only on rank 0: file information of the lease when CheckChanged last read it
 }
 
-// Hold takes the lease of a dataset, or of another output, with that name.
+// Hold takes the lease of a dataset, or of another output, with this name.
 func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error) {
 	lo := o.Lease
 	if o.Heartbeat > 0 {
@@ -48,7 +48,7 @@ func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error
 // Tag returns the writer's tag in the names of files.
 func (t *Tenure) Tag() string { return durable.TagOf(t.Id) }
 
-// Check returns an error if the dataset was taken over by another writer.
+// Check returns an error if another writer has taken over the dataset.
 func (t *Tenure) Check() error {
 	if t.Lease != nil {
 		return t.Lease.Check()
@@ -56,8 +56,8 @@ func (t *Tenure) Check() error {
 	return durable.CheckHolder(t.fsys, t.name, t.Id)
 }
 
-// CheckChanged is a cheaper Check that may miss a recent change: it reads the lease's file only if its file information has
-// changed.
+// CheckChanged is a cheaper form of Check, which reads the lease's file only if its file information has changed. It may miss a
+// recent change.
 func (t *Tenure) CheckChanged() error {
 	if t.Lease.Recent() {
 		return nil
@@ -68,18 +68,18 @@ func (t *Tenure) CheckChanged() error {
 	}
 	t.seen = nil
 	if err = t.Check(); err == nil {
-		t.seen = info // taken before the read, so a later change is noticed
+		t.seen = info // set before the read, so that a later change is noticed
 	}
 	return err
 }
 
-// By returns the writer in the form of package subfile.
+// By returns this writer as package subfile needs it.
 func (t *Tenure) By() subfile.By { return t.ByIf(t.Check) }
 
-// ByIf is By with another check.
+// ByIf is By with check instead of Check.
 func (t *Tenure) ByIf(check func() error) subfile.By {
 	shared := false
-	if t.Lease != nil { // a parallel file system may ask all its servers
+	if t.Lease != nil { // Shared is known for a held lease; Local may ask all servers of a parallel file system
 		shared = t.Lease.Shared()
 	} else {
 		shared = !t.fsys.Local(t.name)
@@ -96,8 +96,8 @@ func (t *Tenure) ByIf(check func() error) subfile.By {
 	return by
 }
 
-// Explain adds to an error that the dataset was taken over, if it was, because then files are missing or belong to another
-// writer. A lease without a holder explains nothing on other ranks than 0: rank 0 releases it after any error.
+// Explain adds to err that another writer has taken over the dataset, if that is so, because a takeover explains missing or
+// foreign files. On ranks other than 0, a released lease is no takeover, because rank 0 releases the lease after any error.
 func (t *Tenure) Explain(err error) error {
 	if err == nil || t == nil || errors.Is(err, dataset.ErrInUse) || t.ended() {
 		return err
@@ -109,7 +109,7 @@ func (t *Tenure) Explain(err error) error {
 	return err
 }
 
-// Words returns the identity as numbers that ranks can agree on. Without a lease they are the maximum values.
+// Words returns the writer's identity as numbers that ranks can agree on. Without a lease the numbers are the maximum values.
 func (t *Tenure) Words() []int64 {
 	if t == nil {
 		return []int64{math.MaxInt64, math.MaxInt64}
@@ -119,7 +119,7 @@ func (t *Tenure) Words() []int64 {
 	return []int64{int64(binary.BigEndian.Uint64(b[:])), int64(binary.BigEndian.Uint64(b[8:]))}
 }
 
-// IdOf is the reverse of Words.
+// IdOf returns the identity for the numbers of Words.
 func IdOf(words []int64) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(words[0]))
@@ -127,14 +127,15 @@ func IdOf(words []int64) string {
 	return hex.EncodeToString(b[:])
 }
 
-// Serve returns the tenure of a rank that has received the identity. apart reports that it is in another process than rank 0.
+// Serve returns the tenure of a rank that has received the writer's identity. apart is true if the rank is not in the process of
+// rank 0.
 func Serve(fsys vfs.FS, name, id string, apart bool) *Tenure {
 	return &Tenure{fsys: fsys, name: name, Id: id, Apart: apart}
 }
 
 // Join adds this process to the lease before it creates or opens a file under its final name. Names with the writer's tag need no
-// Join: no other writer uses them, and a new writer removes these files. So a process that writes only such files, or gives all
-// its data to aggregators, makes no calls for the lease on a shared file system.
+// Join, because no other writer uses such names, and a new writer removes these files. Thus a process makes no lease calls on a
+// shared file system if it writes only such files, or gives all its data to aggregators.
 func (t *Tenure) Join() (err error) {
 	if t == nil || !t.Apart {
 		return nil
@@ -149,8 +150,8 @@ func (t *Tenure) Join() (err error) {
 	return nil
 }
 
-// LeftBy returns an error if the files of a dataset were renamed to this name while their writer is active: it holds the lease of
-// the former name, under which there is no dataset any more.
+// LeftBy returns an error if the files of a dataset were renamed to this name while their writer is active. Such a writer still
+// holds the lease of the former name, although no dataset has that name.
 func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	m, tag := st.Record, ""
 	if m != nil {
@@ -164,9 +165,9 @@ func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	was := filepath.Join(subfile.Dir(base), m.Was())
 	h, life, err := durable.NewPulse(fsys, was, nil).Look()
 	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
-		return nil // without a known holder nothing follows
+		return nil // without a known holder there is no such writer
 	}
-	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m belongs to a copy
+	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // a dataset still has the former name, so m belongs to a copy
 		return err
 	}
 	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // the holder writes another dataset
@@ -175,8 +176,8 @@ func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	return fmt.Errorf("%s: the dataset was renamed from %s while %s was writing: %w", base, was, h, dataset.ErrInUse)
 }
 
-// Secure removes from the dataset all files that a former holder of the lease may still have open, if there may be such a holder.
-// m is the manifest in force, nil if there is none.
+// If a former holder of the lease may still run, Secure replaces all files of the dataset that this holder may have open. m is
+// the manifest in force, or nil.
 func (t *Tenure) Secure(m *subfile.Manifest, sync bool) error {
 	if t.Lease.Unsure() && m != nil && dataset.LayoutGrows(m.Layout) {
 		if err := subfile.Rehome(t.fsys, t.name, m, t.By(), sync); err != nil {
@@ -186,7 +187,7 @@ func (t *Tenure) Secure(m *subfile.Manifest, sync bool) error {
 	return t.Lease.Settle()
 }
 
-// Leave ends the share of a process that does not hold the lease.
+// Leave ends the share of a process that has joined the lease.
 func (t *Tenure) Leave() error {
 	if t == nil {
 		return nil

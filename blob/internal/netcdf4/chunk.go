@@ -26,7 +26,7 @@ func (v *Var) perRecord(record bool) int64 {
 // Elem is the size of an element in bytes.
 func (v *Var) Elem() int64 { return v.size }
 
-// ChunkBytes is the size of a chunk before compression; 0 for contiguous data.
+// ChunkBytes is the size of a chunk before compression. It is 0 for contiguous data.
 func (v *Var) ChunkBytes() int64 {
 	if v.Grid.Chunk == nil {
 		return 0
@@ -45,7 +45,7 @@ func (v *Var) run(i int64) (lo, hi int64) {
 	return lo, lo + n
 }
 
-// Spans returns the elements of chunks [first, end) as consecutive spans, one for each record. record means that the first
+// Spans returns the elements of chunks first to end-1 as consecutive spans, one for each record. record means that the first
 // dimension is the record dimension.
 func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	lo, _ := v.run(first)
@@ -60,14 +60,14 @@ func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	return l
 }
 
-// A Packed describes a stored chunk: its length and the mask of skipped filters.
+// A Packed describes a stored chunk: its length, and the mask of filters that were skipped.
 type Packed struct {
 	Len  int64
 	Mask uint32
 }
 
-// Pack encodes chunks [first, end) and appends them to dst. data holds their elements, little endian, in the order of Spans. room
-// is scratch space of at least two chunks, or nil.
+// Pack encodes chunks first to end-1 and appends them to dst. data holds the elements of the chunks, little endian, in the order
+// of Spans. room is scratch space of at least two chunks, or nil.
 func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Packed, err error) {
 	n := v.ChunkBytes()
 	if int64(len(room)) < 2*n {
@@ -78,7 +78,7 @@ func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Pa
 		k := (hi - lo) * v.size
 		chunk := data[:k]
 		data = data[k:]
-		if k < n { // the chunk extends beyond the array
+		if k < n { // the rest of the chunk lies outside the array
 			part := chunk
 			chunk = room[:n]
 			copy(chunk, part)

@@ -20,14 +20,14 @@ type Options struct {
 // DefaultChunkBytes is the default of Options.ChunkBytes.
 const DefaultChunkBytes = 4 << 20
 
-// smallest is the size in bytes below which a fixed variable is contiguous and has no filters.
+// smallest is the minimum size in bytes of a fixed variable that has chunks and filters. Smaller ones are contiguous.
 const smallest = 16 << 10
 
 // A File is a netCDF-4 file to write. Encode returns the metadata, which are written last, at offset 0.
 type File struct {
 	b      *h5.Ordered
 	hdr    *cdf5.Header
-	scales []*h5.OrderedDataset // index: dimension
+	scales []*h5.OrderedDataset // by dimension
 	vars   []*Var
 	filter *h5.Filterer
 	start  int64
@@ -42,8 +42,8 @@ type Var struct {
 	fill []byte // one element, little endian
 }
 
-// New lays out the file for a header. It ignores the header's version and offsets. NumRecs is the number of records. Names and
-// attributes that netCDF-4 cannot hold are ErrUnsupported.
+// New lays out the file for a header. It ignores the header's version and offsets. The header's NumRecs is the number of
+// records. For names and attributes that netCDF-4 cannot hold, the error is ErrUnsupported.
 func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
@@ -64,7 +64,7 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	}
 	f := &File{b: h5.NewOrdered(), hdr: hdr, filter: filter}
 	text(f.b, attProperties, "version=2,"+o.Program)
-	if classic(hdr) { // programs then treat the file like a CDF file
+	if classic(hdr) { // mark the file as classic, so that programs treat it like a CDF file
 		f.b.Attr(attStrict, h5.Int32, nil, int32s([]int{1}))
 	}
 	f.addScales()
@@ -144,16 +144,16 @@ func (f *File) addScales() {
 	}
 }
 
-// scale marks a dataset as the scale of dimension d. It must precede the dataset's other attributes.
+// scale marks a dataset as the scale of dimension d. The mark must precede the dataset's other attributes.
 func (f *File) scale(s *h5.OrderedDataset, d int, name string) {
 	f.scales[d] = s
-	// The HDF5 dimension scales library writes a terminator.
+	// The HDF5 dimension scales library also writes the terminator.
 	text(s, attClass, scaleClass+"\x00")
 	text(s, attName, name+"\x00")
 	s.Attr(attDimID, h5.Int32, nil, int32s([]int{d}))
 }
 
-// add adds the dataset of a variable, without references.
+// add adds the dataset of a variable, without references to dimensions.
 func (f *File) add(v int, target int64, filters h5.Pipeline) error {
 	x := &f.hdr.Vars[v]
 	shape, size := f.shape(v), int64(x.Type.Size())

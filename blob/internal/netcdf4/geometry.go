@@ -7,17 +7,17 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// geometry describes the chunk grid of a dataset. full and part describe the same grid with fewer dimensions: a dimension that
-// fits in one chunk is merged with the dimension before it.
+// geometry describes the chunk grid of a dataset. full and part describe the same grid with fewer dimensions, because a dimension
+// that fits into one chunk is merged with the dimension before it.
 type geometry struct {
 	record     bool
 	size       int64 // bytes per element
 	per        int64 // elements per record
 	dims       []int64
-	chunk      []int64 // nil: not chunked
+	chunk      []int64 // nil if the data are not chunked
 	counts     []int64 // number of chunks along each dimension
-	full, part []int64 // dims and chunk, with dimensions merged
-	chunkBytes int64   // size of the part of a chunk inside the array, at most
+	full, part []int64 // dims and chunk with merged dimensions
+	chunkBytes int64   // maximum size of the part of a chunk that is inside the array
 }
 
 func newGeometry(d *h5.Dataset, record bool) geometry {
@@ -52,11 +52,11 @@ func newGeometry(d *h5.Dataset, record bool) geometry {
 	return g
 }
 
-// spot is the position of an element: the chunk, the offset in the part of the chunk inside the array, and the number of elements
-// that follow there.
+// spot is the position of an element: the chunk, the offset in that part of the chunk that is inside the array, and the number of
+// elements from there that are contiguous.
 type spot struct{ chunk, off, run int64 }
 
-// locate finds element at of the flattened array.
+// locate finds the element with index at in the flattened array.
 func (g *geometry) locate(at int64) (s spot) {
 	stride, chunks := int64(1), int64(1)
 	for i := len(g.full) - 1; i >= 0; i-- {

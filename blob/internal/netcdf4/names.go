@@ -19,15 +19,17 @@ const (
 	attStrict      = "_nc3_strict"
 )
 
-// reserved holds the attribute names that users cannot use: the netCDF library neither shows nor writes them.
+// reserved holds the attribute names that users cannot use, because the netCDF library neither shows nor writes such
+// attributes.
 var reserved = map[string]bool{attClass: true, attName: true, attRefs: true, attDims: true, attDimID: true, attCoordinates: true,
 	attProperties: true, attStrict: true, "_Format": true, "_IsNetcdf4": true, "_SuperblockVersion": true, "_NCCopied": true}
 
 const (
 	scaleClass = "DIMENSION_SCALE"
-	// noVariable begins the NAME of a dimension without a variable; the length follows in 10 columns.
+	// noVariable is the beginning of attribute NAME of a dimension without a variable. The length of the dimension
+	// follows in 10 columns.
 	noVariable = "This is a netCDF dimension but not a netCDF variable."
-	// notCoordinate precedes the name of a variable that has the name of a dimension but is not its coordinate variable.
+	// notCoordinate is a prefix for a variable that has the name of a dimension but is not its coordinate variable.
 	notCoordinate = "_nc4_non_coord_"
 )
 

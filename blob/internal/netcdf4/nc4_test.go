@@ -99,7 +99,7 @@ func sample(t testing.TB, records int64) []byte {
 		Vars: []cdf5.Var{
 			{Name: "time", Type: cdf5.Double, Dims: []int{1}, Atts: []cdf5.Att{{Name: "units", Type: cdf5.Char, Value: "days"}}},
 			{Name: "T", Type: cdf5.Float, Dims: []int{1, 0, 2}, Atts: []cdf5.Att{{Name: "_FillValue", Type: cdf5.Float, Value: []float32{-9}}}},
-			{Name: "lev", Type: cdf5.Int, Dims: []int{2}}, // has the name of a dimension that it does not use
+			{Name: "lev", Type: cdf5.Int, Dims: []int{2}}, // has the name of a dimension that the variable does not use
 			{Name: "s", Type: cdf5.UInt64},
 			{Name: "col", Type: cdf5.Char, Dims: []int{2, 0}}, // text as a coordinate variable
 			{Name: "b", Type: cdf5.Byte, Dims: []int{1}},
@@ -189,7 +189,7 @@ func TestSameProperty(t *testing.T) {
 	})
 }
 
-// TestRefused checks that names that netCDF-4 cannot hold are errors.
+// TestRefused checks that names that netCDF-4 cannot hold cause errors.
 func TestRefused(t *testing.T) {
 	att := func(name string) []cdf5.Att { return []cdf5.Att{{Name: name, Type: cdf5.Char, Value: "x"}} }
 	for what, h := range map[string]*cdf5.Header{
@@ -213,13 +213,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDamage checks that a changed byte is an error, or changes only data without a checksum. No change causes a panic or a hang.
+// TestDamage checks that each changed byte either causes an error or changes only data without a checksum, and never causes a
+// panic or a hang.
 func TestDamage(t *testing.T) {
 	cdf := sample(t, 2)
 	file := written(t, cdf, &Options{Filters: h5.Pipeline{Shuffle: true, Deflate: 1}, ChunkBytes: 200})
 	errs, same, data := 0, 0, 0
 	for at := range file {
-		if at%7 != 0 && at > 64 { // sample the offsets
+		if at%7 != 0 && at > 64 { // test only some offsets
 			continue
 		}
 		b := bytes.Clone(file)
@@ -272,7 +273,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// leftOut returns the error for the only item in the file that CDF-5 cannot hold.
+// leftOut returns the error for the only item of the file that CDF-5 cannot hold.
 func leftOut(t *testing.T, file []byte) error {
 	t.Helper()
 	v := view(t, file)
@@ -321,7 +322,7 @@ func TestOfOthers(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks that no input makes Open or ReadAt panic, hang or return more bytes than reported.
+// FuzzOpen checks that no input makes Open or ReadAt panic or hang, and that ReadAt never returns more bytes than Size.
 func FuzzOpen(f *testing.F) {
 	for _, p := range []h5.Pipeline{{}, {Shuffle: true, Deflate: 1}, {Zstd: 1}} {
 		f.Add(written(f, sample(f, 2), &Options{Filters: p, ChunkBytes: 100}), uint32(0), uint32(0))

@@ -16,7 +16,7 @@ type member struct {
 	*h5.Dataset
 	name  string
 	scale bool
-	title string // attribute NAME of a scale
+	title string // attribute NAME of a dimension scale
 	dimID int64  // -1: none
 }
 
@@ -46,7 +46,7 @@ func Is(f *h5.File) bool {
 
 // FromFile reads the metadata of a file and returns a View. name is for errors. The View leaves out items that CDF-5 cannot hold,
 // see View.LeftOut: groups, user-defined types, strings as elements, fixed dimensions of length 0, datasets without dimension
-// scales. A CDF-5 header larger than most bytes is ErrTooLarge; 0 means no limit.
+// scales. If the CDF-5 header is larger than most bytes, the error is ErrTooLarge; most 0 means no limit.
 func FromFile(f *h5.File, name string, most int64) (*View, error) {
 	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}, byID: map[int64]int{}}
 	if err := o.members(f); err != nil {
@@ -70,14 +70,14 @@ type opener struct {
 	scales []*member     // scales of all dimensions
 	dims   map[int64]int // index in scales by address
 	byID   map[int64]int // index in scales by netCDF dimension id
-	kept   []int         // index of the dimension in h, by index in scales; -1: left out
+	kept   []int         // by index in scales: index of the dimension in h, or -1 if it is left out
 	data   []*h5.Dataset // by index of the variable in h
-	most   int64         // maximum bytes of a header, 0: no limit
+	most   int64         // maximum bytes of a header; 0: no limit
 	used   int64         // header bytes used so far
 	left   []error       // errors for items that CDF-5 cannot hold
 }
 
-// leave records an error for an item that CDF-5 cannot hold. It returns any other error.
+// leave records err if it means that CDF-5 cannot hold an item. It returns any other error.
 func (o *opener) leave(err error) error {
 	if errors.Is(err, fault.ErrUnsupported) {
 		o.left = append(o.left, err)
@@ -86,7 +86,7 @@ func (o *opener) leave(err error) error {
 	return err
 }
 
-// use counts header bytes before more metadata are read.
+// use counts n bytes of the header, and fails if they exceed most.
 func (o *opener) use(n int) error {
 	if o.used += int64(n); o.most > 0 && o.used > o.most {
 		return fault.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes have at least %d bytes, want at most %d", o.used, o.most)
@@ -112,7 +112,7 @@ func (o *opener) members(f *h5.File) error {
 		if err != nil {
 			return err
 		}
-		const least = 52 // bytes of a variable without name and attributes
+		const least = 52 // bytes of a variable without its name and attributes
 		if err := o.use(least + len(l.Name)); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (o *opener) dataset(g *h5.Group, l h5.Link) (*h5.Dataset, error) {
 	return d, err
 }
 
-// dimensions makes a dimension from each scale. They are in the order of their ids if all scales have one.
+// dimensions makes a dimension from each scale. If all scales have ids, the dimensions are in the order of ids.
 func (o *opener) dimensions() error {
 	var scales []*member
 	withID := true
@@ -159,7 +159,7 @@ func (o *opener) dimensions() error {
 			withID = withID && m.dimID >= 0
 		}
 	}
-	if withID { // ids have gaps if groups have dimensions of their own
+	if withID { // ids have gaps if groups define dimensions
 		slices.SortStableFunc(scales, func(a, b *member) int { return cmp.Compare(a.dimID, b.dimID) })
 	}
 	o.scales = scales
@@ -195,8 +195,8 @@ func (o *opener) dimensions() error {
 	return nil
 }
 
-// lengths returns the present lengths of the dimensions, by index in scales. An unlimited dimension is as long as the longest
-// variable along it. Its scale does not grow if it has no coordinate variable.
+// lengths returns the current lengths of the dimensions, by index in scales. The length of an unlimited dimension is the maximum
+// over its variables, because the scale of a dimension without a coordinate variable does not grow.
 func (o *opener) lengths() ([]int64, error) {
 	l := make([]int64, len(o.scales))
 	for i, m := range o.scales {
@@ -205,7 +205,7 @@ func (o *opener) lengths() ([]int64, error) {
 	for _, m := range o.all {
 		ids, err := o.dimsOf(m)
 		if errors.Is(err, fault.ErrUnsupported) {
-			continue // variable reports the error
+			continue // the method variable reports the error
 		}
 		if err != nil {
 			return nil, err
@@ -219,7 +219,7 @@ func (o *opener) lengths() ([]int64, error) {
 	return l, nil
 }
 
-// variable adds a dataset to the header, unless it is only a dimension.
+// variable adds a dataset to the header, unless the dataset is only a dimension.
 func (o *opener) variable(m *member) error {
 	if m.scale && strings.HasPrefix(m.title, noVariable) {
 		return nil
@@ -263,8 +263,8 @@ func (o *opener) variable(m *member) error {
 	return nil
 }
 
-// dimsOf returns the dimensions of a variable, by index in scales. It uses the ids that newer libraries write, the references of
-// dimension scales, or, for a scale, the scale itself.
+// dimsOf returns the dimensions of a variable, by index in scales. It uses the ids that newer libraries write, otherwise the
+// references to dimension scales, or for a scale the scale itself.
 func (o *opener) dimsOf(m *member) ([]int, error) {
 	rank := m.Rank()
 	if rank == 0 {
@@ -350,7 +350,7 @@ func (o *opener) att(a *h5.Attr, of string) (cdf5.Att, error) {
 	if err != nil {
 		return x, err
 	}
-	const least = 24 // bytes of an attribute without name and values
+	const least = 24 // bytes of an attribute without its name and values
 	if err := o.use(least + len(a.Name) + len(raw)); err != nil {
 		return x, err
 	}
@@ -360,7 +360,7 @@ func (o *opener) att(a *h5.Attr, of string) (cdf5.Att, error) {
 		if many && a.Type.Size() > 1 {
 			return x, o.unsupported("attribute "+a.Name+" of "+of, "%d strings, want one", a.Elems())
 		}
-		x.Type, x.Value = cdf5.Char, string(raw) // with trailing zeros, like netCDF
+		x.Type, x.Value = cdf5.Char, string(raw) // trailing zeros stay, as in the netCDF library
 		return x, nil
 	case h5.ClassVlen:
 		s, err := a.Value()

@@ -7,14 +7,14 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// scale records whether a dataset is a dimension scale, and the name and id of that scale. An unreadable attribute is an error:
-// otherwise a dimension could be taken for a variable, or for another dimension.
+// scale records whether a dataset is a dimension scale, and the name and id of that scale. An unreadable attribute is an error,
+// because otherwise a dimension could be mistaken for a variable or another dimension.
 func (o *opener) scale(m *member) error {
 	class, err := o.attr(m, attClass)
 	if class == nil || err != nil {
 		return err
 	}
-	if s, err := class.Text(); errors.Is(err, fault.ErrUsage) || err == nil && s != scaleClass { // a CLASS with another meaning
+	if s, err := class.Text(); errors.Is(err, fault.ErrUsage) || err == nil && s != scaleClass { // an attribute CLASS with another meaning
 		return nil
 	} else if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (o *opener) scale(m *member) error {
 	return nil
 }
 
-// attr returns an attribute of a dataset, or nil if the dataset lacks it.
+// attr returns an attribute of a dataset, or nil if there is none.
 func (o *opener) attr(m *member, name string) (*h5.Attr, error) {
 	a, err := m.Attr(name)
 	if errors.Is(err, fault.ErrMissing) {

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// TestScales checks that an unreadable attribute that defines or identifies a dimension is an error. Otherwise the dataset would
-// become a variable.
+// TestScales checks that an unreadable attribute that defines or identifies a dimension causes an error. Without the error the
+// dataset would become a variable.
 func TestScales(t *testing.T) {
 	// file makes a file with only the dimension d. edit changes the dataset, and name selects the attribute to damage.
 	file := func(edit func(d *h5.DatasetBuilder), name string) (*View, error) {
@@ -27,7 +27,7 @@ func TestScales(t *testing.T) {
 		for _, p := range l.Pieces {
 			copy(bytesOf[p.Off:], p.Data)
 		}
-		if name != "" { // the datatype follows the name, which is padded to 8 bytes
+		if name != "" { // the datatype follows the name, which is padded to a multiple of 8 bytes
 			at := bytes.Index(bytesOf, append([]byte(name), 0))
 			if at < 0 || bytes.Count(bytesOf, append([]byte(name), 0)) != 1 {
 				t.Fatalf("%s is not there once", name)

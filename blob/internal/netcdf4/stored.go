@@ -15,11 +15,11 @@ type Piece struct {
 }
 
 // Stored returns the piece of the file with element at of record rec of variable i, and the element's offset in the piece. ok is
-// false if the element was never written.
+// false if the file has no such piece, because the element was never written.
 func (v *View) Stored(i int, rec, at int64) (p Piece, within int64, ok bool, err error) {
 	g := &v.geo[i]
 	if g.record {
-		if rec >= g.dims[0] { // only other variables have this record
+		if rec >= g.dims[0] { // only other variables have that many records
 			return p, 0, false, nil
 		}
 		at += rec * g.per

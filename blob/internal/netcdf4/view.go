@@ -69,7 +69,7 @@ func newView(o *opener) (*View, error) {
 // Header returns the header of the CDF-5 file, with offsets.
 func (v *View) Header() *cdf5.Header { return v.hdr }
 
-// LeftOut returns an error of class ErrUnsupported for each member and attribute that CDF-5 cannot hold.
+// LeftOut returns one error of class ErrUnsupported for each member or attribute that CDF-5 cannot hold.
 func (v *View) LeftOut() []error { return v.left }
 
 // Head returns the encoded CDF-5 header. The caller must not change it.
@@ -96,7 +96,7 @@ func (v *View) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// some reads from one piece: the header, a record of a variable, or padding.
+// some reads bytes from one piece: the header, a record of a variable, or padding.
 func (v *View) some(p []byte, off int64) (int, error) {
 	if off < int64(len(v.head)) {
 		return copy(p, v.head[off:]), nil
@@ -125,13 +125,13 @@ func (v *View) some(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// variable reads bytes of a record of a variable, starting at byte at.
+// variable reads bytes of a variable's record, from byte at of the record on.
 func (v *View) variable(p []byte, i int, rec, at int64) error {
 	w := int64(v.hdr.Vars[i].Type.Size())
 	lo, hi := at/w, (at+int64(len(p))+w-1)/w
 	b := p
 	if lo*w != at || hi*w != at+int64(len(p)) { // the range begins or ends inside an element
-		if hi-lo > 2 { // read all but the first and last element directly into p
+		if hi-lo > 2 { // read all whole elements directly into p
 			mid := (lo + 1) * w
 			end := (hi - 1) * w
 			for _, q := range [3][2]int64{{at, mid}, {mid, end}, {end, at + int64(len(p))}} {
@@ -147,7 +147,7 @@ func (v *View) variable(p []byte, i int, rec, at int64) error {
 		return nil
 	}
 	d, g := v.data[i], &v.geo[i]
-	if g.record && rec >= g.dims[0] { // only other variables have this record
+	if g.record && rec >= g.dims[0] { // only other variables have that many records
 		cdf5.FillBytes(b, v.hdr.Vars[i].Type, binary.BigEndian, v.hdr.FillAtt(i))
 	} else {
 		from := lo
@@ -194,7 +194,7 @@ func (v *View) elements(b []byte, i int, from int64) error {
 	return nil
 }
 
-// chunk returns the part of a chunk that is inside the array.
+// chunk returns the elements of a chunk that are inside the array.
 func (v *View) chunk(i int, k int64) ([]byte, error) {
 	return v.chunks.Make(context.Background(), chunkKey{i, k}, func() ([]byte, error) {
 		g := &v.geo[i]
@@ -214,15 +214,15 @@ type chunkKey struct {
 	k int64
 }
 
-// Verify reads every chunk and passes each fault to report. did receives the number of CDF-5 bytes read. Verify stops with the
-// error of ctx when ctx is done.
+// Verify reads every chunk and passes each fault to report. It passes the number of CDF-5 bytes after each read to did. Verify
+// stops with the error of ctx when ctx is done.
 func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)) error {
 	const piece = 4 << 20
 	var buf []byte
 	for i := range v.data {
 		g := &v.geo[i]
 		n, each := v.data[i].Bytes(), int64(piece)
-		read := func(k int64, b []byte) error { // contiguous data
+		read := func(k int64, b []byte) error { // reads contiguous data
 			_, err := v.data[i].ReadAt(b, k*piece)
 			return err
 		}
@@ -258,7 +258,7 @@ func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)
 	return nil
 }
 
-// of adds the name of the variable to an error about its data.
+// of adds the name of the variable to an error.
 func of(name string, err error) error {
 	var fe *fault.FormatError
 	if !errors.As(err, &fe) {

@@ -14,24 +14,24 @@ import (
 	"blobio/internal/subfile"
 )
 
-// SkewRoom is the extra size of a buffer: a page, which is more than any skew.
+// SkewRoom is the extra size of a buffer: a page, so that every skew fits.
 const SkewRoom = 4096
 
 // Process has the resources that the ranks of one process share while they write one dataset: open files, workers' buffers, and
-// the count of copied bytes. It has no more buffers than workers, for any number of subfiles.
+// the count of copied bytes. The number of buffers is the number of workers, for any number of subfiles.
 type Process struct {
 	Pool    *subfile.Pool
-	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is made
-	buffers chan []byte                  // one per worker; nil until first used
+	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is created
+	buffers chan []byte                  // one buffer per worker; each is nil until its first use
 	size    int
 	Zstd    *codec.Zstd
 
 	Mu      sync.Mutex
-	room    sync.Cond // over mu: a background flush has ended
+	room    sync.Cond // with mu: signals the end of a background flush
 	Used    int64     // bytes of copies
 	Flights int       // number of background flushes; each releases its copies at its end
 	Max     int64
-	advice  string // how to free memory, for errors
+	advice  string // how to free memory, for error texts
 	copies  map[uint64]*Copy
 }
 
@@ -55,7 +55,7 @@ func NewProcess(o *dataset.Settings) *Process {
 	return p
 }
 
-// codecWindow returns the window that a chunk needs.
+// codecWindow returns the window size that a codec needs for a chunk of this length.
 func codecWindow(chunk int64) int {
 	w := 1 << 10
 	for int64(w) < chunk {
@@ -64,8 +64,8 @@ func codecWindow(chunk int64) int {
 	return w
 }
 
-// Buffer waits for a worker's buffer and returns it. Its length is Options.Buffer, or n bytes if that is less, and room for a
-// skew. Touching unused pages would cost as much as writing them.
+// Buffer waits for a worker's buffer and returns it. Its length is n or Options.Buffer, whichever is less, and SkewRoom. A
+// buffer is not larger than needed, because touching new pages costs as much as writing them.
 func (p *Process) Buffer(n int64) []byte {
 	b := <-p.buffers
 	if n = min(n, int64(p.size)) + SkewRoom; int64(len(b)) < n {
@@ -77,14 +77,14 @@ func (p *Process) Buffer(n int64) []byte {
 // GiveBack returns a buffer.
 func (p *Process) GiveBack(b []byte) { p.buffers <- b }
 
-// Reserve counts n bytes of copies against the limit.
+// Reserve counts n bytes of copies, or fails if they exceed the limit.
 func (p *Process) Reserve(n int64) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	return p.take(n)
 }
 
-// take is Reserve with mu held.
+// take is Reserve for callers that hold mu.
 func (p *Process) take(n int64) error {
 	if p.Used+n > p.Max {
 		return fmt.Errorf("%d bytes of copies and %d more exceed Options.Memory %d; %s: %w", p.Used, n, p.Max, p.advice, dataset.ErrTooLarge)
@@ -93,14 +93,14 @@ func (p *Process) take(n int64) error {
 	return nil
 }
 
-// Await is Reserve for a rank that puts: it waits for a background flush that frees memory.
+// Await is Reserve for a rank that puts. It first waits for background flushes that free memory.
 func (p *Process) Await(n int64) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	return p.awaitLocked(n)
 }
 
-// awaitLocked is Await with mu held.
+// awaitLocked is Await for callers that hold mu.
 func (p *Process) awaitLocked(n int64) error {
 	for p.Used+n > p.Max && p.Flights > 0 {
 		p.room.Wait()
@@ -108,7 +108,7 @@ func (p *Process) awaitLocked(n int64) error {
 	return p.take(n)
 }
 
-// Leave notes that a background flush has begun, which will release its copies.
+// Leave notes the start of a background flush, which releases its copies at the end.
 func (p *Process) Leave() {
 	p.Mu.Lock()
 	p.Flights++
@@ -124,10 +124,10 @@ func (p *Process) Left(n int64) {
 	p.room.Broadcast()
 }
 
-// Retake reserves released bytes again, even beyond the limit.
+// Retake reserves bytes again that were released, even beyond the limit.
 func (p *Process) Retake(n int64) { p.Release(-n) }
 
-// Release counts n bytes of copies as freed.
+// Release gives back n reserved bytes.
 func (p *Process) Release(n int64) {
 	p.Mu.Lock()
 	p.Used -= n
@@ -138,10 +138,10 @@ func (p *Process) Release(n int64) {
 type Copy struct {
 	Raw []byte
 	sum uint64
-	n   int // number of ranks
+	n   int // number of ranks that use the copy
 }
 
-// CopyOf returns a copy of bytes, which counts once for all ranks that put the same bytes.
+// CopyOf returns a copy of raw. The copy counts once for all ranks that put the same bytes.
 func (p *Process) CopyOf(raw []byte) (*Copy, error) {
 	sum := dataset.HashOf(raw)
 	p.Mu.Lock()
@@ -163,7 +163,7 @@ func (p *Process) CopyOf(raw []byte) (*Copy, error) {
 	return c, nil
 }
 
-// DropCopy ends the use of a copy by one rank.
+// DropCopy ends one rank's use of a copy.
 func (p *Process) DropCopy(c *Copy) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -176,9 +176,10 @@ func (p *Process) DropCopy(c *Copy) {
 	}
 }
 
-// Held is the file system in which a writer opens its subfiles. A subfile is opened again, by name, after too many others were
-// open. Only this writer uses names with its tag. Under a final name there may be the file of a new writer. So the lease is
-// checked after the open: if it is unchanged, the open file is this writer's.
+// Held is the file system in which a writer opens its subfiles. A subfile may be closed while many others are open, and is
+// later opened again by name. A name with this writer's tag is safe, because no other writer uses it. Under a final name, the
+// file of a new writer may have appeared. Therefore OpenRW checks the lease after the open: if the lease is unchanged, the open
+// file is this writer's.
 type Held struct {
 	vfs.FS
 	Proc *Process

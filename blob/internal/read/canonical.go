@@ -16,14 +16,14 @@ import (
 // CanonicalOptions is blob.CanonicalOptions.
 type CanonicalOptions struct {
 	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
-	Vars    []string     // variables, in the order of the source; nil: all
+	Vars    []string     // variables in the order of the source; nil: all
 	Records *Range       // nil: all
-	Subset  Subset       // along dimensions; nil: all
+	Subset  Subset       // selected indices along dimensions; nil: all
 
 	ZeroFill bool  // elements that no blob covers read as zeros instead of fill values
 	Memory   int64 // limit in bytes for cached blocks and read-ahead, at least 1 MiB; default 64 MiB
 
-	Pool *CanonicalPool // cache shared with other files; its limit replaces Memory, which then limits one read. nil: a cache of its own
+	Pool *CanonicalPool // cache shared with other files; its limit replaces Memory, which then limits one read. nil: the file has its own cache
 }
 
 // Validate checks the options.
@@ -53,9 +53,9 @@ type CanonicalFile struct {
 	Head   []byte          // the header as bytes
 	Length int64           // length of the file
 	fixed  []dataset.VarID // by offset
-	recs   []dataset.VarID // by offset in a record
-	begin  int64           // offset of the first record; -1: no record variables
-	period int64           // distance of records in bytes
+	recs   []dataset.VarID // record variables, by offset in a record
+	begin  int64           // offset of the first record; -1 if there are no record variables
+	period int64           // distance between records in bytes
 	Cache  *blockCache
 }
 
@@ -123,11 +123,10 @@ func (sel Selection) Canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 // Size returns the length of the file in bytes.
 func (c *CanonicalFile) Size() int64 { return c.Length }
 
-// Header returns the header of the file, with the offset of each variable. It must not be changed.
+// Header returns the header of the file, with the offset of each variable. The caller must not change it.
 func (c *CanonicalFile) Header() *cdf5.Header { return c.hdr }
 
-// stretch is a contiguous part of the file: header or padding (v is -1), or a part of a variable's record that begins at its byte
-// from.
+// stretch is a contiguous part of the file: the header, padding (v is -1), or a part of a variable's record.
 type stretch struct {
 	v    dataset.VarID
 	rec  int64
@@ -212,15 +211,15 @@ func (c *CanonicalFile) Prove(ctx context.Context, off, end int64) (n int64, err
 	return n, nil
 }
 
-// some reads the first bytes of p, at least one, by the cheapest method. byHeader reports that the read began in the header, so a
-// kernel or a library may have read ahead into data that the user does not want. Such data are looked up at any cost, unless the
-// block was read before.
+// some reads the first bytes of p, at least one, in the cheapest way. byHeader means that the read began in the header. A kernel
+// or a library may then have read ahead into data that the user does not want. For such reads some prefers looking up elements to
+// decoding a block, unless the block was read before.
 func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader bool) (int, error) {
 	if off < int64(len(c.Head)) {
 		return copy(p, c.Head[off:]), nil
 	}
 	from, to := c.Cache.Blocks.At(off)
-	whole := int64(0) // bytes of wanted whole blocks that are not in the cache
+	whole := int64(0) // bytes of blocks that p covers completely and that are not in the cache
 	for a, b := from, to; a == off+whole && b <= off+int64(len(p)) && !c.Cache.has(a) && !c.Cache.isBad(a); {
 		if whole += b - a; b == c.Length {
 			break
@@ -257,7 +256,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader 
 }
 
 // Exact reads p alone after a read with surrounding bytes has failed. It compares all of p with its checksums, so the error names
-// the damaged place and no other. It returns the number of correct bytes before the damage.
+// exactly the damaged place. It returns the number of correct bytes before the damage.
 func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, err error) {
 	fm := c.R.Prover.exact(c.form(0, 0, false))
 	for n < len(p) {
@@ -279,22 +278,22 @@ func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm Form
 	})
 }
 
-// form returns the form of a read of a part of a variable's record.
+// form returns the form for reading a part of a variable's record.
 func (c *CanonicalFile) form(dataset.VarID, int64, bool) Form {
 	return Form{Big: true, Zero: c.O.ZeroFill}
 }
 
-// MaxWants limits the number of parts of variables that are read at once: a record may have only a few bytes.
+// MaxWants limits how many parts of variables are read at once, because a record may have only a few bytes.
 const MaxWants = 1 << 12
 
-// Piece is a part of the file: its bytes from off on.
+// Piece is a part of the file. B holds its bytes, and Off is the file offset of the first byte.
 type Piece struct {
 	B   []byte
 	Off int64
 }
 
-// Decode computes pieces of the file, which must lie inside it. how returns the form in which all or some elements of a record
-// are read.
+// Decode computes pieces of the file, which must lie inside it. how returns the form for reading a record; whole is false if only
+// some elements of the record are read.
 func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, rec int64, whole bool) Form, pieces ...Piece) error {
 	var wants []Want
 	var edges []edge
@@ -325,9 +324,9 @@ func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, re
 	return flush()
 }
 
-// walk fills b with the bytes of the file from off on, which must lie inside it. It fills header and padding itself. For each
-// part of a variable's record it calls read, which reads want w of whole elements. If w.Dst is not p, the bytes behind the first
-// skip bytes are copied to p.
+// walk fills b with the bytes of the file from off on, which must lie inside it. Header and padding are filled directly. For each
+// part of a variable's record, walk calls read with the want w of whole elements. If w.Dst is not p, read must copy the bytes
+// after the first skip bytes of w.Dst to p.
 func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, skip int64, p []byte) error) error {
 	for len(b) > 0 {
 		s := c.stretch(off)
@@ -355,5 +354,5 @@ func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, s
 	return nil
 }
 
-// edge is a buffer for whole elements and the part of it that is wanted.
+// edge is a buffer for whole elements, and the wanted part of the buffer.
 type edge struct{ to, from []byte }

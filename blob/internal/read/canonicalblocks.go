@@ -6,19 +6,19 @@ import (
 	"blobio/blob/internal/dataset"
 )
 
-// A canonical file is decoded and cached in blocks. A block is a whole record of a variable if this is not too long, because its
-// checksums can then be compared in the same pass. A long record is several blocks. Short records or variables share a block,
-// because the data of a rank are read at once.
+// A canonical file is decoded and cached in blocks. A block is a whole record of a variable if the record is not too long,
+// because its checksums can then be compared in the same pass. A long record has several blocks. Short records or variables
+// share a block, because all data of a rank can be read at once.
 
-// stride is a sequence of blocks of the same length; the last one may be shorter.
+// stride is a sequence of blocks of the same length. The last block may be shorter.
 type stride struct{ from, to, step int64 }
 
 // blocks is the division of a canonical file into blocks.
 type blocks struct {
-	fixed  []stride // up to the first record
-	record []stride // of the first record; nil if blocks hold several records
+	fixed  []stride // blocks before the first record
+	record []stride // blocks of the first record; nil if a block holds several records
 	begin  int64    // offset of the records
-	period int64    // bytes of the records of one block, or of one record
+	period int64    // length of the records in one block, or of one record, in bytes
 	size   int64    // length of the file
 }
 
@@ -40,7 +40,7 @@ func (c *CanonicalFile) divide(memory int64) blocks {
 	return b
 }
 
-// strides divides the range from, to of the variables of a list.
+// strides divides the file range [from, to), which holds the variables of a list.
 func (c *CanonicalFile) strides(list []dataset.VarID, from, to, whole, some int64) (out []stride) {
 	cut := func(end int64) {
 		if end > from {
@@ -54,11 +54,11 @@ func (c *CanonicalFile) strides(list []dataset.VarID, from, to, whole, some int6
 			end = c.hdr.Vars[list[k+1]].Begin
 		}
 		if end-from <= some {
-			continue // joined with the previous one
+			continue // joined with the next variable
 		}
 		cut(begin)
 		if end-begin > whole {
-			out = append(out, stride{begin, end, some &^ 7}) // blocks never cut elements
+			out = append(out, stride{begin, end, some &^ 7}) // blocks do not cut elements
 			from = end
 		} else if end-begin > some {
 			cut(end)
@@ -84,7 +84,7 @@ func (b *blocks) At(off int64) (from, to int64) {
 	return base + from, base + min(from+s.step, s.to)
 }
 
-// Costs are in bytes: a read costs as much as reading this number of bytes sequentially.
+// Costs are in bytes. The cost of a read is the number of bytes that could be read sequentially in the same time.
 
 // cost returns the maximum cost of a read of [off, end) without the cache.
 func (c *CanonicalFile) cost(off, end int64) (sum int64) {
@@ -95,7 +95,7 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 			sv := &c.Schema.Vars[s.v]
 			sum += n + c.call()
 			elems := n / int64(sv.Type.Size())
-			if c.decomposed(s.v) { // at worst each element has another owner
+			if c.decomposed(s.v) { // at worst each element has a different owner
 				sum += elems * c.call()
 			}
 			sum += c.proving(s.v, max(elems, 1), s.n)
@@ -105,8 +105,8 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 	return sum
 }
 
-// proving returns the cost of comparing the pieces that contain some elements of a variable's record of this length. At worst
-// each element is in another piece, and each piece is read whole. Only the result of the comparison is kept.
+// proving returns the cost of comparing the checksums of the pieces that contain elems elements of a variable's record of bytes
+// bytes. At worst each element is in a different piece, and each piece must be read whole.
 func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 	m := c.R.Files.Manifest
 	if m == nil || m.Codec != "" || c.R.Files.Opt.Verify != VerifyOnce && c.R.Files.Opt.Verify != VerifyAlways {
@@ -126,7 +126,7 @@ func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 // blockCost returns the cost of decoding a block.
 func (c *CanonicalFile) blockCost(from, to int64) int64 {
 	call := int64(0)
-	for off := from; off < to; { // costs of one variable: several variables of a rank are read at once
+	for off := from; off < to; { // one variable's cost is enough, because several variables of a rank are read at once
 		s := c.stretch(off)
 		if s.v >= 0 && c.decomposed(s.v) {
 			call = c.call()
@@ -140,7 +140,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 	return to - from + call
 }
 
-// call returns the cost of one read beside its bytes.
+// call returns the fixed cost of a read, without its bytes.
 func (c *CanonicalFile) call() int64 {
 	p := c.R.Data.Sets[0].firstHeader()
 	switch {
@@ -152,7 +152,7 @@ func (c *CanonicalFile) call() int64 {
 	return max(p.Gap(), 1)
 }
 
-// firstHeader returns the first loaded header, nil if there is none.
+// firstHeader returns the first loaded header, or nil.
 func (s *Set) firstHeader() *dataset.Place {
 	for _, p := range s.Parts {
 		if h := p.header(); h != nil {

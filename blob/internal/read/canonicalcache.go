@@ -12,11 +12,11 @@ import (
 type blockCache struct {
 	C              *CanonicalFile
 	Blocks         blocks
-	Limit          int64            // bytes of blocks; it determines their length and the read-ahead
-	*CanonicalPool                  // the pool that counts the blocks; its lock also protects the following fields
+	Limit          int64            // limit of the bytes in blocks; it determines the length of blocks and of the read-ahead
+	*CanonicalPool                  // counts the blocks; its lock also protects the following fields
 	Held           map[int64]*block // by offset
-	rent           map[int64]int64  // by offset of an uncached block: the cost of reads of it without the cache
-	bad            map[int64]int64  // by offset of a block that cannot be decoded whole: bytes read from it since
+	rent           map[int64]int64  // by offset of an uncached block: total cost of reads from it without the cache
+	bad            map[int64]int64  // by offset of a block that cannot be decoded: bytes read from it since then
 }
 
 // block is one block of the file.
@@ -27,11 +27,11 @@ type block struct {
 	err      error
 	Ready    chan struct{} // closed when data or err is set
 	uses     int
-	taken    int64 // bytes that reads have copied from it
+	taken    int64 // number of bytes that reads have copied from the block
 	elem     *list.Element
 }
 
-// maxNoted limits the number of entries about uncached blocks.
+// maxNoted limits the entries of rent and of bad.
 const maxNoted = 1 << 12
 
 // NewBlockCache makes the cache of a file, in a new pool if pool is nil.
@@ -56,8 +56,8 @@ func (k *blockCache) leave() {
 	k.wake()
 }
 
-// wanted reports whether to decode the block at from for a read of cost cost, if decoding costs whole. It returns true once the
-// total cost of reads without the cache reaches the cost of decoding.
+// wanted reports whether to decode the block at from. cost is the cost of this read without the cache, and whole is the cost of
+// decoding. wanted returns true when the total cost of reads without the cache exceeds the cost of decoding.
 func (k *blockCache) wanted(from, cost, whole int64) bool {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -76,7 +76,7 @@ func (k *blockCache) wanted(from, cost, whole int64) bool {
 	return false
 }
 
-// isBad reports whether a block could not be decoded.
+// isBad reports whether decoding a block has failed.
 func (k *blockCache) isBad(from int64) bool {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -84,8 +84,8 @@ func (k *blockCache) isBad(from int64) bool {
 	return bad
 }
 
-// around notes that n bytes of an undecodable block were read without it. After as many bytes as the block has, decoding is tried
-// again: a disk may have failed only for a moment.
+// around notes that n bytes of a block that cannot be decoded were read directly. When as many bytes as the block has were read,
+// decoding is tried again, because a disk may have failed only for a moment.
 func (k *blockCache) around(from, to, n int64) {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -115,8 +115,8 @@ func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (i
 	return n, nil
 }
 
-// hold returns a decoded block and counts a use. If the block is not in the cache, hold decodes it if decode is set, otherwise it
-// returns nil.
+// hold returns a decoded block and counts a use. If the block is not in the cache, hold decodes it if decode is true, and
+// otherwise returns nil.
 func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*block, error) {
 	k.Mu.Lock()
 	b := k.Held[from]
@@ -127,7 +127,7 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 		k.Mu.Unlock()
 		return nil, nil
 	default:
-		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // one use by the caller, one by the decoder
+		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // one use for the caller, one for the decoder
 		k.Held[from] = b
 		if !k.C.R.Life.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.Held, from)
@@ -150,7 +150,7 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 	return b, nil
 }
 
-// took notes that n bytes of a block were read. After a quarter of the block, the following blocks are decoded ahead.
+// took notes that n bytes of a block were read. When a quarter of the block was read, the following blocks are decoded ahead.
 func (k *blockCache) took(b *block, n int) {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -159,7 +159,8 @@ func (k *blockCache) took(b *block, n int) {
 	}
 }
 
-// onward starts decoding the blocks after byte from, if little of them is decoded or being decoded. The lock is held.
+// onward starts decoding the blocks after byte from, unless enough of these blocks are decoded or being decoded. The caller holds
+// the lock.
 func (k *blockCache) onward(from int64) {
 	sum := int64(0)
 	for from < k.C.Length && k.Held[from] != nil && sum < k.Limit/8*3 {
@@ -171,7 +172,7 @@ func (k *blockCache) onward(from int64) {
 	}
 }
 
-// prove decodes the block, and the following ones ahead. The block stays for its reader as long as there is room.
+// prove decodes the block, and starts decoding the following blocks. The block stays in the cache as long as there is room.
 func (k *blockCache) prove(ctx context.Context, from, to int64) error {
 	k.Mu.Lock()
 	k.onward(from)
@@ -183,8 +184,9 @@ func (k *blockCache) prove(ctx context.Context, from, to int64) error {
 	return err
 }
 
-// ahead starts decoding the blocks from byte from on, as many as fit. They are decoded together, because the data of a rank are
-// read at once. They get half of the room, so that the next blocks can be decoded while these are read. The lock is held.
+// ahead starts decoding as many blocks from byte from on as fit. It decodes them together, because all data of a rank can be read
+// at once. They get less than half of the room, so that the next blocks can be decoded while a program reads these. The caller
+// holds the lock.
 func (k *blockCache) ahead(from int64) {
 	var list []*block
 	for sum := int64(0); from < k.C.Length; {
@@ -228,14 +230,14 @@ func (k *blockCache) release(b *block) {
 		return
 	}
 	if b.taken >= b.To-b.From {
-		b.elem = k.Idle.PushFront(b) // read to the end, so probably not needed again
+		b.elem = k.Idle.PushFront(b) // the block was read to the end, so it is probably not needed again
 	} else {
 		b.elem = k.Idle.PushBack(b)
 	}
 	k.wake()
 }
 
-// fill decodes a block when there is room for it. ctx is the Reader's.
+// fill decodes a block when there is room for it. ctx is the context of the Reader.
 func (k *blockCache) fill(ctx context.Context, b *block) {
 	n := b.To - b.From
 	k.Mu.Lock()
@@ -260,7 +262,8 @@ func (k *blockCache) fill(ctx context.Context, b *block) {
 	k.decode(ctx, b)
 }
 
-// decode computes the bytes of blocks that have room. If this fails for all together, it tries them one by one.
+// decode computes the bytes of blocks, whose memory is allocated. If decoding all blocks together fails, it decodes them one by
+// one.
 func (k *blockCache) decode(ctx context.Context, list ...*block) {
 	pieces := make([]Piece, len(list))
 	for i, b := range list {
@@ -292,7 +295,7 @@ func (k *blockCache) decode(ctx context.Context, list ...*block) {
 	}
 }
 
-// forget removes a block after an error. The lock is held.
+// forget removes a block after an error. The caller holds the lock.
 func (k *blockCache) forget(b *block) {
 	delete(k.Held, b.From)
 	close(b.Ready)
@@ -301,21 +304,21 @@ func (k *blockCache) forget(b *block) {
 
 // CanonicalPool is blob.CanonicalPool.
 type CanonicalPool struct {
-	most int64 // maximum bytes of blocks
+	most int64 // limit of the bytes in blocks
 
 	Mu    sync.Mutex
-	Bytes int64         // bytes of blocks that are decoded or being decoded
-	Idle  *list.List    // of unused *block, the next to be dropped first
+	Bytes int64         // total bytes of blocks that are decoded or being decoded
+	Idle  *list.List    // unused *block, in the order in which they are dropped
 	freed chan struct{} // closed when Bytes or Idle change
 	spare []byte        // memory of a dropped block
 }
 
-// NewCanonicalPool makes a pool of that size, for CanonicalOptions.Pool.
+// NewCanonicalPool makes a pool of bytes bytes for CanonicalOptions.Pool.
 func NewCanonicalPool(bytes int64) *CanonicalPool {
 	return &CanonicalPool{most: bytes, Idle: list.New(), freed: make(chan struct{})}
 }
 
-// room frees n bytes by dropping unused blocks, if there are enough of them. The lock is held.
+// room frees n bytes by dropping unused blocks. It reports whether n bytes are free. The caller holds the lock.
 func (p *CanonicalPool) room(n int64) bool {
 	for p.Bytes+n > p.most {
 		e := p.Idle.Front()
@@ -327,7 +330,7 @@ func (p *CanonicalPool) room(n int64) bool {
 	return true
 }
 
-// drop removes an unused block. The lock is held.
+// drop removes an unused block. The caller holds the lock.
 func (p *CanonicalPool) drop(b *block) {
 	p.Idle.Remove(b.elem)
 	delete(b.of.Held, b.From)
@@ -335,7 +338,7 @@ func (p *CanonicalPool) drop(b *block) {
 	p.spare = b.data
 }
 
-// buffer returns memory for n bytes. The lock is held.
+// buffer returns memory for n bytes. The caller holds the lock.
 func (p *CanonicalPool) buffer(n int64) []byte {
 	if b := p.spare; int64(cap(b)) >= n && int64(cap(b)) <= 2*n {
 		p.spare = nil
@@ -344,7 +347,7 @@ func (p *CanonicalPool) buffer(n int64) []byte {
 	return make([]byte, n)
 }
 
-// wake wakes the goroutines that wait for room. The lock is held.
+// wake wakes the goroutines that wait for room. The caller holds the lock.
 func (p *CanonicalPool) wake() {
 	close(p.freed)
 	p.freed = make(chan struct{})

@@ -1,3 +1,3 @@
-// Package read opens and reads datasets. It has manifests and headers, maps, windows and indexes, checksums, collective reads,
-// and the canonical file, which is computed on demand.
+// Package read opens and reads datasets: manifests and headers, maps, data with their checksums, collective reads, and
+// canonical files, which are computed on demand.
 package read

@@ -17,18 +17,18 @@ import (
 // ExtentSum is the checksum of an extent.
 type ExtentSum struct {
 	Ext    int64 // extent number in the manifest
-	V      int   // variable of the header
-	Rec    int64 // record of the file
+	V      int   // index of the variable in the header
+	Rec    int64 // record number in the file
 	Crc    uint32
-	Pieces []uint32 // of an extent longer than a piece
+	Pieces []uint32 // checksums of the pieces, if the extent is longer than a piece
 }
 
 // ExtentSums computes the checksums of the extents of a subfile and of their pieces.
 type ExtentSums struct {
 	Part     *FilePart
 	File     io.ReaderAt
-	Records  int64         // number of records to read of a variable-centric file
-	Piece    int64         // bytes of a piece; 0: no pieces
+	Records  int64         // number of records to read from a variable-centric file
+	Piece    int64         // length of a piece in bytes; 0: extents have no pieces
 	Progress func(n int64) // called with the number of bytes of each read
 }
 
@@ -64,8 +64,8 @@ func (x *ExtentSums) Read(ctx context.Context, report func(ExtentSum)) error {
 	return nil
 }
 
-// blobs sums a process-centric subfile blob by blob. An extent is a variable's record in all blobs, in the order of the blobs.
-// The file may have room for more records than are summed.
+// blobs computes the checksums of a process-centric subfile blob by blob. The extent of a variable's record consists of the
+// record's parts in all blobs, in order. The file may have room for more than records records.
 func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(ExtentSum)) error {
 	pl, t, name, piece := x.Part.Place, x.Part.Table, x.Part.Name, x.Piece
 	order, nmap := pl.Header.ExtentOrder(), pl.Header.Maps*layout.MapVars
@@ -74,7 +74,7 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 		return err
 	}
 	short := make([]uint32, order.First(records))
-	long := checksum.New(piece) // of extents with several pieces
+	long := checksum.New(piece) // extents with several pieces
 	in := &blobStream{f: x.File, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
 	take := func(ext, n int64, v int) error {
 		field := pl.Header.Vars[v].Name
@@ -121,7 +121,7 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 				}
 			}
 			if pl.Schema.Vars[i].Record && records < pl.Blob.Records {
-				end, _ := pl.Piece(dataset.VarID(i), pl.Blob.Records, t, j) // the offset of the record after the last
+				end, _ := pl.Piece(dataset.VarID(i), pl.Blob.Records, t, j) // the offset behind the last record
 				in.seek(end, pl.DataOff+pl.DataLen)
 			}
 		}
@@ -137,8 +137,8 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 	return nil
 }
 
-// RecordsToSum returns the number of records of vars variables to sum in a file whose header gives records: none if there are no
-// variables.
+// RecordsToSum returns for how many records checksums must be computed. records is the number in the header, and vars is the
+// number of record variables; without record variables the result is 0.
 func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64, error) {
 	if vars == 0 {
 		return 0, nil
@@ -149,13 +149,13 @@ func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64
 	return records, nil
 }
 
-// blobStream reads a file forward in large pieces.
+// blobStream reads a file sequentially in large pieces.
 type blobStream struct {
 	f        io.ReaderAt
 	name     string
 	buf      []byte
-	off, end int64 // file range of the buffered bytes that were not returned yet
-	stop     int64 // no byte beyond is read
+	off, end int64 // file range of the buffered bytes that next has not returned yet
+	stop     int64 // end of the bytes that may be read
 }
 
 func (s *blobStream) seek(off, stop int64) {
@@ -165,14 +165,14 @@ func (s *blobStream) seek(off, stop int64) {
 	s.off, s.stop = off, stop
 }
 
-// next returns up to n bytes from the current offset, at least one.
+// next returns at least one and at most n bytes from the current offset on.
 func (s *blobStream) next(n int64, field string) ([]byte, error) {
 	if s.off == s.end {
 		k := min(int64(len(s.buf)), s.stop-s.off)
 		if k <= 0 {
 			return nil, fault.At(s.name, s.off, field, dataset.ErrTruncated, "the data extend beyond the end of %s", layout.DataBlob)
 		}
-		// The bytes go to the tail of the buffer, so that end-off is the number of bytes left.
+		// The bytes go to the end of the buffer, so that end-off is the number of remaining bytes.
 		if err := layout.ReadFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {
 			return nil, err
 		}
@@ -194,24 +194,24 @@ func (p *FilePart) HeaderCRC() (subfile.CRC, error) {
 	return dataset.HeaderCRC(f, p.Place, p.Name)
 }
 
-// VarExtent is the part of one variable (in one record) in a subfile. It has a checksum in the manifest.
+// VarExtent is one record of a variable in a subfile. It has a checksum in the manifest.
 type VarExtent struct {
 	P   *FilePart
-	V   int   // variable of the header
-	Rec int64 // record of the set
+	V   int   // index of the variable in the header
+	Rec int64 // record number in the set
 }
 
 func (e VarExtent) Bytes() int64 { return e.P.Place.ExtentBytes(e.V, e.P.Table) }
 
-// field returns the name of the extent, with the record of the dataset.
+// field returns the name of the extent. Its record number counts in the whole dataset.
 func (e VarExtent) field() string { return FieldOf(e.P.Place, e.V, e.Rec+e.P.since) }
 
-// spot returns the file offset of blob j's part, its length, and its offset in the extent.
+// spot returns the file offset of blob j's part of the extent, the length of the part, and its offset in the extent.
 func (e VarExtent) spot(j int) (off, n, at int64) {
 	return e.P.Place.Spot(e.P.Table, j, e.P.Place.Header.PendVar(e.V), e.Rec)
 }
 
-// blob returns the blob that contains byte at of a process-centric extent.
+// blob returns the number of the blob that contains byte at of a process-centric extent.
 func (e VarExtent) blob(at int64) int {
 	if nmap := e.P.Place.Header.Maps * layout.MapVars; e.V >= nmap && e.P.Place.Schema.Vars[e.V-nmap].Decomp == 0 {
 		return 0
@@ -231,7 +231,7 @@ func (e VarExtent) Offset(at int64) int64 {
 	return off + at - begin
 }
 
-// read reads bytes [lo, hi) of the extent and calls use with them, in order.
+// read reads bytes [lo, hi) of the extent and passes them to use in order.
 func (e VarExtent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte)) error {
 	pl := e.P.Place
 	buf, field := make([]byte, min(hi-lo, 256<<10)), e.field()
@@ -258,7 +258,7 @@ func (e VarExtent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte
 	return nil
 }
 
-// FieldOf returns the name of a header variable with its record of the dataset.
+// FieldOf returns the name of a header variable with a record number of the dataset.
 func FieldOf(pl *dataset.Place, v int, rec int64) string {
 	s := fmt.Sprintf("variable %q", pl.Header.Vars[v].Name)
 	if pl.Header.IsRecord(v) {

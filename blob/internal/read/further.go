@@ -11,11 +11,11 @@ import (
 	"blobio/internal/subfile"
 )
 
-// A writer of a growing file sets the number of records in the header after the commit, and writes the data before it. So if a
-// header counts more records than manifest and log, and the file is long enough for them, commits were lost.
+// The writer of a growing file writes data before a commit, and sets the number of records in the header after the commit. If a
+// header counts more records than manifest and log, and the file is long enough for these records, commits were lost.
 
-// LostCommits returns an error if p counts and contains more records than are committed. If the file is too short for them, the
-// number in the header is damaged, and nothing is lost.
+// LostCommits returns an error if p counts and contains more records than are committed. If the file is too short for that many
+// records, the number in the header is damaged, and nothing is lost.
 func (p *FilePart) LostCommits(records int64) error {
 	return LostCommits(p.Place, p.Name, p.Size, p.Records, records)
 }
@@ -27,7 +27,7 @@ func LostCommits(pl *dataset.Place, name string, size, have, records int64) erro
 	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d according to the manifest and its log: commits are lost, or the file belongs to another dataset", have, records)
 }
 
-// Reaches reports whether a file of size bytes contains at least that number of records, and at least one.
+// Reaches reports whether a file of size bytes is long enough for at least one record and for this number of records.
 func Reaches(pl *dataset.Place, size, records int64) bool {
 	any := false
 	for v := range pl.Header.Vars {
@@ -45,15 +45,15 @@ func Reaches(pl *dataset.Place, size, records int64) bool {
 }
 
 // LostSets returns an error if a dataset whose commits add sets has several sets without a log entry. The files of a set get
-// their final names before its entry is written, so a dead writer leaves at most one set without an entry. A second one shows
-// that entries are lost.
+// their final names before its entry is written, so a dead writer leaves at most one set without an entry. A second set without
+// an entry shows that entries are lost.
 func LostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	if m.Log == "" {
 		return nil
 	}
 	set := subfile.SetBase(base, len(m.Sets)+1)
 	name := subfile.Name(set, 0)
-	for _, f := range []string{name, subfile.ManifestName(set)} { // with a manifest it is another dataset
+	for _, f := range []string{name, subfile.ManifestName(set)} { // a set with a manifest is another dataset
 		if _, err := fsys.Stat(f); (err == nil) != (f == name) {
 			return nil
 		}
@@ -64,7 +64,7 @@ func LostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	return fault.At(subfile.LogName(base, m.Log), -1, "commit", dataset.ErrCorrupt, "the last set in the log is %d, but %s exists, so commits are lost", len(m.Sets)-1, name)
 }
 
-// counts returns the number of records in the header of a growing subfile, 0 if the header cannot be read.
+// counts returns the number of records in the header of a growing subfile, or 0 if the header cannot be read.
 func (p *FilePart) counts() int64 {
 	f, done, err := p.Raw()
 	if err != nil {
@@ -78,8 +78,8 @@ func (p *FilePart) counts() int64 {
 	return int64(binary.BigEndian.Uint64(b[:]))
 }
 
-// lostCommits checks the last set with LostCommits when the reader is opened. A header that cannot be read is reported by the
-// call that reads it.
+// lostCommits checks the last set with LostCommits when the reader is opened. It ignores headers that cannot be read, because
+// the call that needs such a header returns the error.
 func (r *Data) lostCommits() error {
 	if r.Files.Manifest == nil {
 		return nil
@@ -88,7 +88,7 @@ func (r *Data) lostCommits() error {
 		return LostSets(r.Files.Fs, r.Files.Base, r.Files.Manifest)
 	}
 	last := r.Sets[len(r.Sets)-1]
-	if r.Files.Manifest.Log == "" { // finished: each subfile has the size of the manifest, without further records
+	if r.Files.Manifest.Log == "" { // the writer has finished: each subfile has the size of the manifest, without further records
 		p, err := last.lead()
 		if err != nil {
 			return nil
@@ -111,7 +111,7 @@ func (r *Data) lostCommits() error {
 	return nil
 }
 
-// Orphaned returns an error if a dataset without manifest shows traces of a lost one.
+// Orphaned returns an error if a dataset without a manifest shows traces of a lost manifest.
 func Orphaned(fsys vfs.FS, base string) error {
 	sets, err := subfile.Orphans(fsys, base, dataset.HoldsSubfile(fsys))
 	if err != nil {
@@ -127,15 +127,15 @@ func Orphaned(fsys vfs.FS, base string) error {
 	return err
 }
 
-// A header without a checksum is compared with the contents of the file: a flipped bit of a length must not turn a small file
-// into an endless array of fill values or zeros.
+// A header without a checksum is compared with the contents of the file, because a flipped bit in a length must not turn a
+// small file into a huge array of fill values or zeros.
 
 const (
-	sparse      = 1024    // maximum ratio of the elements of an array to the elements in its blobs
+	sparse      = 1024    // maximum ratio of an array's elements to the elements in its blobs
 	fewElements = 1 << 20 // arrays up to this size are always accepted
 )
 
-// Plausible returns an error if map d, from 0, of a set without checksums is implausible.
+// Plausible returns an error if the header of a set without checksums gives implausible dimensions for map d (counted from 0).
 func (s *Set) Plausible(d int) error {
 	var lead *FilePart
 	here, owned := int64(0), int64(0)
@@ -151,10 +151,10 @@ func (s *Set) Plausible(d int) error {
 	if lead == nil {
 		return nil
 	}
-	return dense(lead.Place, lead.Name, d, owned/here*int64(len(s.Parts))) // missing subfiles are assumed to have as many elements
+	return dense(lead.Place, lead.Name, d, owned/here*int64(len(s.Parts))) // missing subfiles are assumed to have as many elements as the others
 }
 
-// dense returns an error if map d, from 0, covers too many elements for blobs that hold owned elements together.
+// dense returns an error if map d (counted from 0) covers too many elements. owned is the number of elements in all blobs.
 func dense(p *dataset.Place, name string, d int, owned int64) error {
 	elems := dataset.Product(p.Schema.DecompDims(dataset.DecompID(d + 1)))
 	if elems <= fewElements || elems/sparse <= owned {
@@ -171,7 +171,8 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 		"length %d gives D%d %d elements, want at most %d times the %d elements in the blobs", dim.Len, d+1, elems, sparse, owned)
 }
 
-// roomForRecords returns an error if a file is too short for the number of records in its header. The last record may be cut.
+// roomForRecords returns an error if a file is too short for the number of records in its header. The last record may be
+// incomplete.
 func roomForRecords(p *dataset.Place, name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {

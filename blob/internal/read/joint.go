@@ -23,12 +23,12 @@ import (
 type Collective struct {
 	r     *Reader
 	C     comm.Comm
-	known *Known // with VerifyOnce, and after errors
+	known *Known // used with VerifyOnce and after errors
 	sets  map[*Set]*jointSet
 	dirs  map[mapKey]*directory
 
-	Share int64 // minimum bytes that a rank reads, as long as there are enough: of maps, or of a variable with 4 bytes per element
-	Span  int64 // minimum number of elements of an array in a rank's directory
+	Share int64 // minimum number of bytes that each rank with work reads: bytes of a map, or of a variable with 4 bytes per element
+	Span  int64 // minimum number of elements of an array in the part of the directory that a rank holds
 }
 
 // Collective is blob.Reader.Collective.
@@ -37,8 +37,8 @@ func (r *Reader) Collective(c comm.Comm) *Collective {
 	return &Collective{r: r, C: c, known: NewKnown(), sets: map[*Set]*jointSet{}, dirs: map[mapKey]*directory{}, Share: 1 << 20, Span: 1 << 16}
 }
 
-// mapKey identifies a map of a set and of all sets that share its maps. Variables without a map have d 0 and are distinguished by
-// elems.
+// mapKey identifies a map of a set and of all sets that share its maps. For variables without a map d is 0, and elems
+// distinguishes them.
 type mapKey struct {
 	home  *Set
 	d     dataset.DecompID
@@ -48,12 +48,12 @@ type mapKey struct {
 // ReadPlan is blob.ReadPlan.
 type ReadPlan struct {
 	k        *Collective
-	runs     []decomp.Req // without empty ones
-	Total    int64        // elements of runs
+	runs     []decomp.Req // the caller's runs, without empty runs
+	Total    int64        // total elements of runs
 	uniq     []decomp.Req // runs sorted and joined, each element once
-	at       []int64      // index of each run of uniq among the received elements; one more at the end
-	straight bool         // elements are received in the order of the runs
-	bad      int          // index of the first invalid run; -1: none
+	at       []int64      // index of each run of uniq in the received elements, and at the end their number
+	straight bool         // elements are received in the order of runs
+	bad      int          // index of the first invalid run, or -1
 	own      map[mapKey]*owners
 }
 
@@ -95,7 +95,7 @@ func (k *Collective) Plan(runs []decomp.Req) *ReadPlan {
 // wanted returns the number of received elements.
 func (p *ReadPlan) wanted() int64 { return p.at[len(p.uniq)] }
 
-// place returns the index of a wanted element among the received ones.
+// place returns the index of a wanted element in the received elements.
 func (p *ReadPlan) place(off int64) int64 {
 	i := sort.Search(len(p.uniq), func(i int) bool { return p.uniq[i].Offset > off }) - 1
 	return p.at[i] + off - p.uniq[i].Offset
@@ -105,17 +105,17 @@ func (p *ReadPlan) place(off int64) int64 {
 type Get struct {
 	Name   string
 	Record int64 // 0 for a fixed variable
-	Into   any   // a slice of numbers ([]byte for char) with the plan's number of elements; its type may differ between ranks
-	Keep   bool  // elements that no rank wrote stay as they are in Into; otherwise they get the fill value
+	Into   any   // a slice of numbers ([]byte for char) with as many elements as the plan; ranks may use different types
+	Keep   bool  // elements that no rank wrote keep their values in Into; otherwise they get the fill value
 }
 
 // job is a Get that has been checked.
 type job struct {
-	Want  // with the set's id and srec
+	Want  // with id and srec, the variable and record in the set
 	keep  bool
 	out   *target
 	key   mapKey
-	at    int64        // offset of its bytes in this rank's reads
+	at    int64        // offset of the variable's bytes in buf of jointRead
 	holes []decomp.Req // received elements that no rank wrote
 	got   []byte       // received elements, in the byte order of the file
 }
@@ -138,7 +138,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	case all[0] != ^all[1]:
 		return fault.Usage("%s: the ranks differ in dataset, commit, options, variables, records or their order", k.r.Files.Base)
 	}
-	if all[2] == 0 { // some rank lacks the owners: all ranks find them together
+	if all[2] == 0 { // some rank does not know the owners, so all ranks find them together
 		clear(p.own)
 	}
 	for len(jobs) > 0 {
@@ -165,12 +165,12 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	return nil
 }
 
-// check checks gets, and returns a hash of everything that must be equal on all ranks.
+// check checks gets. It returns a hash of everything that must be the same on all ranks.
 func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	r := p.k.r
 	h := fnv.New64a()
-	// All ranks must read the same state of the same dataset, and have loaded the same parts; their options must lead to equal
-	// batches and sums.
+	// All ranks must read the same state of the same dataset and have loaded the same parts. Their options must lead to the same
+	// batches and checksums.
 	fmt.Fprintln(h, r.Files.identity(), r.Data.Records, len(p.k.sets), len(p.k.dirs), r.Files.Opt.Memory, r.Files.Opt.Verify, r.Files.Opt.AllowMissing)
 	for _, g := range gets {
 		h.Write(binary.LittleEndian.AppendUint64([]byte(g.Name), uint64(g.Record)))
@@ -204,7 +204,7 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	return jobs, sum, nil
 }
 
-// identity identifies the dataset. Without a manifest it describes the files.
+// identity identifies the dataset. Without a manifest the identity describes the files.
 func (r *Files) identity() string {
 	if r.Manifest != nil {
 		return r.Manifest.ID
@@ -212,7 +212,7 @@ func (r *Files) identity() string {
 	return filepath.Base(r.Base)
 }
 
-// beyond returns an error text for a run outside an array.
+// beyond describes a run outside an array, for an error.
 func (p *ReadPlan) beyond(elems int64) string {
 	if p.bad >= 0 {
 		return fmt.Sprintf("run %d is negative or too large", p.bad)
@@ -258,7 +258,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 		return err
 	}
 	if js.lead != nil && len(read) > 0 {
-		if k.exchange(ctx, js, own, read, false) != nil { // all ranks learn of the error; it may concern bytes that no rank wants
+		if k.exchange(ctx, js, own, read, false) != nil { // all ranks learn of the error, but it may concern bytes that no rank wants
 			if err := k.exchange(ctx, js, own, read, true); err != nil {
 				return err
 			}
@@ -301,7 +301,8 @@ func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	return nil
 }
 
-// moves yields ranges of the caller's slice with their index among the received elements. holes are sorted and left out.
+// moves yields contiguous ranges of received elements, each with its position in the caller's slice. It leaves out the holes,
+// which are sorted.
 func (p *ReadPlan) moves(holes []decomp.Req) iter.Seq2[int64, decomp.Req] {
 	return func(yield func(int64, decomp.Req) bool) {
 		to := int64(0)

@@ -18,15 +18,15 @@ import (
 
 // directory gives the owner of each element in a range of a decomposed array.
 type directory struct {
-	shares       // of the array
+	shares       // division of the array
 	lo     int64 // first element of this rank's range
 	ix     *decomp.Index
-	pos    []int64 // element of the range from which on at applies
-	at     []int64 // index of that element among the stored ones
-	lost   error   // error that may hide an owner of elements without one here
+	pos    []int64 // first element of the range for which the same entry of at applies
+	at     []int64 // index of that element in the stored elements
+	lost   error   // error that may be the reason why elements have no owner here
 }
 
-// extentSums are checksums of parts of the extents of a subfile, for its keeper.
+// extentSums are checksums of parts of a subfile's extents, which other ranks send to the keeper of the subfile.
 type extentSums struct {
 	Part, Ext int
 	At, N     []int64
@@ -47,7 +47,7 @@ func (x *extentSums) addTo(s *checksum.Set, ext int64) {
 	}
 }
 
-// appendSums appends checksums to a message with further contents.
+// appendSums appends checksums to a message that continues with other contents.
 func appendSums(b []byte, list []extentSums) []byte {
 	var told []byte
 	if len(list) > 0 {
@@ -56,7 +56,7 @@ func appendSums(b []byte, list []extentSums) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(told))), told...)
 }
 
-// parseSums is the reverse of appendSums and returns the rest of the message. An empty message has no checksums.
+// parseSums returns the checksums of a message of appendSums, and the rest of the message. An empty message has no checksums.
 func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
 	n, w := binary.Uvarint(b)
 	if w <= 0 || n > uint64(len(b)-w) {
@@ -68,14 +68,14 @@ func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
 	return list, b[w+int(n):], err
 }
 
-// partError is an error of reading lists of a subfile. A checksum error may follow from a read error.
+// partError is an error of reading the lists of a subfile. A checksum error may be the consequence of a read error.
 type partError struct {
 	Part int
 	Sum  bool
 	Err  []byte
 }
 
-// directory reads a map, once, and makes its directory. Collective.
+// directory reads a map and makes its directory. Further calls return the same directory. Collective.
 func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, error) {
 	if d := k.dirs[key]; d != nil {
 		return d, nil
@@ -151,8 +151,8 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	return dir, nil
 }
 
-// lists reads the lists of this rank's share of a map. It returns messages with elements for the ranks of the directory, and with
-// checksums for the keepers. The checksums for this rank as a keeper are in sums, by subfile.
+// lists reads the lists of this rank's share of a map. It returns messages that bring elements to the ranks of the directory, and
+// checksums to the keepers. sums has, by subfile, the checksums for which this rank is the keeper.
 func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d dataset.DecompID, dir *directory) (msgs [][]byte, sums map[int]*checksum.Set, bad []partError) {
 	ranks, nd := k.C.Size(), k.r.Data.Schema.NumDecomps()
 	base := js.base[d-1]
@@ -221,7 +221,8 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d da
 	return messages(to, ranks), sums, bad
 }
 
-// build makes the directory of a range of n elements from the messages of all ranks. It leaves out subfiles that are not good.
+// build makes the directory of a range of n elements from the messages of all ranks. It leaves out entries for which good returns
+// false.
 func (d *directory) build(msgs [][]byte, n int64, good func(at int64) bool) error {
 	var list []stored
 	for _, b := range msgs {
@@ -231,7 +232,7 @@ func (d *directory) build(msgs [][]byte, n int64, good func(at int64) bool) erro
 			}
 		})
 	}
-	// In this order the entry with the highest at comes last in its blob, which is the one that an index finds.
+	// The index finds the last of several entries with the same element. This order makes it the entry with the highest at.
 	slices.SortFunc(list, func(a, b stored) int { return cmp.Compare(a.at, b.at) })
 	reqs, pos, next := make([]decomp.Req, 0, len(list)), int64(0), int64(-1)
 	for _, s := range list {
@@ -252,7 +253,7 @@ func (d *directory) build(msgs [][]byte, n int64, good func(at int64) bool) erro
 	return err
 }
 
-// find appends the owners of elements [off, off+n), which lie in the range of this rank.
+// find appends the owners of elements [off, off+n), which must lie in the range of this rank.
 func (d *directory) find(c *coder, off, n int64) {
 	for o := range d.ix.Range(off-d.lo, off+n-d.lo) {
 		i := sort.Search(len(d.pos), func(i int) bool { return d.pos[i] > o.Pos }) - 1

@@ -14,12 +14,12 @@ import (
 	"blobio/internal/subfile"
 )
 
-// One process of a job reads the files for Open; the other processes open from its records.
+// For Open, one process of a job reads the files. The other processes open the dataset from its recorded reads.
 
-// tape records the reads of a file, so that other processes can repeat them without it.
+// tape records the reads of a file, so that other processes can repeat them without the file.
 type tape struct {
 	Size  int64
-	Gone  bool // the file did not exist
+	Gone  bool // the file does not exist
 	Offs  []int64
 	Bytes [][]byte
 }
@@ -35,7 +35,7 @@ func (t *tape) record(off int64, b []byte) {
 // errTape is the error of a read that was not recorded.
 var errTape = errors.New("not recorded")
 
-// ReadAt implements io.ReaderAt. If bytes were read twice, the last read counts.
+// ReadAt implements io.ReaderAt. If bytes were recorded twice, the last recording counts.
 func (t *tape) ReadAt(b []byte, off int64) (int, error) {
 	for i := len(t.Bytes) - 1; i >= 0; i-- {
 		x := t.Bytes[i]
@@ -50,7 +50,7 @@ func (t *tape) ReadAt(b []byte, off int64) (int, error) {
 	return 0, errTape
 }
 
-// found is the recorded information about a file or directory.
+// found is the recorded information about one file or directory.
 type found struct {
 	Called string
 	Gone   bool
@@ -73,7 +73,7 @@ type record struct {
 	Files map[string]*tape
 	Stats map[string]found
 	Dirs  map[string][]found
-	Alone map[string]bool // vfs.FS.Local
+	Alone map[string]bool // results of vfs.FS.Local
 }
 
 func newRecord() *record {
@@ -162,7 +162,7 @@ func (f *recordedFile) ReadAt(b []byte, off int64) (int, error) {
 
 // replaying is a read-only file system that repeats recorded results.
 type replaying struct {
-	vfs.FS // for methods that are never called
+	vfs.FS // for methods that are not recorded
 	*record
 }
 
@@ -203,8 +203,8 @@ func (r replaying) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func (r replaying) Local(name string) bool { return r.Alone[name] }
 
-// openTogether opens a dataset on the lowest rank of each process; at least two processes take part. Other ranks only wait for
-// the agreement.
+// openTogether opens a dataset on the lowest rank of each process. At least two processes take part. Other ranks of a process
+// only wait for the agreement.
 func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k dataset.Knobs, lead bool) (*Reader, error) {
 	fsys := vfs.OrOS(k.Fs)
 	var r *Reader
@@ -234,12 +234,12 @@ func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 			return r, nil
 		}
 	}
-	return OpenWith(ctx, path, o, k) // this rank uses another name of the dataset or its directory
+	return OpenWith(ctx, path, o, k) // this rank uses a different name for the dataset or its directory
 }
 
 // move moves a newly opened reader to another file system with the same files.
 func (r *Files) move(fsys vfs.FS) {
-	r.Pool.Close() // of recorded files
+	r.Pool.Close() // drop the open files of the recording
 	r.Fs = fsys
 	r.Pool = subfile.NewPool(watched{fsys, r}, r.Opt.MaxOpen)
 }

@@ -13,24 +13,24 @@ import (
 	"blobio/decomp"
 )
 
-// owners holds, for the elements that a plan wants of variables of one map, the ranks that send them to this rank, and the
-// elements that this rank sends to others.
+// owners holds which ranks send the elements that a plan wants to this rank, and which elements this rank sends to others. It
+// holds for all variables with the same map.
 type owners struct {
-	shares              // of all stored elements
-	sole   int          // the rank that reads everything, -1: see shares
-	from   []portion    // elements that this rank receives, by at
-	bound  []int        // elements of share i on are from[bound[i]:]
+	shares              // division of all stored elements
+	sole   int          // the rank that reads everything; -1 if shares apply
+	from   []portion    // elements that this rank receives, sorted by at
+	bound  []int        // from[bound[i]:] are the elements of share i and later shares
 	holes  []decomp.Req // received elements without an owner
 
-	to    map[int][]portion // by rank: elements that it receives from this rank; at counts in union, in elements
-	union []portion         // elements that this rank reads, by at, each once; to counts the elements before
-	read  int64             // elements of union
+	to    map[int][]portion // by rank: elements of this rank's reads that the rank receives; at is an index in union
+	union []portion         // elements that this rank reads, each once, sorted by at; to is the number of earlier elements
+	read  int64             // number of elements in union
 
-	most int64 // elements read by the rank that reads most
-	out  int64 // elements sent by the rank that sends most
+	most int64 // number of elements that the busiest reader reads
+	out  int64 // number of elements that the busiest sender sends
 }
 
-// portion is elements [at, at+n) of all stored elements, which are elements [to, to+n) of another sequence.
+// portion is elements [at, at+n) of all stored elements. The same elements are [to, to+n) in a second sequence.
 type portion struct{ at, n, to int64 }
 
 // rankOf returns the rank that reads share i.
@@ -41,7 +41,8 @@ func (o *owners) rankOf(i int64, ranks int) int {
 	return o.rank(i, ranks)
 }
 
-// owners finds the owners of the elements that the plan wants of variables of a map, once. Collective.
+// owners finds the owners of the elements that the plan wants of variables with a map. Further calls return the same result.
+// Collective.
 func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owners, error) {
 	if o := p.own[key]; o != nil {
 		return o, nil
@@ -51,7 +52,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 	var list []stored
 	var base []int64
 	var lost error
-	if js.lead == nil { // all subfiles are missing: see deliver
+	if js.lead == nil { // all subfiles are missing, see deliver
 		o.shares = sharesOf(0, 1, 1)
 		o.bound = make([]int, o.parts+1)
 		p.own[key] = o
@@ -81,7 +82,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 	}
 	err := p.take(o, list, base)
 	if err == nil && len(o.holes) > 0 {
-		err = lost // a lost subfile may have them
+		err = lost // a lost subfile may have the elements without an owner
 	}
 	if err := p.order(ctx, o, err); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 	return o, nil
 }
 
-// ask asks the ranks of the directory for the elements that the plan wants. Collective.
+// ask asks the directory's ranks where the elements are that the plan wants. Collective.
 func (p *ReadPlan) ask(ctx context.Context, dir *directory) ([]stored, error) {
 	c := p.k.C
 	ranks := c.Size()
@@ -146,9 +147,9 @@ func messages(to map[int]*coder, ranks int) [][]byte {
 	return m
 }
 
-// take records the sources of the found elements, and the elements without an owner. list is sorted by off.
+// take records where the found elements come from, and which elements have no owner. list is sorted by off.
 func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
-	end := func(at int64) int64 { // of the subfile
+	end := func(at int64) int64 { // end of the subfile
 		if base == nil {
 			return math.MaxInt64
 		}
@@ -161,7 +162,7 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 	}
 	u, i := int64(0), 0 // elements before u are done
 	for _, s := range list {
-		for s.n > 0 { // it may extend beyond a wanted run
+		for s.n > 0 { // the entry may extend beyond a wanted run
 			for i < len(p.uniq) && p.uniq[i].End() <= s.off {
 				i++
 			}
@@ -189,7 +190,8 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 	return nil
 }
 
-// order sends each rank the list of elements that this rank wants from it, unless some rank has an error. Collective.
+// order sends each rank the list of elements that this rank wants from it. If some rank has an error, no list is sent.
+// Collective.
 func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
 	c := p.k.C
 	if err := comm.Agree(ctx, c, err); err != nil {
@@ -243,7 +245,7 @@ func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
 	return err
 }
 
-// joined joins sorted portions, which may overlap.
+// joined merges portions that overlap or touch. l is sorted.
 func joined(l []portion) []portion {
 	n := 0
 	for _, x := range l {
@@ -257,7 +259,7 @@ func joined(l []portion) []portion {
 	return slices.Clip(l[:n])
 }
 
-// damage returns the error of a subfile with elements that this rank wants, nil if there is none.
+// damage returns the error of the first unreadable subfile that has elements wanted by this rank, or nil.
 func (o *owners) damage(js *jointSet, d dataset.DecompID) error {
 	for part, err := range js.bad {
 		if err != nil && len(o.within(js, d, part)) > 0 {
@@ -267,8 +269,8 @@ func (o *owners) damage(js *jointSet, d dataset.DecompID) error {
 	return nil
 }
 
-// within returns the elements that this rank wants of a subfile of a set that uses the maps of another set. Faults of the other
-// set are known from the map.
+// within returns the elements that this rank wants from a subfile, if the set uses the maps of another set. For a set with its
+// own maps it returns nothing, because reading the maps has shown such faults.
 func (o *owners) within(js *jointSet, d dataset.DecompID, part int) []portion {
 	if d == 0 || js == js.home {
 		return nil
@@ -279,7 +281,7 @@ func (o *owners) within(js *jointSet, d dataset.DecompID, part int) []portion {
 	return o.from[a:b]
 }
 
-// lacks returns the received elements that no subfile of a set has.
+// lacks returns the received elements that no subfile of a set holds.
 func (o *owners) lacks(js *jointSet, d dataset.DecompID, wanted int64) []decomp.Req {
 	if js.lead == nil {
 		return []decomp.Req{{Length: wanted}}

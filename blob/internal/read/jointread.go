@@ -10,21 +10,22 @@ import (
 	"blobio/comm"
 )
 
-// jointRead reads records of variables of one map and set. One rank reads each part and sends it to the ranks that want it.
+// jointRead reads records of variables of one map and set. Each part of the data is read by one rank, which sends it to the
+// ranks that want it.
 type jointRead struct {
 	*Collective
 	js     *jointSet
 	own    *owners
 	jobs   []job
-	width  int64  // bytes of one element of all jobs
-	buf    []byte // this rank's reads: elements of the first job, then of the next
+	width  int64  // total size of one element of each job
+	buf    []byte // what this rank has read: elements of the first job, then of the next
 	fm     Form
-	rounds int64 // rounds limit the data that leave a rank at once
-	failed bool  // this rank has failed
+	rounds int64 // number of rounds; several rounds limit the data that a rank sends at once
+	failed bool  // reading has failed on this rank
 }
 
 // exchange reads this rank's share of the jobs, sends the parts to the ranks that want them, and receives the elements of the
-// plan. Reads are exact, or cover more elements if that is faster. Collective.
+// plan. If exact is false, reads may cover more elements where that is faster. Collective.
 func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool) error {
 	x := &jointRead{Collective: k, js: js, own: own, jobs: jobs, fm: Form{Big: js.lead.Place.Big, exact: exact}}
 	if k.r.Files.Opt.Verify == VerifyOnce || exact && k.r.Files.Opt.Verify == VerifyWhole {
@@ -76,7 +77,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 		}
 		list = append(list, f)
 	}
-	// pieces lists the pieces of some jobs, for each wanted part of a blob.
+	// pieces lists the pieces to read for some jobs: one for each wanted part of a blob.
 	pieces := func(jobs []job) error {
 		part := 0
 		for _, u := range x.own.union {
@@ -85,7 +86,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 					part++
 				}
 				n := min(u.n, base[part+1]-u.at)
-				if p := v.files[part]; p != nil { // otherwise it is damaged, and the ranks that want it know
+				if p := v.files[part]; p != nil { // otherwise the subfile is damaged, and the ranks that want its data know
 					if err := p.blobs(d, u.at-base[part], n, func(j int, skip, m, done int64) error {
 						for i := range jobs {
 							piece(p, j, skip, m, u.to+done, &jobs[i])
@@ -117,8 +118,9 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 	return x.r.Elems.fetchAll(ctx, list, x.buf, x.fm)
 }
 
-// blobs calls f for each blob that has elements of [x, x+n) of map d in the part. f receives the blob's number in the table, the
-// number of its elements before x, the number of elements in the range, and the number of elements of earlier blobs.
+// blobs calls f for each blob that has elements of [x, x+n) of map d in the part. f receives the blob's number j in the table.
+// skip is the number of the blob's elements before x, n the number of its elements in the range, and done the number of elements
+// that earlier blobs have in the range.
 func (p *viewPart) blobs(d int, x, n int64, f func(j int, skip, n, done int64) error) error {
 	t, nd := p.Table, p.Place.Header.Maps
 	j := sort.Search(len(t.ID), func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x })
@@ -161,7 +163,7 @@ func (x *jointRead) readFlat(ctx context.Context, v *jointView) error {
 	return nil
 }
 
-// ofRound returns the range of n elements that goes in a round.
+// ofRound returns which of n elements are sent in a round.
 func (x *jointRead) ofRound(n, round int64) (from, to int64) {
 	return n * round / x.rounds, n * (round + 1) / x.rounds
 }
@@ -192,7 +194,8 @@ func (x *jointRead) send(ctx context.Context, round int64) error {
 	return nil
 }
 
-// messages returns the messages of this rank in a round, nil if there are none: in a job of many ranks most send nothing.
+// messages returns the messages of this rank in a round. Without messages it returns nil, because in a job of many ranks most
+// ranks send nothing.
 func (x *jointRead) messages(round int64) (msgs [][]byte) {
 	sums := map[int][]extentSums{}
 	if !x.failed && round == 0 {
@@ -223,8 +226,8 @@ func (x *jointRead) messages(round int64) (msgs [][]byte) {
 	return msgs
 }
 
-// receive copies a message of a rank with elements of portions into place. This rank copies its own data only if there are
-// several rounds.
+// receive copies the elements in a rank's message into place. If there is only one round, a rank sends itself no message, and
+// its own elements are copied from buf.
 func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
 	mine := rank == x.C.Rank()
 	switch {
@@ -241,7 +244,7 @@ func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]b
 		from, to := x.ofRound(elements(l), round)
 		b := data[rank]
 		if int64(len(b)) != (to-from)*x.width {
-			return // the sender has failed: all ranks will learn of it
+			return // the sender has failed, and all ranks will learn of it
 		}
 		for i := range x.jobs {
 			j := &x.jobs[i]
@@ -250,7 +253,7 @@ func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]b
 	}
 }
 
-// sums takes the checksums for other keepers from the proofs, by rank. The Ext of extentSums is the number of the job.
+// sums returns, by keeper, the checksums of data of other keepers' subfiles. Ext of extentSums is here the number of the job.
 func (x *jointRead) sums() map[int][]extentSums {
 	to := map[int][]extentSums{}
 	for i := range x.jobs {

@@ -16,19 +16,19 @@ import (
 )
 
 // jointSet is one rank's knowledge of a set in collective reads. Each subfile has a keeper, which reads its header and table and
-// compares its checksums. Other ranks receive from the keeper the parts that they need to read some blobs.
+// compares its checksums. Other ranks receive from the keeper the parts of header and table that they need to read some blobs.
 type jointSet struct {
 	s     *Set
 	home  *jointSet         // the set whose maps are used; usually this set
-	kept  map[int]*FilePart // the subfiles that this rank keeps; loaded if Place is not nil
-	tapes map[int]*tape     // of their headers
-	lead  *FilePart         // a subfile with its header, for everything that all subfiles share; nil: all subfiles are missing
-	first int               // the first readable subfile
-	vars  []dataset.VarID   // by variable of the dataset: its id in this set, -1 if the set lacks it
-	gone  []bool            // by subfile: missing, which the options allow
+	kept  map[int]*FilePart // the subfiles that this rank keeps; a subfile is loaded if its Place is not nil
+	tapes map[int]*tape     // recorded reads of their headers
+	lead  *FilePart         // a subfile with its header, used for everything that all subfiles share; nil if all subfiles are missing
+	first int               // number of the first readable subfile
+	vars  []dataset.VarID   // by variable of the dataset: its id in this set, or -1
+	gone  []bool            // by subfile: the file is missing, and the options allow this
 	bad   []error           // by subfile: why it cannot be read
-	base  [][]int64         // by map from 0: elements of the subfiles before; one more at the end
-	maps  []int64           // by map from 0: bytes of the lists of all blobs
+	base  [][]int64         // by map: number of elements in earlier subfiles; the last entry is the total
+	maps  []int64           // by map: bytes of the lists of all blobs
 	views map[dataset.DecompID]*jointView
 }
 
@@ -37,18 +37,18 @@ func (k *Collective) Keeper(s *Set, i int) int {
 	return int(int64(i) * int64(k.C.Size()) / int64(len(s.Parts)))
 }
 
-// encode encodes a message between ranks of one build.
+// encode encodes a message. All ranks run the same build.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(v); err != nil {
-		panic(err) // only with types of this package
+		panic(err) // impossible for the types of this package
 	}
 	return b.Bytes()
 }
 
 func decode(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }
 
-// encodeList is encode for a list; an empty list has no bytes.
+// encodeList is encode for a list. An empty list becomes no bytes.
 func encodeList[T any](l []T) []byte {
 	if len(l) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func encodeList[T any](l []T) []byte {
 	return encode(l)
 }
 
-// decodeLists joins the encoded lists of several ranks.
+// decodeLists decodes the lists of several ranks and joins them.
 func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 	for _, b := range msgs {
 		var l []T
@@ -71,13 +71,13 @@ func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 // news is the message of a subfile's keeper to all ranks.
 type news struct {
 	Part         int
-	Err          []byte // of remote.Encode; empty if the subfile can be read, or may be missing
+	Err          []byte // bytes of remote.Encode; empty if the subfile can be read, or may be missing
 	Missing      bool
 	Blobs, Ranks int
-	Elems, Maps  []int64 // by map from 0: elements, and bytes of the lists
+	Elems, Maps  []int64 // by map: elements, and bytes of the lists
 }
 
-// join loads a set, once. Collective.
+// join loads a set. Further calls return the same result. Collective.
 func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 	if js := k.sets[s]; js != nil {
 		return js, nil
@@ -89,7 +89,7 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 		if js.home, err = k.join(ctx, home); err != nil {
 			return nil, err
 		}
-		if len(s.Parts) != len(home.Parts) { // all ranks find this
+		if len(s.Parts) != len(home.Parts) { // all ranks find the same error
 			return nil, fault.At(s.Parts[0].Wanted(), -1, "subfiles", dataset.ErrCorrupt, "this set has %d subfiles, but the first set has %d", len(s.Parts), len(home.Parts))
 		}
 	}
@@ -134,7 +134,6 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 	return js, nil
 }
 
-// header reads the header of a subfile that this rank keeps.
 func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, tape: &tape{}}
 	if p.Gone() {
@@ -150,8 +149,8 @@ func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 	return p, t, err
 }
 
-// adopt makes a part from a header that another rank has read. It reads the header of a netCDF-4 file itself, together with the
-// offsets of chunks.
+// adopt makes a part from a header that another rank has read. But it reads the header of a netCDF-4 file from the file, because
+// it also needs the offsets of chunks.
 func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
 	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, Size: t.Size}
 	pl, records, err := dataset.DecodePlace(t, t.Size, p.Name, k.r.Files.Opt.MaxHeader)
@@ -187,7 +186,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 	return comm.Agree(ctx, k.C, err)
 }
 
-// table reads the table of a subfile that this rank keeps, and compares header and table with other subfiles.
+// table reads the table of a subfile that this rank keeps, and checks that header and table match the other subfiles.
 func (k *Collective) table(js *jointSet, i int) error {
 	p := js.kept[i]
 	if err := p.agrees(js.lead); err != nil {
@@ -208,7 +207,7 @@ func (k *Collective) table(js *jointSet, i int) error {
 	return nil
 }
 
-// tell sends the news of all keepers to all ranks. Collective.
+// tell exchanges the news of all keepers. Collective.
 func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []error) error {
 	nd := k.r.Data.Schema.NumDecomps()
 	var list []news
@@ -244,7 +243,7 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 	return comm.Agree(ctx, k.C, err)
 }
 
-// count sums up the contents of all subfiles, with equal results on every rank.
+// count sums up the contents of all subfiles. Its results are the same on every rank.
 func (k *Collective) count(js *jointSet, heard []news) error {
 	nd, n := k.r.Data.Schema.NumDecomps(), len(heard)
 	js.base, js.maps = make([][]int64, nd), make([]int64, nd)

@@ -11,37 +11,37 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// jointView is one rank's part of a set with one map: a share of all stored elements, and the lists of the blobs that begin in
-// it.
+// jointView is what one rank reads from a set with one map: a share of all stored elements, and the lists of the blobs that begin
+// in this share.
 type jointView struct {
 	shares
-	me    int64             // the share of this rank, -1: none
+	me    int64             // the share of this rank, or -1
 	files map[int]*viewPart // by subfile
 }
 
-// viewPart is a subfile with some known blobs, which are in its table. This rank reads the lists of blobs [from, to) of the
+// viewPart is a subfile of which some blobs are known and in its table. This rank reads the lists of blobs from to to-1 of the
 // table.
 type viewPart struct {
 	*FilePart
 	from, to int
 }
 
-// lentPart is the message of a keeper about a subfile.
+// lentPart is a keeper's message about a subfile.
 type lentPart struct {
 	Part     int
 	Tape     *tape
-	First    int // number of the first blob
-	From, To int // range in the table
+	First    int // number of the first blob in the message
+	From, To int // range of blobs in the table whose lists the receiver reads
 	Nreqs    []int64
 	Start    []int64
 	Count    []int64
 	Reqs     []int64
 	Blob     []int64
-	Piece    int64 // bytes of a piece of an extent
+	Piece    int64 // length of a piece of an extent in bytes
 }
 
-// lend makes the message about blobs [lo, hi) of a subfile that this rank keeps. A compressed subfile is sent whole, because its
-// index covers all blobs.
+// lend makes the message about blobs [lo, hi) of a subfile that this rank keeps. For a compressed subfile the message has all
+// blobs, because the index covers all blobs.
 func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	p := js.kept[part]
 	if p.Place.Packed != nil {
@@ -57,13 +57,13 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	return l
 }
 
-// borrow makes a part from a keeper's message.
+// borrow makes a part from the message of a keeper.
 func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	p, err := k.adopt(js.s.Parts[l.Part], l.Tape)
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Blob) == 0 { // an ordinary file
+	if len(l.Blob) == 0 { // the file is an ordinary netCDF file
 		return &viewPart{p, 0, 0}, nil
 	}
 	t := layout.NewRanks(len(l.Blob), p.Place.Header.Maps)
@@ -91,7 +91,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	return &viewPart{p, l.From, l.To}, nil
 }
 
-// view computes the part that each rank reads of a set with map d, once. Collective.
+// view computes which part of a set with map d each rank reads. Further calls return the same result. Collective.
 func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID) (*jointView, error) {
 	if v := js.views[d]; v != nil {
 		return v, nil
@@ -99,7 +99,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 	ranks, me := k.C.Size(), k.C.Rank()
 	base := js.home.base[d-1]
 	total := base[len(base)-1]
-	// Shares are so large that reads of maps or data are long.
+	// n is chosen so that a share is large enough for long reads of maps and data.
 	n := max(total*4, js.home.maps[d-1])/k.Share + 1
 	v := &jointView{shares: sharesOf(total, (total+n-1)/n, ranks), files: map[int]*viewPart{}}
 	v.me = v.part(me, ranks)
@@ -116,7 +116,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 			x0, x1 := max(v.from(i), lo)-lo, min(v.from(i+1), hi)-lo
 			first, from, to := blobsIn(p.Table, p.Place.Header.Maps, int(d)-1, x0, x1)
 			if x1 == hi-lo {
-				to = len(p.Table.ID) // with the following blobs that have no elements
+				to = len(p.Table.ID) // include the following blobs, which have no elements
 			}
 			if dst := v.rank(i, ranks); dst == me {
 				v.files[part] = &viewPart{p, from, to}
@@ -149,7 +149,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 	return v, nil
 }
 
-// blobsIn returns the blobs that have elements [x0, x1) of map d, first to end, and the blobs that begin there, from to end.
+// blobsIn returns which blobs have elements [x0, x1) of map d: first to end-1. The blobs from to end-1 also begin there.
 func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	n := len(t.ID)
 	first = sort.Search(n, func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x0 })
@@ -158,8 +158,8 @@ func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	return first, from, end
 }
 
-// flatView is view for variables without a map. All ranks know one subfile, whose first blob has them; a compressed file is known
-// to its keeper only. Collective.
+// flatView is view for variables without a map. Such variables are in the first blob of every subfile, so all ranks learn about
+// one subfile. If the subfile is compressed, only its keeper knows and reads it. Collective.
 func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.DecompID) (*jointView, error) {
 	if v := js.views[0]; v != nil {
 		return v, nil
@@ -204,11 +204,12 @@ func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.Decom
 
 func (js *jointSet) packed() bool { return js.lead != nil && js.lead.Place.Packed != nil }
 
-// stored is elements [off, off+n) of the canonical array, at index at of all stored elements: the blobs of one subfile after the
-// other, each in the order of its map. If several requests have an element, the one with the largest at counts.
+// stored is elements [off, off+n) of the canonical array. at is their index in the sequence of all stored elements, which has the
+// subfiles in order, in each subfile the blobs, and in each blob the order of its map. If several requests contain an element,
+// the entry with the largest at counts.
 type stored struct{ off, n, at int64 }
 
-// coder encodes lists whose numbers usually continue the previous entry.
+// coder encodes lists in which most entries continue the previous entry.
 type coder struct {
 	b       []byte
 	off, at int64 // end of the previous entry
@@ -229,7 +230,7 @@ func decodeStored(b []byte, f func(stored)) {
 		n, j := binary.Uvarint(b[max(i, 0):])
 		at, k := binary.Varint(b[max(i, 0)+max(j, 0):])
 		if i <= 0 || j <= 0 || k <= 0 {
-			return // of another build: the ranks that want the elements will miss them
+			return // the sender runs another build; ranks that want these elements will report them as missing
 		}
 		b = b[i+j+k:]
 		s := stored{c.off + off, int64(n), c.at + at}
@@ -238,15 +239,15 @@ func decodeStored(b []byte, f func(stored)) {
 	}
 }
 
-// shares divides n elements into parts of equal size.
+// shares divides n elements into parts whose sizes differ by at most 1.
 type shares struct{ n, parts int64 }
 
-// sharesOf gives each rank at least least elements, except the last one.
+// sharesOf divides n elements among the ranks. If there are too few elements for least elements per rank, some ranks get none.
 func sharesOf(n, least int64, ranks int) shares {
 	return shares{n, max(1, min(int64(ranks), (n+least-1)/max(least, 1)))}
 }
 
-// from returns the first element of part i; the end if i is the number of parts.
+// from returns the first element of part i. If i is the number of parts, it returns n.
 func (s shares) from(i int64) int64 { return s.n/s.parts*i + min(i, s.n%s.parts) }
 
 // of returns the part that contains element x.
@@ -258,10 +259,10 @@ func (s shares) of(x int64) int64 {
 	return rest + (x-rest*(q+1))/max(q, 1)
 }
 
-// rank returns the rank of part i. Neighbouring parts go to distant ranks, on different nodes.
+// rank returns the rank that has part i. Parts are spread over all ranks, and thus over the nodes.
 func (s shares) rank(i int64, ranks int) int { return int(i * int64(ranks) / s.parts) }
 
-// part returns the part of a rank, -1 if it has none.
+// part returns the part of a rank, or -1.
 func (s shares) part(rank, ranks int) int64 {
 	i := (int64(rank)*s.parts + int64(ranks) - 1) / int64(ranks)
 	if i < s.parts && s.rank(i, ranks) == rank {

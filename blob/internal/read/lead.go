@@ -13,8 +13,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lead returns the first subfile of a set that exists, and reads its header; with MissingLater the first one whose header can be
-// read.
+// lead returns the first existing subfile of a set, with its header. With MissingLater it returns the first subfile whose header
+// can be read.
 func (s *Set) lead() (*FilePart, error) {
 	var first error
 	for _, p := range s.Parts {
@@ -26,7 +26,7 @@ func (s *Set) lead() (*FilePart, error) {
 			return p, nil
 		}
 		if s.of.Files.Manifest == nil || !s.of.Files.Opt.MissingLater || errors.Is(err, dataset.ErrBroken) || !errors.As(err, new(*dataset.FormatError)) || errors.As(err, new(*fs.PathError)) {
-			return nil, err // the dataset was replaced, or an error of the file system, which may be temporary
+			return nil, err // the dataset was replaced, or the file system failed, perhaps only for a moment
 		}
 		if err := s.of.Files.replacedLate(p.Name); err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func (s *Set) lead() (*FilePart, error) {
 	return nil, first
 }
 
-// LeftBehind returns a note if a missing subfile exists under the name that the dataset had when its manifest was written.
+// LeftBehind returns a note if a missing subfile still exists under the name from before a rename of the dataset.
 func (r *Files) LeftBehind(name string) string {
 	if r.Manifest == nil || r.Manifest.Was() == r.Manifest.Base {
 		return ""
@@ -53,7 +53,7 @@ func (r *Files) LeftBehind(name string) string {
 	return fmt.Sprintf(", but %s exists under the former name of the dataset and may be this file", was)
 }
 
-// openFirst reads the header of the first existing subfile, which gives the schema and the number of subfiles.
+// openFirst reads the header of the first existing subfile, from which it takes the schema and the number of subfiles.
 func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	s := r.Sets[0]
 	lead, err := s.lead()
@@ -98,11 +98,11 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		if r.Files.Opt.AllowMissing && lead.Place.Grows {
 			r.Files.parallel(len(s.Parts), func(i int) {
 				if p := s.Parts[i]; !p.Gone() {
-					_ = p.Load() // the error is kept, and returned when the part is read
+					_ = p.Load() // Load keeps the error and returns it again when the part is read
 				}
 			})
 			for _, p := range s.Parts {
-				if p.Place != nil { // the minimum number of records
+				if p.Place != nil { // minimum over the subfiles
 					r.Records = min(r.Records, p.Records)
 				}
 			}
@@ -134,8 +134,8 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 }
 
 // WithManifest returns the schema of a dataset whose first set has schema s, with the variables that appends have added and the
-// attributes of the manifest. at returns a subfile with its header of set k or a later one, nil if there is none; then added
-// variables are left out. since are the sets in which the added variables begin.
+// attributes of the manifest. at must return a subfile with its header from set k or a later set, or nil. If it returns nil, the
+// variables added in set k are left out. since has, for each added variable, the number of the first set with the variable.
 func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k int) (*FilePart, error)) (_ *dataset.Schema, since []int, err error) {
 	var lost []string
 	for k := range m.Sets {
@@ -164,7 +164,8 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 	return s, since, err
 }
 
-// leadFrom is lead of the first set from k on that has a header; nil if there is none and missing files are allowed.
+// leadFrom returns lead of the first set, from set k on, that has a header. If no set has one and the options allow missing
+// files, it returns nil.
 func (r *Data) leadFrom(k int) (*FilePart, error) {
 	for _, s := range r.Sets[k:] {
 		p, err := s.lead()
@@ -177,8 +178,8 @@ func (r *Data) leadFrom(k int) (*FilePart, error) {
 	return nil, nil
 }
 
-// seenBy returns the number of sets in an earlier state whose files all existed. Files lost since then are reported by the call
-// that reads them.
+// seenBy returns the number of sets in an earlier state whose files all existed. If one of these files was lost since then, the
+// call that reads the file returns the error.
 func (r *Data) seenBy(was *Data) int {
 	if was == nil || !was.complete || r.Files.Manifest == nil || was.Files.Manifest == nil || r.Files.Manifest.ID != was.Files.Manifest.ID {
 		return 0

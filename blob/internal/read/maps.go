@@ -13,33 +13,33 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// lazyMap is one decomposition map of the dataset, with all blobs of all subfiles. Maps.Cache has it once it is read.
+// lazyMap is one decomposition map of the dataset, with all blobs of all subfiles. Maps.Cache holds the map when it is read.
 type lazyMap struct {
-	err  error       // why it cannot be read; set by the call that makes it for Maps.Cache
-	once atomic.Bool // a part of it was read, see partOf
+	err  error       // why the map cannot be read; set while Maps.Cache makes the map
+	once atomic.Bool // partOf has read a part of the map
 }
 
-// Maps are the decomposition maps of a dataset, which are read on demand.
+// Maps are the decomposition maps of a dataset. A map is read when it is first needed.
 type Maps struct {
 	Files *Files
 	Data  *Data
 	Cache *cache.Cache[*lazyMap, *gotMap]
 }
 
-// newMaps returns the maps of a dataset, cached within OpenOptions.Maps.
+// newMaps returns the maps of a dataset. The cached maps take at most OpenOptions.Maps bytes.
 func newMaps(f *Files, d *Data) *Maps {
 	limit := f.Opt.Maps
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	// The index has a segment per request, as long as requests do not overlap.
+	// If requests do not overlap, the index has one segment per request, so it is about as large as the map.
 	return &Maps{f, d, cache.New[*lazyMap](limit, func(g *gotMap) int64 { return 2 * g.M.MemSize() })}
 }
 
-// gotMap is a map that was read.
+// gotMap is a map that has been read.
 type gotMap struct {
 	M     *decomp.Map
-	lost  error // why the ranks of a subfile are missing from it, nil if all are present
+	lost  error // why the map lacks the ranks of some subfile; nil if it has all ranks
 	index func() (*decomp.Index, error)
 	cover func() (decomp.Coverage, error)
 }
@@ -49,7 +49,7 @@ func (r *Maps) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error)
 	return r.in(ctx, r.Data.Sets[0], d)
 }
 
-// MapOf returns the map in force when a record was written.
+// MapOf returns the map that applied when a record was written.
 func (r *Maps) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
 	if rec < 0 || rec >= r.Data.Records {
 		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Files.Base, rec, r.Data.Records-1)
@@ -92,7 +92,7 @@ func (r *Maps) Index(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.I
 	return g.index()
 }
 
-// whole is of for callers that need all ranks.
+// whole is like of, but returns an error if the map lacks ranks.
 func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	g, err := r.of(ctx, s, d)
 	if err == nil {
@@ -101,7 +101,7 @@ func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, 
 	return g, err
 }
 
-// of returns map d of a set. Subfiles that could not be read are missing from it, see gotMap.lost.
+// of returns map d of a set. The map lacks the ranks of subfiles that could not be read, see gotMap.lost.
 func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	if n := len(s.family.Maps); d < 1 || int(d) > n {
 		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
@@ -112,19 +112,20 @@ func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, err
 			return nil, l.err
 		}
 		g, err := r.load(ctx, s.family.Home, int(d)-1, func([]decomp.Req) bool { return true })
-		if err != nil && ctx.Err() == nil { // otherwise the error concerns this caller only, and the next one reads again
+		if err != nil && ctx.Err() == nil { // after a cancellation the next caller reads again
 			l.err = err
 		}
 		return g, err
 	})
 }
 
-// partFrom is the minimum number of requests for partOf. Smaller maps are read and inverted in a few milliseconds.
+// partFrom is the minimum number of requests of a map for partOf. Smaller maps are read and inverted in a few milliseconds.
 const partFrom = 1 << 14
 
-// partOf is of for a read of elements [lo, hi) only. The first read of so few elements of a long map may be read-ahead for a
-// program that wants only the header. So partOf returns a map of the ranks with elements in the range, and does not cache it. All
-// lists are read and compared with their checksums, but neither compacted nor inverted, which would take most of the time.
+// partOf is like of, but the returned map needs only the ranks with elements in [lo, hi). The first read of a few elements may be
+// read-ahead for a program that wants only the header. For a long map, partOf then returns a map of only these ranks, and does
+// not cache it. It still reads all lists and compares their checksums, but saves the inversion of the map, which takes most of
+// the time.
 func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi int64) (*gotMap, error) {
 	l := &s.family.Maps[d-1]
 	if _, there := r.Cache.Get(l); there || l.once.Load() || hi-lo > dataset.Product(r.Data.Schema.DecompDims(d))/8 {
@@ -145,7 +146,7 @@ func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi in
 	})
 }
 
-// load reads map d, from 0, from the files of a set, for the ranks whose lists are wanted.
+// load reads map d (counted from 0) from the files of a set. It keeps the lists for which wanted returns true.
 func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
 	if err := s.LoadParts(ctx); err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req
 		if ctx.Err() != nil || len(without)+1 == len(s.Parts) {
 			return nil, err
 		}
-		without[p] = true // start again without it: some of its ranks are in b
+		without[p] = true // start again without this subfile, because b has some of its ranks already
 		if g.lost == nil {
 			g.lost = err
 		}
@@ -185,7 +186,8 @@ func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req
 	return g, nil
 }
 
-// build reads map d of all subfiles except some, and keeps the wanted lists. If it fails, it returns the subfile.
+// build reads map d of all subfiles that are not in without, and keeps the wanted lists. If it fails, it returns the subfile with
+// the fault.
 func (r *Maps) build(ctx context.Context, b *decomp.Builder, s *Set, d int, without map[*FilePart]bool, wanted func([]decomp.Req) bool) (*FilePart, error) {
 	for _, p := range s.Parts {
 		if p.Place == nil || without[p] {
@@ -203,7 +205,7 @@ func (r *Maps) build(ctx context.Context, b *decomp.Builder, s *Set, d int, with
 	return nil, nil
 }
 
-// lostIn returns an error if elements [lo, hi) are, or may be, in an unreadable subfile of the set.
+// lostIn returns an error if elements [lo, hi) are in an unreadable subfile of the set, or may be.
 func (g *gotMap) lostIn(s *Set, lo, hi int64) error {
 	if g.lost == nil && s.err == nil {
 		return nil

@@ -20,17 +20,17 @@ import (
 
 // OpenOptions is blob.OpenOptions.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset without some subfiles (Data.Missing), or a canonical file that ends early: missing elements read as fill values, and variables without any existing subfile are left out. If variable-centric subfiles without a manifest differ in their number of records, the smallest number counts
-	MissingLater bool  // with a manifest: missing subfiles, and subfiles with a damaged header, do not fail Open as long as one is left; reads of their elements fail. For missing ones AllowMissing has precedence
-	Memory       int64 // limit of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results do not count, except maps of compressed files that would be more than 64 times as long as the file
+	AllowMissing bool  // accept missing subfiles (see Data.Missing), or a canonical file that ends early: missing elements read as fill values, and variables without any existing subfile are left out. If variable-centric subfiles without a manifest have different numbers of records, the smallest number counts
+	MissingLater bool  // with a manifest: Open accepts missing subfiles and subfiles with a damaged header as long as one is left, but reads of their elements fail. For missing subfiles, AllowMissing has precedence
+	Memory       int64 // limit of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Results do not count. Maps do not count either, except maps of a compressed file that are more than 64 times as long as the file
 	Workers      int   // concurrent reads, at most 65,536; default GOMAXPROCS
 	MaxOpen      int   // maximum number of open files; default 256
 	MaxHeader    int64 // maximum length of a header, in bytes; default 256 MiB. In memory a header can take up to 20 times its length
-	Maps         int64 // limit of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped and read again on demand; 0: all are kept
+	Maps         int64 // limit of maps in memory, in bytes, at least 1 MiB: the least recently used maps are dropped, and read again when they are needed; 0: all maps are kept
 
 	ZeroFill bool // elements that no blob covers read as zeros instead of fill values
 
-	Verify Verification // selects the checksums that reads compare; default VerifyOnce
+	Verify Verification // which checksums reads compare; default VerifyOnce
 	FS     vfs.FS       // file system of the files; nil: the operating system's
 }
 
@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 	return OpenWith(ctx, path, o, o.files())
 }
 
-// files returns the settings for reading files.
+// files returns the knobs with the file system of the options.
 func (o *OpenOptions) files() (k dataset.Knobs) {
 	if o != nil {
 		k.Fs = o.FS
@@ -86,7 +86,7 @@ func OpenWith(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs)
 	return openAfter(ctx, path, o, k, nil)
 }
 
-// openAfter is OpenWith for a dataset that may be open in an earlier state.
+// openAfter is OpenWith for a dataset of which an earlier state may be open; before is this state or nil.
 func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Data) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -101,7 +101,8 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs
 		if err == nil {
 			return r, nil
 		}
-		// A writer may replace the dataset while it is opened. An error of the file system has another cause.
+		// If a writer has replaced the dataset while it was opened, opening it again can help. After an error of the file system
+		// it cannot.
 		if !isState(err) {
 			return nil, err
 		}
@@ -111,7 +112,7 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs
 		switch same := now.Same(was); {
 		case try == maxOpens || same && !late:
 			return nil, err
-		case same: // the seal may be old and the files newer
+		case same: // the client may still show the old seal beside newer files
 			looks++
 			time.Sleep(LookAgain)
 		}
@@ -121,8 +122,8 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs
 	}
 }
 
-// between reports whether err may come from a replacement of path by another client of a network file system: the directory lists
-// the file, but it does not exist, or has just been removed.
+// between reports whether err may mean that another client of a network file system is just replacing the file path: the
+// directory lists the file, but opening it finds no file or a removed file.
 func between(fsys vfs.FS, path string, err error) bool {
 	if errors.Is(err, vfs.ErrStale) {
 		return true
@@ -134,8 +135,8 @@ func between(fsys vfs.FS, path string, err error) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) })
 }
 
-// isState reports whether an error may concern files that change from one moment to the next. A header that cannot be read is not
-// such an error.
+// isState reports whether an error can have its cause in files that a writer is just changing. A header that cannot be read is
+// not such an error.
 func isState(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, dataset.ErrMissing) || errors.Is(err, dataset.ErrNotCommitted) || errors.Is(err, vfs.ErrStale) ||
 		errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
@@ -161,8 +162,9 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Data) (*Reader, St
 	return r, st, nil
 }
 
-// KnowsName refuses a path with the name of a subfile that does not exist and does not belong to the dataset. The name of a
-// missing subfile is accepted as a name of the dataset; OpenOptions decide whether the missing file is an error.
+// KnowsName returns an error if path has the form of a subfile name, but no such file exists and the dataset has no subfile of
+// this name. The name of a missing subfile is accepted as a name of the dataset; OpenOptions decide whether the missing file is
+// an error.
 func KnowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
 	base, i, ok := subfile.Split(path)
 	if !ok || found.Single || base != found.Base || found.Members[i] != "" || found.Partials[i] != "" {
@@ -198,7 +200,7 @@ type Standing struct {
 	Err error
 }
 
-// Same reports whether both have the same seal, at the same step of its commit. Without a seal this is unknown.
+// Same reports whether both have the same seal, at the same step of its commit, or both have none.
 func (s Standing) Same(o Standing) bool {
 	a, b := s.record(), o.record()
 	if a == nil || b == nil {
@@ -313,7 +315,7 @@ func (r *Data) open(found *subfile.Set, st Standing, was *Data) error {
 	return r.openFirst(found, was)
 }
 
-// relate finds the sets that have the same maps, by the manifest.
+// relate finds, with the manifest, the sets that have the same maps.
 func (r *Data) relate() {
 	for k, s := range r.Sets {
 		si := &r.Files.Manifest.Sets[k]
@@ -331,13 +333,13 @@ func (r *Data) relate() {
 	}
 }
 
-// MaxMissing is the maximum number of missing subfiles. It limits the cost of a number in the name of a stray file, or in a
-// damaged header.
+// MaxMissing is the maximum number of missing subfiles. It limits the work that a stray file with a high number in its name, or a
+// damaged header, can cause.
 const MaxMissing = 1 << 16
 
-// FinalOrPartial returns the present name of a subfile: while a commit is pending, subfiles that are not renamed yet have their
-// partial names. A file under the final name may belong to the dataset that is being replaced, so FinalOrPartial first makes sure
-// that no partial one exists.
+// FinalOrPartial returns the current name of a subfile. While a commit is pending, some subfiles still have their partial names,
+// and their final names may belong to files of the dataset that is being replaced. Therefore FinalOrPartial returns the final
+// name only if there is no file with the partial name.
 func (r *Files) FinalOrPartial(name string) (string, error) {
 	if !r.Pending {
 		return name, nil

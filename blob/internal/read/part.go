@@ -18,30 +18,30 @@ import (
 	"blobio/internal/subfile"
 )
 
-// FilePart is a subfile (or the single file of a canonical dataset) that is read.
+// FilePart is a subfile, or the single file of a canonical dataset, as it is read.
 type FilePart struct {
 	Files *Files
 	Index int
-	Name  string           // empty: the file is missing
-	Info  *subfile.Subfile // of the manifest, or nil
+	Name  string           // empty if the file is missing
+	Info  *subfile.Subfile // entry of the manifest, or nil
 
 	mu      sync.Mutex
 	loaded  bool
-	decoded atomic.Bool // the header was read; used by lent, which is also called with mu held
+	decoded atomic.Bool // the header was read; for lent, which may be called with mu held
 	err     error
 	Place   *dataset.Place
-	Size    int64 // size of the file
+	Size    int64
 	Records int64 // number of records in the header
 
-	bad   error               // why the file cannot be read although it must exist; Place is nil then; set with Table
+	bad   error               // why the file cannot be read although it should exist; Place is then nil; set with Table
 	First int                 // number of blobs of all earlier parts; set with Table
 	Order *layout.ExtentOrder // set with Table
 	since int64               // first record of its set
-	Fine  *layout.PieceIndex  // index of the manifest's checksums of pieces, nil if there are none; set with Table
-	Table *layout.Ranks       // of all blobs
-	Un    *unpack.Unpacker    // of a compressed file; set with Table
-	View  *netcdf4.View       // of a netCDF-4 file; set with Place
-	tape  *tape               // not nil: records all reads
+	Fine  *layout.PieceIndex  // index of the manifest's checksums of pieces, or nil; set with Table
+	Table *layout.Ranks       // table of all blobs
+	Un    *unpack.Unpacker    // unpacks a compressed file; set with Table
+	View  *netcdf4.View       // view of a netCDF-4 file; set with Place
+	tape  *tape               // if not nil, records all reads
 }
 
 func (p *FilePart) Wanted() string {
@@ -60,20 +60,20 @@ func (p *FilePart) Gone() bool {
 	}
 	_, err := p.Files.Fs.Stat(p.Name)
 	if final, _, partial := subfile.Final(p.Name); partial && IsGone(err) {
-		_, err = p.Files.Fs.Stat(final) // a writer has finished the pending commit in the meantime
+		_, err = p.Files.Fs.Stat(final) // a writer may have finished the pending commit
 	}
 	return IsGone(err)
 }
 
-// header returns the decoded header, nil if the header is not read yet or missing. It may be called while another goroutine loads
-// the set.
+// header returns the decoded header. If the header is not read yet or missing, it returns nil. It may be called while another
+// goroutine loads the set.
 func (p *FilePart) header() *dataset.Place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Place
 }
 
-// File returns the open file in the form that its contents stand for; done returns it to the pool.
+// File returns the open file in uncompressed form, or as the CDF-5 file for a netCDF-4 file. done returns it to the pool.
 func (p *FilePart) File() (f vfs.File, done func(), err error) {
 	if f, done, err = p.Raw(); err != nil {
 		return nil, nil, err
@@ -87,12 +87,12 @@ func (p *FilePart) File() (f vfs.File, done func(), err error) {
 	return f, done, nil
 }
 
-// Raw returns the open file; done returns it to the pool.
+// Raw returns the open file as it is. done returns it to the pool.
 func (p *FilePart) Raw() (f vfs.File, done func(), err error) {
 	name := p.Name
 	f, err = p.Files.Pool.Get(name, false)
 	if final, _, partial := subfile.Final(name); partial && IsGone(err) {
-		name = final // a writer has finished the pending commit in the meantime
+		name = final // a writer has finished the pending commit
 		f, err = p.Files.Pool.Get(name, false)
 	}
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *FilePart) Raw() (f vfs.File, done func(), err error) {
 	return lent{f, p}, func() { p.Files.Pool.Put(name) }, nil
 }
 
-// Load reads the header, once.
+// Load reads the header at the first call. Later calls return the same result.
 func (p *FilePart) Load() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *FilePart) decode() error {
 		if pl.Header.Len != p.Info.HeaderLen {
 			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "the header has %d bytes, but the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
 		}
-		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are trusted only if their checksum is right
+		crc, err := dataset.HeaderCRC(f, pl, p.Name) // the lengths of dimensions and the types can be trusted only if the checksum is right
 		if err != nil {
 			return err
 		}
@@ -157,8 +157,8 @@ func (p *FilePart) WhatIsIt(err error) error {
 	return err
 }
 
-// WhatItWas turns the error about a file of another format or version into damage, if the file was a subfile of blobs: a manifest
-// lists it, or other subfiles of its dataset exist. A pointer of Git LFS is not damage.
+// WhatItWas turns an error about an unknown format or version into an error about damage, if the file must have been a subfile: a
+// manifest lists it, or other subfiles of its dataset exist. A pointer file of Git LFS is not damage.
 func (p *FilePart) WhatItWas(err error) error {
 	var fe *fault.FormatError
 	foreign := errors.Is(err, dataset.ErrNotFormat) || errors.Is(err, dataset.ErrVersion) || errors.Is(err, dataset.ErrUnsupported)
@@ -170,7 +170,7 @@ func (p *FilePart) WhatItWas(err error) error {
 	return &was
 }
 
-// hasOthers reports whether another subfile of the dataset is a subfile of blobs.
+// hasOthers reports whether the dataset has another file that is a subfile by its content.
 func (p *FilePart) hasOthers() bool {
 	found, err := subfile.Find(p.Files.Fs, p.Files.Base)
 	if err != nil {
@@ -188,8 +188,8 @@ func (p *FilePart) hasOthers() bool {
 }
 
 // SameDataset reports whether two subfiles can belong to the same dataset: they may differ only in the number of blobs and in the
-// lengths that follow from it. manifest reports that a manifest gives the number of records; the headers may differ in it while a
-// commit is in progress.
+// lengths that follow from it. manifest means that a manifest gives the number of records. The numbers in the headers may then
+// differ, because a commit may be in progress.
 func SameDataset(a, b *dataset.Place, manifest bool) error {
 	if a.Layout != b.Layout {
 		return fmt.Errorf("one file is %v, but the other is %v", a.Layout, b.Layout)
@@ -206,14 +206,14 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 	}
 	for v := range min(len(a.Schema.Vars), len(b.Schema.Vars)) {
 		x, y := &a.Schema.Vars[v], &b.Schema.Vars[v]
-		if x.Name != y.Name { // from here on variables are found by index
+		if x.Name != y.Name { // the code below finds variables by index
 			return fmt.Errorf("variable %d is %q, but %q in the other file", v, y.Name, x.Name)
 		}
 		if x.Decomp != y.Decomp {
 			return fmt.Errorf("variable %q has decomposition D%d, but D%d in the other file", x.Name, y.Decomp, x.Decomp)
 		}
 	}
-	if d := a.Schema.Differ(b.Schema, true, true); len(d) > 0 { // all ranks define in the same order
+	if d := a.Schema.Differ(b.Schema, true, true); len(d) > 0 { // the order counts, because all ranks define in the same order
 		return errors.New(d[0].Msg)
 	}
 	if a.Shape.Chunk != b.Shape.Chunk || !slices.Equal(a.Shape.Wide, b.Shape.Wide) {
@@ -222,8 +222,8 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 	return nil
 }
 
-// SameRecords reports whether two variable-centric subfiles have the same number of records. They may differ if the writer ended
-// after only some nodes had written the last records.
+// SameRecords returns an error if two variable-centric subfiles have different numbers of records. This happens if a run ended
+// when only some nodes had written the last records.
 func (p *FilePart) SameRecords(lead *FilePart) error {
 	if !p.Place.Grows || p.Records == lead.Records {
 		return nil
@@ -231,10 +231,10 @@ func (p *FilePart) SameRecords(lead *FilePart) error {
 	return fmt.Errorf("%d records, but %s has %d: the run did not finish, or the files belong to different datasets", p.Records, lead.Name, lead.Records)
 }
 
-// Unpack prepares the decompression of the part.
+// Unpack prepares the decompression of the part's data.
 func (p *FilePart) Unpack() {
 	if p.Place != nil && p.Place.Packed != nil && p.Table != nil {
-		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // set by Check
+		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // Check sets this
 			p.Place.Packed.Memory = defaultReadMemory
 		}
 		p.Un = unpack.New(&p.Place.Place, p.Table, p.Place.Packed.Index, p.Name, p.Files.codec(p.Place.Packed.Chunk))
@@ -268,7 +268,7 @@ func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
 	return &h, nil
 }
 
-// storedPart returns an existing file of the dataset.
+// storedPart returns the part for a file of the dataset. The file must exist.
 func (r *Data) storedPart(f File) (*FilePart, error) {
 	for k, s := range r.Sets {
 		for _, p := range s.Parts {

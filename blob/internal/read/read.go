@@ -31,8 +31,8 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
-// gather reads runs of one record as bytes of the file type, one after the other. It may read more than the runs. If that fails,
-// it reads the runs alone, so that damage fails only the reads that touch it.
+// gather reads runs of one record one after the other, as bytes of the file type. It may read more than the runs. If such a read
+// fails, it reads only the runs, so that damage affects only reads that touch it.
 func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	err := r.ReadAll(ctx, []Want{{V: v, Rec: rec, runs: runs, Dst: dst, Fm: fm}})
 	if err == nil || ctx.Err() != nil {
@@ -50,8 +50,8 @@ func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs ite
 // Blob is the data of one rank in one record of a variable.
 type Blob struct {
 	Subfile int          // of the set
-	Rank    int          // blob number in the whole set: by subfile, then by sub rank
-	Runs    []decomp.Req // canonical runs of its elements
+	Rank    int          // blob number in the whole set, which counts by subfile, then by sub rank
+	Runs    []decomp.Req // runs of its elements in the canonical array
 	Data    any          // a slice of the type in the file, in map order and host byte order
 }
 
@@ -63,7 +63,7 @@ func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blo
 			yield(Blob{}, err)
 			return
 		}
-		x.Fm.Known = NewKnown() // no blob of a damaged extent is returned
+		x.Fm.Known = NewKnown() // compare the whole extent, so that no blob of a damaged extent is returned
 		for _, p := range x.s.Parts {
 			if p.Place == nil {
 				continue
@@ -98,7 +98,7 @@ func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) 
 	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Files.Base, rank, x.m.Ranks()-1)
 }
 
-// blobsOf finds the record of a decomposed variable, for its blobs.
+// blobsOf finds the record of a decomposed variable whose blobs are to be read.
 func (r *Elems) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok || r.Data.Schema.Vars[v].Decomp == 0 {
@@ -122,7 +122,7 @@ func (r *Elems) blobsOf(ctx context.Context, name string, rec int64) (w *Want, e
 	return w, err
 }
 
-// blob reads blob j of a part.
+// blob reads blob j of a subfile.
 func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, error) {
 	rank := p.First + j
 	b := Blob{Subfile: p.Index, Rank: rank, Runs: w.m.AppendReqs(nil, rank)}
@@ -157,15 +157,15 @@ func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, er
 	return b, nil
 }
 
-// Elements are read together with neighbouring bytes. An error may therefore concern bytes that the caller does not want, so a
-// failed read is repeated for the wanted bytes alone. A read then touches the wanted elements, and the bytes that share a
-// checksum with one of them.
+// Elements are read together with neighbouring bytes, so an error may concern bytes that the caller does not want. A failed read
+// is therefore repeated for the wanted bytes alone. The repeated read touches only the wanted elements and the bytes that share
+// a checksum with them.
 
-// target is the caller's slice of a read. Elements go directly into it if it has the type of the file, otherwise through a
-// buffer.
+// target is the caller's slice of a read. If the slice has the type of the file, elements go directly into it, otherwise through
+// a buffer.
 type target struct {
 	dst  any
-	raw  []byte // bytes of dst in host order, if no conversion is needed
+	raw  []byte // bytes of dst in host order; nil if elements must be converted
 	size int64
 	file cdf5.Type
 	buf  []byte
@@ -183,7 +183,7 @@ func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
 	if _, text := dst.(string); text {
 		return nil, fault.Usage("destination is a string, want []byte")
 	}
-	if raw, _ := cdf5.Bytes(dst); dataset.SameType(mem, file) && int64(len(raw)) == n*t.size { // an []int may be narrower
+	if raw, _ := cdf5.Bytes(dst); dataset.SameType(mem, file) && int64(len(raw)) == n*t.size { // an int may be narrower than the file's type
 		t.raw = raw
 	} else if file == cdf5.Char {
 		return nil, fault.Usage("destination for char is %T, want []byte", dst)
@@ -191,7 +191,7 @@ func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
 	return t, nil
 }
 
-// bytes returns memory for n elements of the file's type, from element at on.
+// bytes returns memory for n elements of the file's type, which begin at element at.
 func (t *target) bytes(at, n int64) []byte {
 	if t.raw != nil {
 		return t.raw[at*t.size : (at+n)*t.size]
@@ -203,7 +203,7 @@ func (t *target) bytes(at, n int64) []byte {
 	return t.buf
 }
 
-// convert moves the elements in the memory of bytes to the caller's slice.
+// convert moves elements from the memory that bytes returned to the caller's slice.
 func (t *target) convert(at, n int64) error {
 	if t.raw != nil {
 		return nil
@@ -223,7 +223,7 @@ func NewSlice(t cdf5.Type, n int64) (any, []byte) {
 // View is blob.View.
 type View struct{ Selection }
 
-// View returns a part of the dataset. Nil means all variables, or the whole of each dimension.
+// View returns a part of the dataset. A nil argument selects all variables, or all indices.
 func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 	r = r.Now()
 	c, err := r.Choose("part of "+r.Files.Base, vars, nil)
@@ -236,24 +236,24 @@ func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 // Base returns the path of the dataset.
 func (w *View) Base() string { return w.R.Files.Base }
 
-// Header returns the header of the ordinary netCDF file of the part, without offsets. It must not be changed.
+// Header returns the header that the part would have as an ordinary netCDF file, without offsets. The caller must not change it.
 func (w *View) Header() *cdf5.Header {
 	h := w.Schema.CanonicalHeader(cdf5.CDF5)
 	h.NumRecs = w.Records
 	return h
 }
 
-// Read is Reader.Read with variables and indices of the part.
+// Read is Reader.Read with variables and indices that refer to the part.
 func (w *View) Read(ctx context.Context, name string, start, count []int64, dst any) error {
 	return w.read(ctx, name, start, count, HostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
 }
 
-// ReadBytes is Reader.ReadBytes with variables and indices of the part.
+// ReadBytes is Reader.ReadBytes with variables and indices that refer to the part.
 func (w *View) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
 	return w.read(ctx, name, start, count, Form{Big: big}, func(file cdf5.Type, n int64) (*target, error) { return rawTarget(dst, file, n) })
 }
 
-// ReadRuns is Reader.ReadRuns with variables and indices of the part.
+// ReadRuns is Reader.ReadRuns with variables and indices that refer to the part.
 func (w *View) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
 	return w.readRuns(ctx, name, rec, runs, dst)
 }

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Reader is blob.Reader: one state of a dataset, in parts. Refresh makes a new Reader for a later state, which shares Life with
-// the Reader of Open. So no call sees two states.
+// Reader is blob.Reader: one state of a dataset, split into parts. Refresh makes a new Reader for a later state, so that no
+// call sees two states. All these Readers share Life.
 type Reader struct {
 	Files  *Files
 	Data   *Data
@@ -26,10 +26,10 @@ type Reader struct {
 	Elems  *Elems
 	Life   *Life
 
-	// The following fields are used in the Reader of Open only.
-	newest atomic.Pointer[Reader] // after Refresh
+	// Only the Reader that Open returned uses the following fields.
+	newest atomic.Pointer[Reader] // the newest state, set by Refresh
 	fresh  sync.Mutex             // held by Refresh
-	stamp  string                 // under fresh: identity of newest
+	stamp  string                 // guarded by fresh: identifies the state of newest
 }
 
 // Files knows the paths of the files of a dataset, opens them, and checks that they belong to it.
@@ -40,12 +40,12 @@ type Files struct {
 	Base     string
 	Manifest *subfile.Manifest
 	Pending  bool
-	foreign  bool      // subfiles without a manifest
-	seen     sync.Once // see replacedLate
+	foreign  bool      // the dataset has no manifest
+	seen     sync.Once // for replacedLate
 	late     sync.Mutex
-	looks    int // under late: number of waits of Measure
+	looks    int // guarded by late: how often Measure has waited
 	mu       sync.Mutex
-	zstd     *codec.Zstd // under mu: for chunks of chunk bytes
+	zstd     *codec.Zstd // guarded by mu; decompresses chunks of chunk bytes
 	chunk    int64
 }
 
@@ -55,9 +55,9 @@ type Data struct {
 	Layout   dataset.Layout
 	Schema   *dataset.Schema
 	Records  int64
-	complete bool // all files existed when the dataset was opened
+	complete bool // all files existed when this state was opened
 	Sets     []*Set
-	since    []int64 // by variable, for those that appends have added: the first record of the first set that has it
+	since    []int64 // by added variable: the first record of the first set that has the variable
 	Families []*family
 }
 
@@ -67,21 +67,21 @@ type Elems struct {
 	Data    *Data
 	Maps    *Maps
 	Prover  *Prover
-	buffers sync.Pool // of *[]byte, at most maxBatch bytes each
+	buffers sync.Pool // *[]byte of at most maxBatch bytes
 }
 
-// Life holds the goroutines and caches behind the calls of a Reader, until its last rank closes it.
+// Life holds the goroutines and caches of a Reader until its last rank closes it.
 type Life struct {
-	refs   int // by OpenComm: closed when the last rank closes
+	refs   int // number of ranks that still have to call Close
 	mu     sync.Mutex
-	Caches []weak.Pointer[blockCache] // caches in a shared pool; weak, because a program that follows a dataset makes one for each commit and drops it
+	Caches []weak.Pointer[blockCache] // caches in a shared pool; weak, because a program that follows a dataset makes a cache for each commit and drops it
 	ctx    context.Context            // nil until the first goroutine starts
 	end    context.CancelFunc
 	closed bool
 	Work   sync.WaitGroup
 }
 
-// Behind runs f in a goroutine that Close cancels and waits for. It returns false if the Reader is closed.
+// Behind runs f in a goroutine. Close cancels f and waits for it. Behind returns false if the Reader is closed.
 func (l *Life) Behind(f func(ctx context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,28 +105,28 @@ func newReader(o OpenOptions, fsys vfs.FS, base string) *Reader {
 	return &Reader{Files: files, Data: data, Maps: maps, Prover: prover, Elems: elems, Life: &Life{refs: 1}}
 }
 
-// family is the sets that were written by the same ranks with the same maps and grouping. The files of its first set have the
-// maps for all.
+// family is the sets that the same ranks have written with the same maps and grouping. The files of the first set have the maps
+// of all sets.
 type family struct {
 	Home *Set
-	at   int // index of home among all sets
+	at   int // index of Home in Data.Sets
 	Maps []lazyMap
 }
 
-// Set is one set of subfiles: the whole dataset, or the addition of an append or a commit.
+// Set is one set of subfiles: the files of Create, or the files that an append or a commit has added.
 type Set struct {
 	of             *Data
 	family         *family
-	First, Records int64 // the records of the dataset that it has
-	places         int64 // records for which its files have room, if there is a manifest
+	First, Records int64 // the records of the dataset that the set holds
+	places         int64 // number of records for which the files have room, if there is a manifest
 	Parts          []*FilePart
-	schema         *dataset.Schema // of the files: an appended set has record variables only
-	vars           []dataset.VarID // by variable of the dataset: its id in this set, -1 if the set lacks it
-	blobs          int             // of all parts
+	schema         *dataset.Schema // schema of the files; an appended set has only record variables
+	vars           []dataset.VarID // by variable of the dataset: its id in this set, or -1
+	blobs          int             // number of blobs of all parts
 	loading        sync.Mutex      // held while headers and tables of all parts are loaded
 	loaded         bool
 	fatal          error // why no element of the set can be read
-	err            error // why some elements of it cannot be read
+	err            error // why some elements of the set cannot be read
 }
 
 func (r *Data) NumParts() (n int) {
@@ -188,7 +188,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Compressed reports whether files of the dataset are compressed, by the manifest or by the first existing header.
+// Compressed reports whether files of the dataset are compressed, according to the manifest or to the first existing header.
 func (r *Data) Compressed() bool {
 	if r.Files.Manifest != nil {
 		return r.Files.Manifest.Codec != ""
@@ -230,7 +230,7 @@ func (r *Data) Subfiles() (n, ranks int) {
 	return len(s.Parts), ranks
 }
 
-// parallel calls f(0..n-1) from the reader's workers and waits for all.
+// parallel calls f(0) to f(n-1) in the reader's workers and waits for all calls.
 func (r *Files) parallel(n int, f func(i int)) { par.Do(r.Opt.Workers, n, f) }
 
 // WideMaps reports whether a map of the dataset has int64 offsets.
@@ -245,14 +245,14 @@ func (r *Data) WideMaps() bool {
 
 // File is one file of a dataset.
 type File struct {
-	Set     int    // 0, or the number of the append that made it (process-centric)
+	Set     int    // 0, or the number of the append that made the set (process-centric)
 	Index   int    // subfile number within the set
-	Name    string // path, also of a missing file
+	Name    string // path; also set for a missing file
 	Missing bool
-	Size    int64 // size in bytes, 0 if the file is missing
+	Size    int64 // in bytes; 0 if the file is missing
 }
 
-// List lists the files of the dataset, without opening them.
+// List lists the files of the dataset. It does not open them.
 func (r *Data) List() []File {
 	var out []File
 	for k, s := range r.Sets {
@@ -278,7 +278,7 @@ func (r *Data) LeftOut() []error {
 	return nil
 }
 
-// Version returns the version of the header. It is CDF5 for both blob layouts, and for a netCDF-4 file.
+// Version returns the version of the header. For both blob layouts and for netCDF-4 files it is CDF5.
 func (r *Data) Version() cdf5.Version {
 	for _, s := range r.Sets {
 		for _, p := range s.Parts {

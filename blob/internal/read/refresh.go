@@ -44,7 +44,7 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
 	n.Life = r.Life
 	r.newest.Store(n)
 	r.Life.mu.Unlock()
-	if now != r { // calls in progress return their open files, which closes them
+	if now != r { // calls in progress return their open files, and the closed pool closes them
 		err = now.Files.Pool.Close()
 	}
 	r.stamp = stamp
@@ -59,7 +59,7 @@ func (r *Reader) Now() *Reader {
 	return r
 }
 
-// goesOn returns an error unless n is a later state of the same dataset.
+// goesOn checks that n is a later state of the same dataset.
 func (r *Data) goesOn(n *Data) error {
 	switch {
 	case (r.Files.Manifest == nil) != (n.Files.Manifest == nil), r.Layout != n.Layout, r.Files.Manifest != nil && r.Files.Manifest.ID != n.Files.Manifest.ID:
@@ -72,7 +72,7 @@ func (r *Data) goesOn(n *Data) error {
 	return nil
 }
 
-// standing returns the seals of the reader's state.
+// standing returns the seals of the state that the reader shows.
 func (r *Files) standing() Standing {
 	return Standing{State: &subfile.State{Manifest: r.Manifest, Pending: r.Pending}}
 }
@@ -95,7 +95,7 @@ func (r *Maps) inherit(was *Maps) {
 	}
 }
 
-// alike reports whether two sets are the same files with the same maps.
+// alike reports whether two sets consist of the same files with the same maps.
 func (s *Set) alike(o *Set) bool {
 	if len(s.Parts) != len(o.Parts) {
 		return false
@@ -109,7 +109,7 @@ func (s *Set) alike(o *Set) bool {
 	return true
 }
 
-// names returns the names of the files that change with each commit.
+// names returns the names of the files that every commit changes.
 func (r *Data) names() []string {
 	names := []string{subfile.NextName(r.Files.Base), subfile.ManifestName(r.Files.Base)}
 	if r.Files.Manifest != nil && r.Files.Manifest.Log != "" {
@@ -135,7 +135,7 @@ func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 		if err != nil {
 			return records, err
 		}
-		if s.Records > records && s.Committed { // committed since the refresh
+		if s.Records > records && s.Committed { // the set was committed after the refresh
 			continue
 		}
 		switch {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MapLists are the lists of requests of map d, from 0, of consecutive blobs in a table.
+// MapLists are the lists of requests of map d (counted from 0) for consecutive blobs of a table.
 type MapLists struct {
 	F       io.ReaderAt
 	Pl      *dataset.Place
@@ -22,8 +22,8 @@ type MapLists struct {
 	Name    string // of the file
 	D       int
 	Workers int
-	Report  func(error)   // called with every fault, from several goroutines, and the other blobs are still read; nil: the first fault ends Read
-	sums    *checksum.Set // takes the read bytes of both lists, as extents MapOffsets and MapLengths; may be nil
+	Report  func(error)   // if set, receives every fault, from several goroutines, and Read continues with the other blobs; if nil, Read ends at the first fault
+	sums    *checksum.Set // if set, receives the read bytes of both lists, as extents MapOffsets and MapLengths
 }
 
 // readRequests reads the lists of map d of all blobs of a part, and compares them with their checksums.
@@ -56,7 +56,7 @@ func (p *FilePart) compareLists(d int, sums *checksum.Set) error {
 
 const (
 	rowBatch  = 4 << 20 // bytes of map rows per read
-	listBatch = 256     // blobs per task of a worker, if the lists of each blob are read alone
+	listBatch = 256     // blobs per task of a worker, if each blob needs its own reads
 )
 
 // Read calls set for each blob, from several goroutines.
@@ -79,14 +79,14 @@ func (l *MapLists) width() int64 { return max(l.Pl.Shape.MaxReqs[l.D], 1) }
 
 func (l *MapLists) nreqs(j int) int64 { return l.T.Nreqs[j*l.Pl.Header.Maps+l.D] }
 
-// group reads the lists of blobs [lo, hi). Rows of equal width are read together.
+// group reads the lists of blobs lo to hi-1. If the lists are rows of equal width, it reads several rows at once.
 func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) error {
 	var offs, lens, room []byte
 	var reqs []decomp.Req
 	if l.Pl.Rows() {
 		last := l.nreqs(hi - 1)
 		if l.sums != nil {
-			last = l.width() // unused entries are in the checksum, too
+			last = l.width() // the checksum also covers unused entries
 		}
 		var err error
 		if offs, lens, err = l.lists(lo, int64(hi-lo-1)*l.width()+last, &room); err != nil {
@@ -117,7 +117,7 @@ func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) e
 	return nil
 }
 
-// tell passes a fault to Report if that is set, otherwise it returns the fault.
+// tell passes a fault to Report. Without Report it returns the fault.
 func (l *MapLists) tell(err error) error {
 	if err == nil || l.Report == nil {
 		return err
@@ -131,13 +131,13 @@ func (l *MapLists) field(m, j int) string {
 }
 
 // lists reads q entries of both lists from blob j on, in one read if the two lists of a blob are contiguous. The result is valid
-// until the next call with this room.
+// until the next call with the same room.
 func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err error) {
 	pl, size := l.Pl, l.Pl.Shape.OffsetSize(l.D)
 	at, _ := pl.MapPiece(l.D, layout.MapOffsets, l.T, j)
 	next, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
 	n := (size + 4) * q
-	if !pl.Rows() && pl.Packed == nil && next == at+size*q && pl.Backs(l.F, at, n, l.Name, "") == nil { // otherwise the error concerns one list
+	if !pl.Rows() && pl.Packed == nil && next == at+size*q && pl.Backs(l.F, at, n, l.Name, "") == nil { // otherwise each list is read alone, so that an error names the list
 		if int64(cap(*room)) < n {
 			*room = make([]byte, 2*n)
 		}
@@ -158,7 +158,7 @@ func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err e
 	return offs, lens, err
 }
 
-// list reads n bytes of one list from blob j on.
+// list reads n bytes of one list, from the list of blob j on.
 func (l *MapLists) list(m, j int, n int64) ([]byte, error) {
 	at, _ := l.Pl.MapPiece(l.D, m, l.T, j)
 	if err := l.Pl.Backs(l.F, at, n, l.Name, l.field(m, j)); err != nil {
@@ -168,7 +168,7 @@ func (l *MapLists) list(m, j int, n int64) ([]byte, error) {
 	return b, layout.ReadFull(l.F, b, at, l.Name, l.field(m, j))
 }
 
-// decode appends the requests of blob j to reqs. An error gives the fault and its offset.
+// decode appends the requests of blob j to reqs. An error names the fault and its offset.
 func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp.Req, error) {
 	pl, size, order := l.Pl, l.Pl.Shape.OffsetSize(l.D), dataset.OrderOf(l.Pl.Big)
 	elems := dataset.Product(pl.Schema.DecompDims(dataset.DecompID(l.D + 1)))
@@ -200,9 +200,9 @@ func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp
 	return reqs, nil
 }
 
-// loadTable reads the entries of all blobs: number of requests, first element and number of elements; with the process-centric
-// layout also the offset of each blob. It checks every number against related numbers and the manifest's checksums. records is
-// the number of records of the set.
+// loadTable reads the table of all blobs: the number of requests, the first element and the number of elements, and with the
+// process-centric layout also the offset of each blob. It checks every number against related numbers and the manifest's
+// checksums. records is the number of records of the set.
 func (p *FilePart) loadTable(records int64) error {
 	f, done, err := p.File()
 	if err != nil {
@@ -224,7 +224,7 @@ func (p *FilePart) loadTable(records int64) error {
 	return p.proveTable()
 }
 
-// proveTable compares the checksums of the bytes that layout.ReadTable has read. It computes these bytes from the numbers.
+// proveTable compares the checksums of the bytes that layout.ReadTable has read. It recomputes these bytes from the numbers.
 func (p *FilePart) proveTable() error {
 	t, order := p.Table, dataset.OrderOf(p.Place.Big)
 	for d := range p.Place.Header.Maps {
@@ -242,7 +242,7 @@ func (p *FilePart) proveTable() error {
 	return nil
 }
 
-// IndexPieces indexes the manifest's checksums of pieces, for a set with that many records.
+// IndexPieces indexes the manifest's checksums of pieces, for a set with this number of records.
 func (p *FilePart) IndexPieces(records int64) error {
 	if p.Info == nil || p.Un != nil || p.Table == nil || len(p.Info.Pieces) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// fetch is one read of a want: n bytes at off of a part, which go to dst[to:].
+// fetch is one read for a want: n bytes at offset off of a part, which go to dst[to:].
 type fetch struct {
 	p       *FilePart
 	off, to int64
@@ -24,11 +24,11 @@ type fetch struct {
 	w       *Want
 }
 
-// fetchChunk is the number of pieces that are looked up before they are read.
+// fetchChunk is how many pieces are looked up before they are read.
 const fetchChunk = 1 << 18
 
-// RawRuns reads scattered runs of canonical elements of one record, one after the other, into dst. It looks up their owners in
-// the index of the map, so the cost depends on the runs and not on the size of the variable.
+// RawRuns reads scattered runs of canonical elements of one record, one after the other, into dst. It looks up the owners of
+// the runs in the index of the map, so the cost depends on the runs, not on the size of the variable.
 func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	w := &Want{V: v, Rec: rec, Dst: dst, Fm: fm}
 	if there, err := r.find(ctx, w); !there {
@@ -92,7 +92,7 @@ func (r *Elems) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, i
 }
 
 // flatRuns reads runs of a variable without a decomposition from a part, one after the other, into the want's memory. Ascending
-// runs that are close together take one read.
+// runs that are close together share a read.
 func (r *Elems) flatRuns(ctx context.Context, p *FilePart, w *Want, runs iter.Seq2[int64, int64]) error {
 	gap, dst := gap(p, w.Fm), w.Dst
 	var near []decomp.Req
@@ -135,13 +135,13 @@ func (r *Elems) flatRuns(ctx context.Context, p *FilePart, w *Want, runs iter.Se
 	return flush()
 }
 
-// Owner returns the part and the blob of a rank of the map. The part may be missing in an appended set.
+// Owner returns the subfile of a map's rank, and the blob's number there. In an appended set the subfile may be missing.
 func (s *Set) Owner(rank int) (*FilePart, int) {
 	i := sort.Search(len(s.Parts), func(i int) bool { return s.Parts[i].First > rank }) - 1
 	return s.Parts[i], rank - s.Parts[i].First
 }
 
-// fetchAll reads the pieces in the order of the files, close pieces together.
+// fetchAll reads the pieces in the order of the files. Pieces that are close together share a read.
 func (r *Elems) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form) error {
 	slices.SortFunc(list, func(a, b fetch) int {
 		return cmp.Or(cmp.Compare(a.p.Index, b.p.Index), cmp.Compare(a.off, b.off))
@@ -162,7 +162,7 @@ func (r *Elems) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form)
 	})
 }
 
-// gap returns the maximum number of bytes that are read and dropped to avoid a new read.
+// gap returns how many bytes may be read and dropped to avoid another read.
 func gap(p *FilePart, fm Form) int64 {
 	if fm.exact {
 		return 0
@@ -200,7 +200,7 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 	if err := layout.ReadFull(f, buf, start, p.Name, list[0].w.name); err != nil {
 		return err
 	}
-	for i := 0; i < len(list); { // bytes that are contiguous in the extent as in the file are summed at once
+	for i := 0; i < len(list); { // sum bytes at once that are contiguous both in the extent and in the file
 		x, last := list[i], list[i].off+list[i].n
 		for i++; i < len(list) && list[i].w == x.w && list[i].off-x.off == list[i].at-x.at; i++ {
 			last = max(last, list[i].off+list[i].n)
@@ -216,10 +216,10 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 	return nil
 }
 
-// exactStep is the number of bytes that one step compares and reports as right or wrong.
+// exactStep is the number of bytes that one step of an exact read compares.
 const exactStep = 64 << 10
 
-// exact returns fm for reads of exactly the wanted bytes, which are all compared with their checksums.
+// exact returns fm with exact set: only the wanted bytes are read, and all of them are compared with their checksums.
 func (r *Prover) exact(fm Form) Form {
 	fm.exact = true
 	switch r.Files.Opt.Verify {
@@ -232,7 +232,7 @@ func (r *Prover) exact(fm Form) Form {
 	return fm
 }
 
-// Exactly reads runs of one record like gather, in steps with bounded memory.
+// Exactly reads runs of one record like gather, but in steps, so that it needs little memory.
 func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	fm = r.Prover.exact(fm)
 	size := int64(r.Data.Schema.Vars[v].Type.Size())
@@ -264,7 +264,7 @@ func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs it
 	return flush()
 }
 
-// EachRun yields the runs of requests that are not empty.
+// EachRun yields the non-empty requests as runs.
 func EachRun(reqs iter.Seq[decomp.Req]) iter.Seq2[int64, int64] {
 	return func(yield func(off, n int64) bool) {
 		for q := range reqs {

@@ -14,22 +14,22 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// Range is the records from First up to, but not including, End.
+// Range is the records from First to End-1.
 type Range struct{ First, End int64 }
 
 // Selection is a part of a dataset: some variables and records, in the order of the source.
 type Selection struct {
 	R       *Reader
 	Schema  *dataset.Schema // of the part
-	Src     []dataset.VarID // by variable of the part: its variable in the source; nil: the same
+	Src     []dataset.VarID // by variable of the part: its variable in the source; nil if they are the same
 	first   int64           // first record in the source
 	Records int64           // number of records
-	recs    Index           // records in the source, unless they are consecutive from first on
+	recs    Index           // records in the source; unset if the records are consecutive
 
-	Arrays []*slab.Array // by variable: the selected part of its arrays; nil: the whole arrays
+	Arrays []*slab.Array // by variable: the selected part of its arrays; nil if the arrays are whole
 }
 
-// Choose selects variables (nil: all) and records (nil: all). what names the caller in errors.
+// Choose selects variables and records; nil selects all. what names the caller in errors.
 func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error) {
 	c := Selection{R: r, Records: r.Data.Records}
 	if q != nil {
@@ -70,7 +70,7 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 	return c, nil
 }
 
-// source returns the variable and record of the source for a variable and record of the part.
+// source converts a variable and a record of the part to the variable and record of the source.
 func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
 	if c.Schema.Vars[v].Record {
 		if rec += c.first; c.recs != nil {
@@ -83,17 +83,17 @@ func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
 	return c.Src[v], rec
 }
 
-// Span is Count indices of a dimension from First on, at distance Stride.
+// Span is Count indices of a dimension, from First on with distance Stride.
 type Span = slab.Span
 
-// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
+// Index selects indices of a dimension: one span after the other. An index must not appear twice.
 type Index = slab.Index
 
-// Subset selects indices along dimensions, by name. Dimensions without an entry are whole. Indices of the record dimension are
-// records.
+// Subset selects indices along dimensions, by name. Dimensions without an entry are selected whole. Indices of the record
+// dimension are record numbers.
 type Subset map[string]Index
 
-// Restrict keeps only the indices of a subset. It drops the decompositions, whose maps cover whole arrays.
+// Restrict keeps only the indices of a subset. It also removes the decompositions, because their maps cover whole arrays.
 func (c *Selection) Restrict(what string, sub Subset) error {
 	if len(sub) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 	return nil
 }
 
-// RunsOf returns the runs of the source for elements [lo, hi) of a record of a variable.
+// RunsOf returns the runs in the source for elements [lo, hi) of a record of a variable.
 func (c *Selection) RunsOf(v dataset.VarID, lo, hi int64) iter.Seq2[int64, int64] {
 	if c.Arrays != nil && c.Arrays[v] != nil {
 		return c.Arrays[v].Runs(lo, hi)
@@ -157,7 +157,7 @@ func (c *Selection) RunsOf(v dataset.VarID, lo, hi int64) iter.Seq2[int64, int64
 	return func(yield func(int64, int64) bool) { yield(lo, hi-lo) }
 }
 
-// inSource converts runs of a record of a variable to runs of the source.
+// inSource converts runs in a record of a variable to runs in the source.
 func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter.Seq2[int64, int64] {
 	if c.Arrays == nil || c.Arrays[v] == nil {
 		return runs
@@ -173,7 +173,7 @@ func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter
 	}
 }
 
-// Want returns the want of elements [lo, hi) of a record of a variable. All arguments refer to the part.
+// Want returns the want for elements [lo, hi) of a record of a variable. All arguments refer to the part.
 func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	w := Want{lo: lo, hi: hi, Dst: dst, Fm: fm}
 	w.V, w.Rec = c.source(v, rec)
@@ -189,7 +189,7 @@ func (c *Selection) decomposed(v dataset.VarID) bool {
 	return c.R.Data.Schema.Vars[src].Decomp != 0
 }
 
-// RawRuns reads scattered runs, one after the other.
+// RawRuns reads runs that may lie anywhere in a record, one after the other.
 func (c *Selection) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	src, at := c.source(v, rec)
 	return c.R.Elems.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)

@@ -10,20 +10,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Load reads the headers and tables of all subfiles of a set, once. It fails if any of them is damaged.
+// Load reads the headers and tables of all subfiles of a set, once. It fails if any subfile is damaged.
 func (s *Set) Load(ctx context.Context) error {
 	_, err := s.loadOnce(ctx)
 	return err
 }
 
-// LoadParts is Load that accepts damaged or lost subfiles, as long as the others can be read without them. FilePart.bad has the
-// error of each.
+// LoadParts is like Load, but accepts damaged or lost subfiles as long as the others can be read without them. FilePart.bad has
+// the error of each such subfile.
 func (s *Set) LoadParts(ctx context.Context) error {
 	fatal, _ := s.loadOnce(ctx)
 	return fatal
 }
 
-// loadOnce reads headers and tables. If the process had too many open files, the next call tries again.
+// loadOnce reads headers and tables. After an error because of too many open files, the next call tries again.
 func (s *Set) loadOnce(ctx context.Context) (fatal, err error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -57,12 +57,12 @@ func (s *Set) read(ctx context.Context) error {
 	if err := s.spoil(errs, s.blobsOfMissing()); err != nil {
 		return err
 	}
-	// Headers are compared before tables, because a header of another dataset usually makes the table wrong, too.
+	// Headers are compared before tables, because with a header of another dataset the table is usually wrong too.
 	absent := s.blobsOfMissing()
 	for i, p := range s.Parts {
 		p.First = s.blobs
 		if p.Place == nil {
-			s.blobs += absent[p] // 0 if unknown
+			s.blobs += absent[p] // 0 if the number is unknown
 			continue
 		}
 		if lead == nil {
@@ -92,7 +92,7 @@ func (s *Set) read(ctx context.Context) error {
 	if err := s.spoil(errs, known); err != nil {
 		return err
 	}
-	var pl *dataset.Place // kept, even if the part turns out to be unusable
+	var pl *dataset.Place // kept even if the part later proves unusable
 	if lead = s.FirstPart(); lead != nil {
 		pl = lead.Place
 	}
@@ -156,8 +156,8 @@ func (s *Set) spoil(errs []error, blobs map[*FilePart]int) error {
 }
 
 // blobsOfMissing returns the number of blobs of each missing subfile, so that the blobs of the others keep their numbers. It
-// takes the number from the manifest. If only one subfile is missing, it has the ranks that the others lack. Otherwise the
-// existing blobs are numbered without gaps.
+// takes the number from the manifest. Without a manifest, a single missing subfile has the ranks that the others lack. If several
+// are missing, their numbers stay unknown, and the existing blobs are numbered without gaps.
 func (s *Set) blobsOfMissing() map[*FilePart]int {
 	known := map[*FilePart]int{}
 	left := -1
@@ -187,8 +187,8 @@ func (s *Set) blobsOfMissing() map[*FilePart]int {
 	return known
 }
 
-// sameBlobs checks that a set has the same blobs as the first set of its family, whose maps are used. errs gets the subfiles that
-// differ.
+// sameBlobs checks that the set has the same blobs as the first set of its family, which provides the maps. It sets errs for the
+// subfiles that differ.
 func (s *Set) sameBlobs(ctx context.Context, errs []error) error {
 	first := s.family.Home
 	if s == first {
@@ -213,7 +213,7 @@ func (p *FilePart) sameBlobs(q *FilePart) error {
 	return fault.At(p.Name, p.Place.DataOff, "maps", dataset.ErrMapMismatch, "the numbers of requests or elements in the blobs differ from %s", q.Name)
 }
 
-// agrees returns an error if the headers of two subfiles belong to different datasets.
+// agrees returns an error if the header of p and the header of lead belong to different datasets.
 func (p *FilePart) agrees(lead *FilePart) error {
 	if err := SameDataset(lead.Place, p.Place, p.Files.Manifest != nil); err != nil {
 		return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "this file and %s belong to different datasets: %v", lead.Name, err)
@@ -224,7 +224,7 @@ func (p *FilePart) agrees(lead *FilePart) error {
 	return nil
 }
 
-// varsIn returns, for each variable of the dataset, its id in a set, -1 if the set lacks it. pl is of a subfile of the set.
+// varsIn returns, for each variable of the dataset, its id in a set, or -1. pl is the Place of a subfile of the set.
 func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	if err := r.Schema.CanFollow(pl.Schema); err != nil {
 		return nil, fault.At(name, pl.Header.Off, "header", dataset.ErrCorrupt, "this file and %s belong to different datasets: %v", r.Sets[0].Parts[0].Wanted(), err)
@@ -236,8 +236,8 @@ func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	return vars, nil
 }
 
-// align numbers the blobs of a set like the blobs of the first set of its family, whose maps are used. If a subfile is missing in
-// the first set, its maps are unknown, and the same subfile of another set is unusable.
+// align gives the blobs of a set the same numbers as the blobs in the first set of its family, which provides the maps. If a
+// subfile is missing in the first set, its maps are unknown, so the same subfile is unusable in every set of the family.
 func (s *Set) align(ctx context.Context) error {
 	first := s.family.Home
 	if s == first {

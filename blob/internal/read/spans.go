@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// span is a read of one blob: elements [from, to) of blob j of a part.
+// span is one read: elements [from, to) of blob j of a part.
 type span struct {
 	w        *Want
 	p        *FilePart
@@ -19,14 +19,14 @@ type span struct {
 	from, to int64
 	off      int64 // offset in the file
 	at       int64 // offset in the buffer
-	apart    bool  // not contiguous with the previous span
+	apart    bool  // the span is not contiguous with the previous span
 }
 
 func (s *span) end() int64 { return s.off + (s.to-s.from)*s.w.size }
 
-// scatter fills the wants of one set from the blobs that they touch. It reads blobs in the order of the file, contiguous ones
-// with one call, and copies their runs into place. If there is enough memory, each worker takes all its blobs at once, because
-// blobs have neighbouring elements.
+// scatter fills the wants of one set from the blobs that they touch. It reads blobs in the order of the file, contiguous blobs
+// with one call, and copies their runs into place. If there is enough memory, each worker reads all its blobs at once, because
+// their elements are neighbours in the array.
 func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	workers := int(max(1, min(int64(r.Files.Opt.Workers), r.Files.Opt.Memory/ReadBatch)))
 	sum := int64(0)
@@ -48,13 +48,13 @@ func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 			w.Fm.fill(w.Dst, w.sv)
 		}
 		if cov.Overlapped > 0 {
-			workers = 1 // the highest rank wins, so ranks must come in order
+			workers = 1 // the element of the highest rank counts, so ranks must be copied in order
 		}
 	}
 	slices.SortStableFunc(wants, func(a, b *Want) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.srec, b.srec), cmp.Compare(a.lo, b.lo))
 	})
-	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // more than needed, because some reads have gaps
+	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // more than sum/workers, because some reads have gaps
 	c := &spanCursor{s: s, wants: wants, most: most}
 	par.Do(workers, workers, func(int) {
 		var list []span
@@ -79,36 +79,36 @@ func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	return c.err
 }
 
-// spanCursor lists all spans of the wants of a set in the order of the files, for several workers. It lists the spans of one read
-// at a time, because all spans of a dataset of many ranks may not fit into memory.
+// spanCursor lists all spans of the wants of a set in the order of the files, for several workers. It lists only the spans of the
+// next read, because the spans of a dataset of many ranks may not fit into memory.
 type spanCursor struct {
 	s     *Set
-	wants []*Want // by variable and record
+	wants []*Want // sorted by variable and record
 	most  int64   // maximum bytes of one read
 
 	mu    sync.Mutex
 	part  int
-	j     int // blob of the part
+	j     int // number of the blob in the part
 	w     int // index in wants
 	at    int64
-	to    int64 // elements [at, to) of the blob are still to be listed for this want; to is 0 if unknown
+	to    int64 // elements [at, to) of the blob remain to be listed for this want; to is 0 if unknown
 	known bool
-	taken int // number of batches
+	taken int // number of batches handed out
 	badAt int
 	err   error
 }
 
-// maxSpans is the maximum number of spans of one read.
+// maxSpans limits the spans of one read.
 const maxSpans = 1 << 13
 
-// next appends the spans of the next read to list, none at the end, and returns the number of the batch.
+// next appends the spans of the next read to list, and returns the number of the batch. At the end it appends nothing.
 func (c *spanCursor) next(list []span) (int, []span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return 0, list[:0]
 	}
-	used, begin := int64(0), int64(0) // begin is the first span of a contiguous run
+	used, begin := int64(0), int64(0) // begin is the file offset of a contiguous run
 	for len(list) < maxSpans {
 		sp, ok := c.peek()
 		if !ok {
@@ -171,7 +171,7 @@ func (c *spanCursor) peek() (span, bool) {
 	return span{}, false
 }
 
-// step moves to the next want of a blob, or to the next blob of a want, in the order of the file.
+// step moves to the next want of the same blob, or to the next blob, in the order of the file.
 func (c *spanCursor) step() {
 	c.known = false
 	p := c.s.Parts[c.part]
@@ -202,7 +202,7 @@ func (c *spanCursor) step() {
 	c.part++
 }
 
-// scatterBatch reads spans of some files and copies their elements into place.
+// scatterBatch reads spans of one or more files and copies their elements into place.
 func (r *Elems) scatterBatch(spans []span, buf *[]byte) error {
 	last := &spans[len(spans)-1]
 	if need := last.at + last.end() - last.off; int64(cap(*buf)) < need {
@@ -236,7 +236,8 @@ func (r *Elems) scatterBatch(spans []span, buf *[]byte) error {
 	return nil
 }
 
-// readSpans reads contiguous spans of a file into the buffer, sums them, and converts them to the wanted byte order.
+// readSpans reads contiguous spans of a file into the buffer, computes their checksums, and converts them to the wanted byte
+// order.
 func (r *Elems) readSpans(spans []span, b []byte) error {
 	p := spans[0].p
 	f, done, err := p.File()
@@ -249,7 +250,7 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 	if err := layout.ReadFull(f, b, start, p.Name, spans[0].w.name); err != nil {
 		return err
 	}
-	for len(spans) > 0 { // bytes that are contiguous in the extent as in the file; they stay in the cache from summing to swapping
+	for len(spans) > 0 { // take together bytes that are contiguous both in the extent and in the file; few enough that they stay in the cache until they are swapped
 		first, n, pos := &spans[0], 1, int64(0)
 		pf := first.w.pf
 		if pf != nil {
@@ -262,7 +263,7 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 				break
 			}
 			if next.off-first.off > sumStep {
-				stop = next.off // the bytes in between belong to no other part
+				stop = next.off // include the bytes between the spans, which belong to the same part of the extent
 				break
 			}
 			stop = next.end()
@@ -283,10 +284,10 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 const (
 	maxBatch = 16 << 20 // maximum bytes of one read of a worker
 	tileSize = 1 << 20  // part of an array that stays in the cache of a core
-	tilePart = 16       // minimum mean number of elements of a blob in a tile for which a search pays
+	tilePart = 16       // minimum mean number of a blob's elements in a tile; with fewer, searching each tile does not pay
 )
 
-// spread copies spans of one want into place, tile by tile if several blobs have neighbouring elements.
+// spread copies the spans of one want into place. If several blobs have neighbouring elements, it does so tile by tile.
 func spread(spans []span, b []byte) {
 	w := spans[0].w
 	step := w.hi - w.lo
@@ -310,7 +311,7 @@ func spread(spans []span, b []byte) {
 	}
 }
 
-// posOf returns the offset of a span in the extent of the variable's record.
+// posOf returns the offset of a span in the extent.
 func (p *FilePart) posOf(sp *span) int64 {
 	_, _, at := p.Place.Spot(p.Table, sp.j, int32(sp.w.id), 0)
 	return at + sp.from*sp.w.size

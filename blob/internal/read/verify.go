@@ -18,31 +18,32 @@ import (
 type Verification uint8
 
 const (
-	// VerifyOnce, the default, compares every piece that a read touches, once while the dataset is open; it reads the rest of the
-	// piece for this. A piece is an extent (the part of a variable, in one record, in a subfile) or, if the manifest has finer
-	// checksums, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
+	// VerifyOnce, the default, compares every piece that a read touches with its checksum, once while the dataset is open. To do
+	// so, it reads the rest of the piece. A piece is an extent (one record of a variable in a subfile) or, if the manifest has
+	// finer checksums, 1 MiB of an extent. Convert and Diff always verify like VerifyOnce, unless VerifyNever is chosen.
 	VerifyOnce Verification = iota
 	// VerifyWhole compares only pieces that one read covers completely. A smaller read neither reads the rest of the piece nor
-	// detects damage. If each rank reads a part of an extent, nothing may be compared.
+	// detects damage. If each rank reads only a part of an extent, possibly no piece is compared.
 	VerifyWhole
-	// VerifyAlways is VerifyOnce at each read.
+	// VerifyAlways is like VerifyOnce, but compares at each read.
 	VerifyAlways
-	// VerifyNever compares nothing, for rescuing damaged data. Convert marks its output, see subfile.Manifest.Unverified.
+	// VerifyNever compares no checksums, for rescuing damaged data. Convert then marks its output, see
+	// subfile.Manifest.Unverified.
 	VerifyNever
 )
 
 // Prover compares read bytes with the manifest's checksums.
 type Prover struct {
 	Files *Files
-	known *Known // with VerifyOnce
+	known *Known // used with VerifyOnce
 }
 
-// proven reports whether the part's maps are compared with their checksums.
+// proven reports whether the part's maps must be compared with their checksums.
 func (p *FilePart) proven() bool {
 	return p.Info != nil && p.Un == nil && p.Files.Opt.Verify != VerifyNever
 }
 
-// Known is the set of pieces whose checksums were compared, so that later reads of a part of them need not read the rest.
+// Known is the set of pieces whose checksums were compared. A later read of a part of such a piece need not read the rest.
 type Known struct {
 	mu   sync.Mutex
 	good map[VarExtent]*knownExtent
@@ -50,7 +51,7 @@ type Known struct {
 
 type knownExtent struct {
 	mu     sync.Mutex // held while pieces are read and compared, so that only one reader compares
-	pieces []uint64   // a bit for each correct piece
+	pieces []uint64   // one bit per piece, set if its checksum was right
 }
 
 func (x *knownExtent) has(k int64) bool {
@@ -78,7 +79,7 @@ func (k *Known) extent(e VarExtent) *knownExtent {
 	x := k.good[e]
 	if x == nil {
 		if len(k.good) > maxKnown {
-			clear(k.good) // the pieces are compared again
+			clear(k.good) // the pieces will be compared again
 		}
 		x = &knownExtent{}
 		k.good[e] = x
@@ -88,13 +89,13 @@ func (k *Known) extent(e VarExtent) *knownExtent {
 
 // proof compares the bytes of one read of a variable's record with the manifest's checksums. A nil proof compares nothing.
 type proof struct {
-	all   bool   // compare pieces that are read in part, too
+	all   bool   // compare pieces that are read in part too
 	known *Known // pieces that need no comparison; may be nil
-	later *Late  // not nil: takes pieces that are read in part
-	v     int    // variable of the header
+	later *Late  // if not nil, takes pieces that are read in part
+	v     int    // index of the variable in the header
 	rec   int64  // of the set
 
-	last  atomic.Pointer[partSums] // last result of of: successive pieces often belong to one part
+	last  atomic.Pointer[partSums] // last result of of, because successive pieces often belong to one part
 	mu    sync.Mutex
 	parts map[*FilePart]*checksum.Set
 }
@@ -104,19 +105,19 @@ type partSums struct {
 	sums *checksum.Set
 }
 
-// proof returns the proof for a read of that many bytes of variable id of a set, nil if there is nothing to compare.
+// proof returns the proof for a read of bytes bytes of variable id of a set. It returns nil if there is nothing to compare.
 func (r *Prover) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
 	if fm.Known == nil && r.Files.Opt.Verify == VerifyOnce {
 		fm.Known = r.known
 	}
 	p := r.newProof(s.FirstPart(), id, rec, fm)
 	if p != nil && !p.all && !slices.ContainsFunc(s.Parts, func(q *FilePart) bool { return q.Place != nil && bytes >= q.least(p.v) }) {
-		return nil // no piece is that small
+		return nil // the read is too short to cover a piece
 	}
 	return p
 }
 
-// newProof is proof for reads of subfiles like lead.
+// newProof is like proof. lead is one of the subfiles that are read.
 func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) *proof {
 	if r.Files.Manifest == nil || r.Files.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
 		return nil
@@ -125,7 +126,7 @@ func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) 
 		parts: map[*FilePart]*checksum.Set{}}
 }
 
-// least returns the minimum length of a piece of an extent. The last of several pieces does not count.
+// least returns the minimum length of an extent's pieces. The last of several pieces may be shorter and is ignored.
 func (p *FilePart) least(v int) int64 {
 	n := p.Place.ExtentBytes(v, p.Table)
 	if p.Fine != nil {
@@ -134,7 +135,7 @@ func (p *FilePart) least(v int) int64 {
 	return max(n, 1)
 }
 
-// of returns the sums of the reads of a part.
+// of returns the checksums of a part's reads.
 func (p *proof) of(part *FilePart) *checksum.Set {
 	if l := p.last.Load(); l != nil && l.part == part {
 		return l.sums
@@ -154,14 +155,14 @@ func (p *proof) of(part *FilePart) *checksum.Set {
 	return s
 }
 
-// take adds bytes of the extent of a part, in the form of the file, from byte at of the extent on.
+// take adds bytes of a part's extent as they are in the file, from byte at of the extent on.
 func (p *proof) take(part *FilePart, at int64, b []byte) {
 	if p != nil {
 		p.of(part).Sum(0, at, b)
 	}
 }
 
-// judge compares all added bytes.
+// judge compares the checksums of all added bytes.
 func (p *proof) judge(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -237,16 +238,16 @@ func (p *proof) judgePart(ctx context.Context, part *FilePart, s *checksum.Set) 
 	return nil
 }
 
-// Late collects pieces that several reads of one record of a variable cover in part. A piece that one read begins and another
-// ends is read once. Settle reads the rest of incomplete pieces.
+// Late collects pieces that several reads of one record of a variable cover in part. If several reads together cover a piece, no
+// byte of it is read twice. Settle reads the rest of incomplete pieces.
 type Late struct {
-	Left int64 // bytes of the record still to be read; maintained by the caller
+	Left int64 // bytes of the record still to be read; the caller maintains this
 
 	mu  sync.Mutex
 	all *proof
 }
 
-// take keeps the sum of a read of a piece of a part.
+// take keeps the checksum of what one read has of a piece.
 func (l *Late) take(p *proof, part *FilePart, g checksum.Seg) {
 	l.mu.Lock()
 	if l.all == nil {
@@ -259,7 +260,7 @@ func (l *Late) take(p *proof, part *FilePart, g checksum.Seg) {
 // Settle compares all pieces. No other call may be in progress.
 func (l *Late) Settle(ctx context.Context) error { return l.all.judge(ctx) }
 
-// compare compares the checksum of n bytes of an extent, from at on, with the manifest. The bytes are a piece, or the whole
+// compare compares the checksum of n bytes of an extent, from at on, with the manifest. The bytes must be a piece or the whole
 // extent.
 func (e VarExtent) compare(at, n int64, crc uint32) error {
 	if e.P.Fine != nil {
@@ -270,7 +271,7 @@ func (e VarExtent) compare(at, n int64, crc uint32) error {
 	return e.compareWhole(n, crc)
 }
 
-// compareWhole is compare for all n bytes of the extent.
+// compareWhole is compare for the whole extent of n bytes.
 func (e VarExtent) compareWhole(n int64, crc uint32) error {
 	ext := e.P.Order.Index(e.V, e.Rec)
 	if ext >= int64(len(e.P.Info.Extents)) {
@@ -293,7 +294,8 @@ func (e VarExtent) equal(at, n int64, crc, want uint32) error {
 	return fault.At(e.P.Name, e.Offset(at), e.field(), dataset.ErrChecksum, "%s is %08x, but the manifest says %08x", what, crc, want)
 }
 
-// complete reads and sums the bytes in [lo, hi) of extent 0 that are not summed yet. The range lies inside a piece.
+// complete reads those bytes of [lo, hi) that have no checksum in s yet, and adds their checksums. The range must lie inside a
+// piece. s has the extent as number 0.
 func complete(s *checksum.Set, e VarExtent, f io.ReaderAt, lo, hi int64) error {
 	var holes []checksum.Seg
 	at := lo

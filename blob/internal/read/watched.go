@@ -13,10 +13,10 @@ import (
 	"blobio/internal/subfile"
 )
 
-// watched is the file system in which a reader opens subfiles. They are opened on demand, and again after too many others were
-// open. In the meantime another dataset may have taken their names, even with a byte-identical header. So the manifest is read
-// after each open: if it is still the one that the reader knows, the file belongs to the dataset. A foreign dataset has no
-// manifest; for it there must still be none.
+// watched is the file system in which a reader opens subfiles. A subfile is opened on demand. It may be closed while many others
+// are open, and opened again later. In the meantime another dataset may have taken its name, even with a byte-identical header.
+// So the manifest is read after each open: if it has not changed, the file belongs to the dataset. A dataset without a manifest
+// must still have none.
 type watched struct {
 	vfs.FS
 	r *Files
@@ -40,7 +40,7 @@ func (w watched) Open(name string) (vfs.File, error) {
 }
 
 // lent is an open subfile. If another client of a network file system has removed it, its bytes cannot be read any more. Usually
-// the dataset was replaced.
+// the reason is that the dataset was replaced.
 type lent struct {
 	vfs.File
 	p *FilePart
@@ -53,7 +53,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	}
 	if errors.Is(err, vfs.ErrStale) {
 		replaced := f.p.Files.replacedLate
-		if !f.p.decoded.Load() { // Open checks again
+		if !f.p.decoded.Load() { // Open does the same check
 			replaced = f.p.Files.Replaced
 		}
 		if was := replaced(f.p.Name); was != nil {
@@ -63,7 +63,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Replaced returns an error if the dataset is no longer the one that was opened. A finding about a subfile, even that it is
+// Replaced returns an error if another dataset has replaced the one that was opened. A finding about a subfile, even that it is
 // missing, counts only if Replaced is called after it and returns nil.
 func (r *Files) Replaced(name string) error {
 	was := ""
@@ -80,13 +80,13 @@ func (r *Files) Replaced(name string) error {
 	return err
 }
 
-// lateNames is the time for which a client of a network file system may still find the previous file of a name. GlusterFS took a
-// second in tests, and more than two on busy machines.
+// lateNames is the time for which a client of a network file system may still show the previous file under a name. GlusterFS took
+// a second in tests, and more than two on busy machines.
 const lateNames = 4 * time.Second
 
-// replacedLate is Replaced for apparent damage: the file may belong to another dataset while the client still shows the old
-// manifest. On file systems with other clients, the first such call of a reader therefore repeats the check until the client must
-// see the new one.
+// replacedLate is Replaced for files that look damaged. Such a file may belong to another dataset while the client of a network
+// file system still shows the old manifest. On such file systems, the first call in a reader repeats the check until the client
+// must see the new manifest.
 func (r *Files) replacedLate(name string) error {
 	if err := r.Replaced(name); err != nil || r.Fs.Local(r.Base) {
 		return err
@@ -99,9 +99,9 @@ func (r *Files) replacedLate(name string) error {
 	return r.Replaced(name)
 }
 
-// Measure records the length of the file. A client of a network file system may for a moment see the size before an append. A
-// file that looks too short is therefore measured again until the client must see the new size; all parts of a reader share this
-// wait.
+// Measure records the length of the file. For a moment, a client of a network file system may see the size from before an append.
+// A file that looks too short is therefore measured again until the client must see the new size; all parts of a reader share
+// this wait.
 func (p *FilePart) Measure(f vfs.File) (err error) {
 	if p.Size, err = f.Size(); err != nil || p.Info == nil || p.Size >= p.Info.Size || p.Files.Fs.Local(p.Files.Base) {
 		return err
@@ -120,7 +120,7 @@ func (p *FilePart) Measure(f vfs.File) (err error) {
 // maxLooks is the number of repeated checks within lateNames.
 const maxLooks = 20
 
-// LookAgain is the time between two checks. Tests in memory shorten it.
+// LookAgain is the time between two checks. Tests with a file system in memory set a shorter time.
 var LookAgain = lateNames / maxLooks
 
 // viewed presents a netCDF-4 file as the equivalent CDF-5 file.
@@ -132,7 +132,7 @@ type viewed struct {
 func (f viewed) ReadAt(b []byte, off int64) (int, error) { return f.v.ReadAt(b, off) }
 func (f viewed) Size() (int64, error)                    { return f.v.Size(), nil }
 
-// viewer opens a file again for each read of a View, because a View lives longer than a lent file.
+// viewer opens a file for each read of a View, because a View is used longer than a file may stay open.
 type viewer struct{ p *FilePart }
 
 func (r viewer) ReadAt(b []byte, off int64) (int, error) {
@@ -144,8 +144,8 @@ func (r viewer) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// DecodeFile recognises the kind of the file by its content, and reads its header. For a netCDF-4 file, File returns the
-// equivalent CDF-5 file from now on.
+// DecodeFile recognises the kind of the file by its content, and reads its header. If the file is netCDF-4, File returns the
+// equivalent CDF-5 file from then on.
 func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 	pl, records, err := dataset.DecodePlace(f, p.Size, p.Name, p.Files.Opt.MaxHeader)
 	if !errors.Is(err, dataset.ErrNotFormat) || p.View != nil {
@@ -156,13 +156,13 @@ func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 		return pl, records, err
 	}
 	v, err := netcdf4.FromFile(hf, p.Name, p.Files.Opt.MaxHeader)
-	if err == nil && p.Name != p.Files.Base && len(v.LeftOut()) > 0 { // not a subfile
+	if err == nil && p.Name != p.Files.Base && len(v.LeftOut()) > 0 { // the file is not a subfile
 		err = v.LeftOut()[0]
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	pl, records, err = dataset.DecodePlace(bytes.NewReader(v.Head()), v.Size(), p.Name, p.Files.Opt.MaxHeader) // the data need not be readable
+	pl, records, err = dataset.DecodePlace(bytes.NewReader(v.Head()), v.Size(), p.Name, p.Files.Opt.MaxHeader) // only the header is needed, so the data may be unreadable
 	if err == nil && !pl.Plain {
 		err = fault.At(p.Name, -1, "header", dataset.ErrUnsupported, "the blob subfile is stored as netCDF-4")
 	}

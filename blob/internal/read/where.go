@@ -18,18 +18,18 @@ import (
 type Spot struct {
 	Set, Subfile int
 	File         string     // path
-	Record       int64      // of the dataset; -1 if the variable has no records
+	Record       int64      // record of the dataset; -1 if the variable has no records
 	Rank         int        // blob number in the whole set; -1 if the variable has no decomposition
 	Also         []int      // other ranks that wrote the element; reads return the value of Rank
-	Request      int64      // index of Rank's request with the element; -1 if the variable has no decomposition
-	Run          decomp.Req // that request
+	Request      int64      // index of Rank's request that contains the element; -1 if the variable has no decomposition
+	Run          decomp.Req // the request with the index Request
 	Pos          int64      // index in the blob, or in the record of a variable without a decomposition
 
-	Offset int64 // offset in the file of the element, or of its compressed chunk
-	Bytes  int64 // of the element, or of the chunk
+	Offset int64 // file offset of the element, or of its compressed chunk
+	Bytes  int64 // size of the element, or of the chunk
 	Big    bool  // the element is stored with the high byte first
 
-	Codec   string // compressed file: codec of the chunk, "none", "zstd" or "shuffle+zstd"; netCDF-4: its filters, such as "shuffle+deflate"
+	Codec   string // codec of the chunk, "none", "zstd" or "shuffle+zstd"; for netCDF-4 the filters, such as "shuffle+deflate"; empty if the file is not compressed
 	Content int64  // uncompressed size of the chunk
 	Within  int64  // offset of the element in the uncompressed chunk
 }
@@ -127,7 +127,7 @@ func (x *Spot) owner(ctx context.Context, maps *Maps, s *Set, d dataset.DecompID
 	return true, nil
 }
 
-// place finds the offset of element x.Pos of blob j of a part.
+// place finds the file offset of element x.Pos of blob j of a part.
 func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable, rec int64) error {
 	size := int64(sv.Type.Size())
 	off, n := p.Place.Piece(id, rec, p.Table, j)
@@ -147,7 +147,8 @@ func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable,
 	return err
 }
 
-// inView is place for a netCDF-4 file. It returns nil if the element was never written.
+// inView is place for a netCDF-4 file. If the element was never written, it returns
+// nil.
 func (x *Spot) inView(p *FilePart, id dataset.VarID, sv *dataset.Variable, rec int64) (*Spot, error) {
 	i := p.Place.Header.FileVar(int(id))
 	piece, within, ok, err := p.View.Stored(i, rec, x.Pos)
@@ -169,13 +170,13 @@ type Extent struct {
 	File         string // path
 	Name         string // a variable, a map variable such as "D1.offsets", or "header"
 	Map          bool   // Name is a map variable
-	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
-	Record       int64  // of the dataset; -1 without records
-	Records      int64  // number of records: 1, or more in a chunk of a netCDF-4 file that begins with Record
+	Rank         int    // blob number in the whole dataset; -1 if the extent belongs to no rank
+	Record       int64  // record of the dataset; -1 if there are no records
+	Records      int64  // number of records from Record on: 1, or more in a chunk of a netCDF-4 file
 	Offset       int64  // in the file
-	Bytes        int64  // of D1.offsets and D1.lengths with the padding of their rows
-	Content      int64  // uncompressed size; Bytes if the file is not compressed
-	Codec        string // compressed file: "none", "zstd" or "shuffle+zstd"; netCDF-4: filters such as "shuffle+deflate"
+	Bytes        int64  // size in the file; D1.offsets and D1.lengths include the padding of their rows
+	Content      int64  // uncompressed size; equal to Bytes if the file is not compressed
+	Codec        string // in a compressed file "none", "zstd" or "shuffle+zstd"; in netCDF-4 the filters, such as "shuffle+deflate"
 }
 
 // Extents is blob.Reader.Extents.
@@ -195,7 +196,7 @@ func (r *Data) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	}
 }
 
-// extents yields the extents of one file. It returns false to stop.
+// extents yields the extents of one file. It returns false if yield has asked to stop.
 func (p *FilePart) extents(ctx context.Context, k int, s *Set, yield func(Extent, error) bool) bool {
 	if p.View != nil {
 		return p.chunks(ctx, k, yield)
@@ -260,7 +261,7 @@ func (p *FilePart) extents(ctx context.Context, k int, s *Set, yield func(Extent
 	return more
 }
 
-// chunks yields the extents of a netCDF-4 file.
+// chunks yields the chunks of a netCDF-4 file as extents.
 func (p *FilePart) chunks(ctx context.Context, k int, yield func(Extent, error) bool) bool {
 	for id := range p.Place.Schema.Vars {
 		for x, err := range p.View.Pieces(p.Place.Header.FileVar(id)) {

@@ -17,17 +17,17 @@ import (
 
 const (
 	ReadBatch = 4 << 20   // bytes per read
-	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache for their next use
+	sumStep   = 256 << 10 // checksums are computed for this many bytes at a time, so that the bytes are still in the cache for their next use
 )
 
-// Form describes the form of the elements that a read returns, and its checks.
+// Form describes in which form a read returns elements, and what the read checks.
 type Form struct {
 	Big  bool // byte order
 	Zero bool // elements that no blob covers are zeros instead of fill values
 
-	Known *Known // not nil: every piece is compared with its checksum, except those in Known
-	Later *Late  // not nil: pieces that are read in part are compared by Settle
-	exact bool   // only the wanted bytes are read, and the rest of their pieces for checksums
+	Known *Known // if not nil, every piece is compared with its checksum, unless it is in Known
+	Later *Late  // if not nil, Settle compares the pieces that are read in part
+	exact bool   // read only the wanted bytes, and for checksums the rest of their pieces
 }
 
 var HostForm = Form{Big: dataset.HostBig}
@@ -40,7 +40,7 @@ func (fm Form) fill(dst []byte, v *dataset.Variable) {
 	cdf5.FillBytes(dst, v.Type, dataset.OrderOf(fm.Big), v.FillAtt())
 }
 
-// SetOf returns the set that has a record, and the record's number in it. A fixed variable is in the first set.
+// SetOf returns the set that holds a record, and the record's number in the set. A fixed variable is in the first set.
 func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	if !r.Schema.Vars[v].Record {
 		return r.Sets[0], 0
@@ -48,27 +48,27 @@ func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	return r.setAt(rec)
 }
 
-// setAt returns the set that has a record, and the record's number in it.
+// setAt returns the set that holds a record, and the record's number in the set.
 func (r *Data) setAt(rec int64) (*Set, int64) {
 	i := sort.Search(len(r.Sets), func(i int) bool { return r.Sets[i].First+r.Sets[i].Records > rec })
 	return r.Sets[i], rec - r.Sets[i].First
 }
 
-// Want is a read of one record of a variable: elements [lo, hi) in canonical order, in the type of the file, into dst, which has
-// room for hi-lo elements.
+// Want is a read of one record of a variable: elements [lo, hi) in canonical order, in the type of the file. Dst has room for
+// hi-lo elements.
 type Want struct {
 	V      dataset.VarID
 	Rec    int64
 	lo, hi int64
 	Dst    []byte
 	Fm     Form
-	runs   iter.Seq2[int64, int64] // not nil: these offsets and lengths, one after the other, instead of lo to hi
+	runs   iter.Seq2[int64, int64] // if set, offsets and lengths of runs that are read one after the other, instead of lo to hi
 
-	s    *Set // the following fields are set by find
+	s    *Set // find sets this and the following fields
 	id   dataset.VarID
 	srec int64 // of the set
 	sv   *dataset.Variable
-	size int64 // of an element
+	size int64 // size of an element
 	m    *decomp.Map
 	pf   *proof
 	name string // for errors
@@ -82,12 +82,12 @@ func (w *Want) All() iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
 }
 
-// NewWant returns the want of elements [lo, hi).
+// NewWant returns a want for elements lo to hi-1.
 func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }
 
-// ReadAll reads several wants. Contiguous values of a rank take one read.
+// ReadAll reads several wants. Contiguous values of a rank share a read.
 func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	wants, wins, err := r.windows(ctx, wants)
 	if err != nil {
@@ -105,14 +105,14 @@ func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	return nil
 }
 
-// window is a contiguous read around wanted runs.
+// window is a contiguous read that contains the wanted runs.
 type window struct {
 	*Want
 	win []byte
 }
 
-// windows turns wants with runs into wants without runs, for the window around the runs, if the window is not much longer than
-// the runs. The other wants are read by looking up each element.
+// windows returns the wants to read without runs. If a want has runs and the window around them is not much longer than the
+// runs, plain has the window. The other wants with runs are read by looking up each element.
 func (r *Elems) windows(ctx context.Context, wants []Want) (plain []Want, wins []window, err error) {
 	if !slices.ContainsFunc(wants, func(w Want) bool { return w.runs != nil }) {
 		return wants, nil, nil
@@ -167,7 +167,7 @@ func (r *Elems) readWhole(ctx context.Context, wants []Want) error {
 			}
 		}
 	}
-	for _, s := range r.Data.Sets { // in order, so that the error is the same each time
+	for _, s := range r.Data.Sets { // in the order of sets, so that the error is the same each time
 		if len(groups[s]) > 0 {
 			if err := r.scatter(ctx, s, groups[s]); err != nil {
 				return err
@@ -182,7 +182,7 @@ func (r *Elems) readWhole(ctx context.Context, wants []Want) error {
 	return nil
 }
 
-// find finds the place of a want. It returns false if all its elements are fill values, which are then in dst.
+// find completes a want. If all its elements are fill values, find writes these to dst and returns false.
 func (r *Elems) find(ctx context.Context, w *Want) (there bool, err error) {
 	w.s, w.srec = r.Data.SetOf(w.V, w.Rec)
 	if err := w.s.LoadParts(ctx); err != nil {
@@ -202,7 +202,7 @@ func (r *Elems) find(ctx context.Context, w *Want) (there bool, err error) {
 	return true, nil
 }
 
-// flat reads a want of a variable without a decomposition from a part.
+// flat reads a want of a variable without a decomposition from one part.
 func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 	off, _ := p.Place.Piece(w.id, w.srec, p.Table, 0)
 	off += w.lo * w.size
@@ -218,7 +218,7 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 		b := w.Dst[at:min(at+ReadBatch, int64(len(w.Dst)))]
 		if end := p.Place.FileLen - off - at; p.Place.Plain && end < int64(len(b)) {
 			if last, stop := p.Place.Header.LastPiece(r.Data.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
-				clear(b[max(end, 0):]) // never written, see lastPiece
+				clear(b[max(end, 0):]) // never written, see LastPiece
 			} else if r.Files.Opt.AllowMissing {
 				w.Fm.fill(b[max(end, 0):], w.sv)
 			} else {
@@ -239,12 +239,13 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 	return nil
 }
 
-// Variable returns the id of variable v of the dataset in this set; -1: it was added later and has only fill values here.
+// Variable returns the id of variable v of the dataset in this set. It returns -1 if a later set added the variable, whose
+// elements here are fill values.
 func (s *Set) Variable(v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
 	return s.lookUp(s.vars, v, sv)
 }
 
-// lookUp is Variable with a list of ids.
+// lookUp is Variable with the ids in vars.
 func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
 	id := vars[v]
 	if id < 0 && !s.isBefore(v) {
@@ -253,14 +254,14 @@ func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable
 	return id, nil
 }
 
-// isBefore reports whether variable v was added after this set.
+// isBefore reports whether a later set added variable v.
 func (s *Set) isBefore(v dataset.VarID) bool {
 	k := int(v) - (len(s.of.Schema.Vars) - len(s.of.since))
 	return k >= 0 && s.First < s.of.since[k]
 }
 
-// incomplete reports whether a subfile of this set is missing. The map does not show this if it comes from another set of the
-// family.
+// incomplete reports whether a subfile of this set is missing. A map that comes from another set of the family does not show
+// this.
 func (s *Set) incomplete() bool {
 	for _, p := range s.Parts {
 		if p.Place == nil {
@@ -270,7 +271,7 @@ func (s *Set) incomplete() bool {
 	return false
 }
 
-// FirstPart returns the first existing subfile, nil if all are missing.
+// FirstPart returns the first existing subfile, or nil.
 func (s *Set) FirstPart() *FilePart {
 	for _, p := range s.Parts {
 		if p.Place != nil {
@@ -280,7 +281,7 @@ func (s *Set) FirstPart() *FilePart {
 	return nil
 }
 
-// buffer returns memory to read into, reused from an earlier read if possible.
+// buffer returns memory to read into. It reuses memory of earlier reads.
 func (r *Elems) buffer() *[]byte {
 	if b, ok := r.buffers.Get().(*[]byte); ok {
 		return b

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// adopt gives a foreign dataset a manifest, so that it can be appended to and checked. It changes nothing in the subfiles, except
-// that it adds the padding after the last variable, which other programs leave out. It returns the ID of the manifest.
+// adopt gives a dataset without a manifest a manifest, so that it can be appended to and checked. In the subfiles it only adds
+// the padding after the last variable, which other programs leave out. It returns the ID of the manifest.
 func adopt(ctx context.Context, base string, o *dataset.Settings, ten *lease.Tenure) (id string, err error) {
 	w, r, subs, err := describe(ctx, base, o, ten, false, nil)
 	if err != nil {
@@ -28,9 +28,9 @@ func adopt(ctx context.Context, base string, o *dataset.Settings, ten *lease.Ten
 	return m.ID, subfile.Finish(o.Fs, base, m, sync, ten.By())
 }
 
-// describe sums the data of subfiles without a manifest. w and subs have the contents of the new manifest. lost reports that the
-// dataset had a manifest; then the number of records in growing files is the minimum over all files. If cap is not nil, it
-// returns the number of records that belong to the dataset. The caller closes r.
+// describe computes the checksums of subfiles without a manifest. w and subs have the contents of the new manifest. If lost is
+// true, the dataset has lost its manifest, and the number of records in growing files is the minimum over all files. If cap is
+// not nil, it returns how many of the records belong to the dataset. The caller closes r.
 func describe(ctx context.Context, base string, o *dataset.Settings, ten *lease.Tenure, lost bool, cap func(have int64, grows bool) int64) (w *write.Writer, r *read.Reader, subs []subfile.Subfile, err error) {
 	if r, err = read.OpenWith(ctx, base, &read.OpenOptions{Workers: o.Workers, MaxOpen: o.MaxOpen, AllowMissing: lost}, dataset.Knobs{Fs: o.Fs}); err != nil {
 		return nil, nil, nil, err
@@ -53,7 +53,7 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *lease.
 	}
 	w = write.NewWriter(&write.Job{Schema: r.Data.Schema, Base: base, Ten: ten, Opt: dataset.Settings{Options: dataset.Options{Layout: r.Data.Layout}, Knobs: dataset.Knobs{Piece: o.Piece}}, Subfiles: len(s.Parts)})
 	if s.Parts[0].Place.Packed != nil {
-		w.Job.Opt.Compress.Method = dataset.AutoCompression // recorded in the manifest
+		w.Job.Opt.Compress.Method = dataset.AutoCompression // so that the manifest marks the set as compressed
 		w.Job.Opt.Piece = 0                                 // chunks have their own checksums
 	}
 	prints := make([]int64, len(r.Data.Schema.Decomps))

@@ -34,11 +34,11 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		err = prepareAppend(ctx, w, name)
 	}
 	defer func() {
-		if err != nil && w.State.Err == nil { // a failed writer has released the dataset
-			if c.Rank() == 0 { // other ranks would take rank 0's release for a loss
+		if err != nil && w.State.Err == nil { // a failed writer has already released the dataset
+			if c.Rank() == 0 { // on other ranks, Explain would mistake rank 0's release for a takeover
 				err = w.Job.Ten.Explain(err)
 			}
-			_ = w.Job.Ten.Release() // the earlier error is returned
+			_ = w.Job.Ten.Release()
 		}
 	}()
 	words, err := comm.AgreeMin(ctx, c, w.Job.Ten.Explain(err), w.Job.Ten.Words()...)
@@ -91,7 +91,8 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 	return w, err
 }
 
-// sameCall returns an error if the options are wrong, or if options, name or schema differ between ranks. Collective.
+// sameCall returns an error if the options are invalid, or if options, name or schema differ between ranks.
+// Collective.
 func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
 	opts, sum := o.Hash(name), int64(0)
 	if more != nil && err == nil {
@@ -109,11 +110,11 @@ func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schem
 	return nil
 }
 
-// goOn takes the state of the existing dataset into the writer.
+// goOn copies the state of the existing dataset into the writer.
 func goOn(w *write.Writer, r *read.Reader) {
 	w.Job.Schema, w.Job.Base, w.Puts.First, w.Commits.Sealed, w.Commits.Known = r.Data.Schema, r.Files.Base, r.Data.Records, r.Data.Records, r.Data.Records
 	w.Job.Opt.Layout, w.Job.Opt.Force = r.Data.Layout, false
-	w.Job.Opt.WideMaps = r.Data.WideMaps() // the files decide, not the options
+	w.Job.Opt.WideMaps = r.Data.WideMaps() // the files decide this, not the options
 	if w.Job.Opt.Layout.Traits().Grows {
 		w.Job.Opt.Records = 0
 	} else {
@@ -138,16 +139,17 @@ func goOn(w *write.Writer, r *read.Reader) {
 func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
 	s, added, err := dataset.Extended(w.Job.Schema, more)
 	if err == nil {
-		_, err = r.Data.Schema.WithAdded(added, s) // checks what readers will check
+		_, err = r.Data.Schema.WithAdded(added, s) // readers will make the same check
 	}
-	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks may have extended different states
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks may have extended different states of the dataset
 		return err
 	}
 	w.Job.Schema, w.Commits.Added = s, added
 	return nil
 }
 
-// prepareAppend takes the lease of the dataset, brings it to a clean state, and gives it a manifest if it has none.
+// prepareAppend takes the lease of the dataset, brings the dataset to a clean state, and gives it a manifest if it
+// has none.
 func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	o := &w.Job.Opt
 	found, err := subfile.Find(o.Fs, name)
@@ -195,13 +197,14 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	return err
 }
 
-// chooseParts reports whether the files of the last set grow, and prepares the engine for them or for another set.
+// chooseParts decides whether the files of the last set grow, and prepares the engine for these files or for a new
+// set.
 func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error) {
 	last := r.Data.Sets[w.Commits.Sets-1]
 	grows, alike := w.Job.Opt.Layout.Traits().Grows, r.Files.Manifest.SameMaps(&r.Files.Manifest.Sets[w.Commits.Sets-1], w.Job.Ranks, w.Job.Subfiles, w.Commits.MapPrints)
 	if w.Commits.InPlace = grows && alike && len(w.Commits.Added) == 0; w.Commits.InPlace {
 		w.Commits.Sets--
-	} else if _, err := write.CheckParts(r.Data.Schema, parts, w.Job.Opt.WideMaps); err != nil { // the parts belong to the existing maps
+	} else if _, err := write.CheckParts(r.Data.Schema, parts, w.Job.Opt.WideMaps); err != nil { // the parts need not match the existing maps, but must be valid
 		return err
 	}
 	if w.Job.Lead {
@@ -234,7 +237,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 		set := subfile.SetBase(w.Job.Base, w.Commits.Sets)
 		var err error
 		if w.Job.C.Rank() == 0 {
-			if err = w.Claim.Vacant(set); err == nil && dataset.LayoutGrows(w.Commits.Old.Layout) { // a commit to the files of the last set was interrupted
+			if err = w.Claim.Vacant(set); err == nil && dataset.LayoutGrows(w.Commits.Old.Layout) { // an interrupted commit may have extended the files of the last set
 				err = settle(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Ten)
 			}
 			if err == nil {
@@ -248,11 +251,11 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 	}
 	var err error
 	if w.Job.Lead {
-		// The file's own header gives the offsets of records: another program may align them.
+		// The header in the file gives the offsets of records, because another program may have aligned them.
 		p := r.Data.Sets[w.Commits.Sets].Parts[e.File.Index]
 		if err = p.Load(); err == nil {
 			pl, sh := *p.Place, *p.Place.Shape
-			// In the file an empty map has one element, which no rank writes.
+			// In the file, an empty map has one element, which no rank writes.
 			sh.Elems = e.Layout.Place.Shape.Elems
 			pl.Shape = &sh
 			e.Layout.Place = &pl

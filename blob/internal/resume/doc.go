@@ -1,2 +1,3 @@
-// Package resume continues existing datasets: append, adoption of a foreign dataset, and recovery after a dead writer.
+// Package resume continues existing datasets: append, adoption of a dataset without a manifest, and recovery after a
+// dead writer.
 package resume

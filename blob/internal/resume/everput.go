@@ -14,7 +14,7 @@ import (
 
 // findEverPut returns 1 for each record variable that has other values than fill values in the records before this session,
 // otherwise 0. It uses the checksums of extents in the manifest, so it works after any writer, even a dead one. A variable that
-// cannot be judged counts as put; a missing put then holds the record back instead of filling it.
+// cannot be judged counts as put. If a put of this variable is missing, the record is then held back instead of being filled.
 func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	e := w.Job.Eng
 	put := make([]int64, e.Layout.Exts.Recs)
@@ -25,7 +25,7 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 		sure = r.Files.Manifest != nil && r.Files.Manifest.ID == w.Claim.Was
 	}
 	for i := 0; err == nil && sure && i < len(r.Data.Sets); i++ {
-		s := r.Data.Sets[len(r.Data.Sets)-1-i] // usually the last set decides
+		s := r.Data.Sets[len(r.Data.Sets)-1-i] // the last set decides for most variables
 		if s.First >= w.Puts.First {
 			continue
 		}
@@ -56,7 +56,7 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	return put
 }
 
-// onlyFill reports whether the checksums of the first records of a variable belong to fill values.
+// onlyFill reports whether a variable has only fill values in its first records, according to the checksums.
 func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
 	v, pl := p.Place.Header.FileVar(int(id)), p.Place
 	sv := &pl.Schema.Vars[id]

@@ -18,15 +18,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lostState returns an error if a dataset had a manifest that is damaged or gone. With force, damage of a log, or of an
-// announcement that may have been a commit, counts as well; old is then the readable part.
+// lostState returns an error if a dataset had a manifest that is damaged or gone. With force, damage of a log also counts, and
+// damage of an announcement that may have been a commit; old is then the readable part of the manifest.
 func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, lost error) {
 	st, err := subfile.ReadForced(fsys, base)
 	switch {
 	case errors.As(err, new(*dataset.FormatError)):
 		return nil, err
 	case err != nil:
-		return nil, nil // Recover meets the same error later
+		return nil, nil // Recover finds the same error later
 	case st.Manifest == nil:
 		return nil, read.Orphaned(fsys, base)
 	case !force:
@@ -38,13 +38,13 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 	return st.Manifest, lost
 }
 
-// forcible adds advice to an error of Recover.
+// forcible adds to an error of Recover how to force the recovery.
 func forcible(err error) error {
 	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) rebuilds the manifest from its remains, headers and data", err)
 }
 
-// stateOf is subfile.ReadState before a dataset is brought to a clean state. Lost commits are an error, unless force gives them
-// up.
+// stateOf is subfile.ReadState for a dataset that is not in a clean state yet. Lost commits are an error, unless force gives
+// them up.
 func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	load := subfile.ReadState
 	if force {
@@ -66,8 +66,8 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	}
 }
 
-// lostIn is read.LostCommits for the files of the last set. While a commit is pending, their names may belong to files that it
-// replaces.
+// lostIn is read.LostCommits for the files of the last set. While a commit is pending, the names of these files may still belong
+// to files that the commit replaces.
 func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 	m := st.Manifest
 	if m == nil || st.Pending {
@@ -87,17 +87,17 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		}
 		defer f.Close()
 		pl, records, err := dataset.DecodePlace(f, size, filepath.Clean(name), 0)
-		if err != nil { // reading the file returns the error
+		if err != nil { // a later read of the file returns the error
 			return nil
 		}
-		if is, err := lease.OfManifest(fsys, name, m); !is { // it counts records of another dataset
+		if is, err := lease.OfManifest(fsys, name, m); !is { // the file belongs to another dataset
 			return err
 		}
 		return read.LostCommits(pl, name, size, records, have)
 	})
 }
 
-// bare is a file system in which a dataset has no manifest.
+// bare is a file system that hides the manifest of one dataset.
 type bare struct {
 	vfs.FS
 	base string
@@ -170,7 +170,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 				}
 			}
 			w, r, subs, err := describe(ctx, set, &in, ten, true, func(n int64, grows bool) int64 {
-				if have, places = n, n; !grows && left > first && left < first+n { // the log ends in this set, which has room for more records
+				if have, places = n, n; !grows && left > first && left < first+n { // the set has room for more records than the log has
 					have = left - first
 				}
 				return have
@@ -222,7 +222,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 	return steps, err
 }
 
-// keepSums replaces the new checksums of a set by the old ones of the manifest.
+// keepSums puts the checksums of the old manifest in place of the new ones of a set.
 func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	if len(was.Subfiles) != len(subs) {
 		return subs
@@ -236,8 +236,8 @@ func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	return subs
 }
 
-// countUp raises the number of records in the headers of growing files to the number in a log, if the files have so much data: a
-// commit was interrupted before it changed the number.
+// countUp raises the number of records in the headers of growing files to the number in a log, if the files have enough data,
+// because a commit may have been interrupted before it changed the number.
 func countUp(fsys vfs.FS, set string, records int64, ten *lease.Tenure) error {
 	found, err := subfile.Find(fsys, set)
 	if err != nil || records <= 0 {
@@ -256,7 +256,7 @@ func countUp(fsys vfs.FS, set string, records int64, ten *lease.Tenure) error {
 			}
 			pl, have, err := dataset.DecodePlace(f, size, name, 0)
 			if err != nil || !pl.Grows || have >= records || !read.Reaches(pl, size, records) {
-				return nil // describe returns the error
+				return nil // describe finds and returns the error
 			}
 			if err = ten.Check(); err == nil {
 				err = lease.SetRecords(f, records)

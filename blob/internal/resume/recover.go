@@ -19,7 +19,7 @@ import (
 
 // RecoverOptions is blob.RecoverOptions.
 type RecoverOptions struct {
-	DryRun bool // report the steps, and change nothing
+	DryRun bool // only report the steps
 	Force  bool
 }
 
@@ -47,7 +47,8 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 	if err != nil {
 		return nil, err
 	}
-	// The next writer of a store knows from its seal which files a former writer may still have open. Until then the lease stays.
+	// A store keeps the lease until its next writer starts. The seal of the store shows this writer which files a former writer
+	// may still have open.
 	store, err := durable.IsSeal(k.Fs, base)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 	}
 	steps = append(rebuilt, steps...)
 	steps = append(steps, takingSteps(taking)...)
-	for _, t := range taking { // a new lease leaves them
+	for _, t := range taking { // taking a new lease does not remove these files
 		if err := k.Fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 	return steps, durable.SweepHidden(k.Fs, base)
 }
 
-// recoverable returns the name of the dataset that a path means to Recover.
+// recoverable returns the name of the dataset that Recover must treat for a path.
 func recoverable(fsys vfs.FS, path string) (string, error) {
 	path = filepath.Clean(path)
 	hidden, err := durable.HiddenFiles(fsys, path)
@@ -145,7 +146,8 @@ func recoverable(fsys vfs.FS, path string) (string, error) {
 	return set.Base, nil
 }
 
-// isPart reports whether a file with the name of subfile i belongs to its dataset: a manifest lists it, or it is a subfile.
+// isPart reports whether the file with the name of subfile i belongs to the dataset: a manifest lists the file, or its content is
+// a subfile.
 func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	if is, err := dataset.HoldsSubfile(fsys)(name, i); is || err != nil {
 		return is, err
@@ -153,7 +155,7 @@ func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	base := subfile.Base(name)
 	st, err := subfile.ReadState(fsys, base)
 	if err != nil && !errors.Is(err, dataset.ErrNotCommitted) {
-		return true, nil // unknown; Recover returns the error
+		return true, nil // unknown, but Recover returns the error later
 	}
 	known, err := st.Known(fsys, base)
 	for _, m := range append(known, st.Manifest) {
@@ -178,7 +180,7 @@ func leaseStep(base string, h *durable.Holder) Step {
 // toRecover lists the steps for a dataset.
 func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
-	if _, lost := lostState(fsys, base, force); lost != nil && force { // rebuild reports further steps
+	if _, lost := lostState(fsys, base, force); lost != nil && force { // rebuild may find more steps
 		return []Step{rebuildStep(base)}, nil
 	} else if lost != nil {
 		return nil, forcible(lost)
@@ -266,7 +268,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	return append(steps, more...), err
 }
 
-// toCut lists the steps for files that grow in place: they return to the state of the manifest.
+// toCut lists the steps that bring files that grow in place back to their state in the manifest.
 func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
 	err = lease.EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
@@ -288,7 +290,7 @@ func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err err
 	return steps, err
 }
 
-// settle removes from the subfiles of a variable-centric dataset what an unfinished append has written.
+// settle removes the data of an unfinished append from the subfiles of a variable-centric dataset.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *lease.Tenure) error {
 	_, err := lease.Cut(fsys, base, m, ten, true)
 	return err
@@ -310,7 +312,7 @@ func UnfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 		} else if out, ok := durable.LeftoverOf(name); ok && e.Type().IsRegular() {
 			names = append(names, out)
 		} else if out, ok := durable.LockOf(name); ok && e.Type().IsRegular() {
-			// Other programs have files with such names, too. A file that cannot be read, or names no holder, is not listed.
+			// Files of other programs may have such names, so files that are unreadable or name no holder are skipped.
 			if h, _, err := durable.Inspect(fsys, filepath.Join(dir, out)); err == nil && h != nil {
 				names = append(names, out)
 			}

@@ -1,4 +1,4 @@
-// Package unpack reads subfiles with compressed data in the form of the equivalent uncompressed ones.
+// Package unpack reads compressed subfiles as if they were uncompressed.
 package unpack
 
 import (
@@ -19,24 +19,24 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Unpacker presents a compressed subfile as the equivalent uncompressed one: the header at the same offset, data_blob at
-// Place.DataOff. It compares all data with their checksums.
+// Unpacker presents a compressed subfile as the equivalent uncompressed file. The header keeps its offset, and data_blob is at
+// Place.DataOff. Unpacker compares all data with their checksums.
 type Unpacker struct {
 	pl    *layout.Place
 	t     *layout.Ranks
 	Index *layout.Index
 	name  string
 	zstd  *codec.Zstd
-	bufs  sync.Pool                      // *[]byte for a chunk
-	pages *cache.Cache[int64, []byte]    // of entries, if x does not have them
+	bufs  sync.Pool                      // *[]byte with room for a chunk
+	pages *cache.Cache[int64, []byte]    // pages of entries, if Index does not hold all entries
 	parts *cache.Cache[chunkKey, []byte] // contents of chunks that were read in part
 }
 
-// chunkKey is an entry and the expected length of its chunk.
+// chunkKey is the number of an entry and the expected length of its chunk.
 type chunkKey struct{ entry, n int64 }
 
 const (
-	entryPage  = 2048 // entries per read
+	entryPage  = 2048 // number of entries per read
 	maxPages   = 64
 	cacheBytes = 4 << 20 // memory for contents of chunks that were read in part
 )
@@ -47,7 +47,7 @@ func New(pl *layout.Place, t *layout.Ranks, x *layout.Index, name string, z *cod
 		parts: cache.New[chunkKey](max(cacheBytes, 2*x.Chunk), func(b []byte) int64 { return int64(len(b)) })}
 }
 
-// File is a compressed subfile that reads as an uncompressed one.
+// File is a compressed subfile that reads like an uncompressed one.
 type File struct {
 	vfs.File
 	u *Unpacker
@@ -78,7 +78,7 @@ func (u *Unpacker) readAt(f io.ReaderAt, b []byte, off int64) (n int, err error)
 	return n, nil
 }
 
-// some reads the bytes of one piece from at on.
+// some reads bytes of one piece, from at on.
 func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	j := sort.Search(len(u.t.Blob), func(i int) bool { return u.t.Blob[i] > at }) - 1
 	if j < 0 {
@@ -114,13 +114,13 @@ func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	rel -= u.pl.Blob.VarOff(v, u.t, j)
 	_, n, size := u.Index.Piece(v, 0, j)
 	if n == 0 {
-		return 0, io.EOF // not reached: the variable would have no bytes
+		return 0, io.EOF // not reached, because the variable would have no bytes
 	}
 	first, _, _ := u.Index.Piece(v, rel/n, j)
 	return u.piece(f, b, first, n, size, rel%n)
 }
 
-// piece reads bytes of a piece of n bytes, from byte from on.
+// piece reads bytes, from byte from on, of a piece of n bytes.
 func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (int, error) {
 	b = b[:min(int64(len(b)), n-from)]
 	done := 0
@@ -145,7 +145,8 @@ func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (i
 	return done, nil
 }
 
-// cached returns the content of a chunk that is read in part, because the next read may want the rest.
+// cached returns the content of a chunk of which only a part is wanted. It keeps the content, because the next read may want the
+// rest.
 func (u *Unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
 	return u.parts.Make(context.Background(), chunkKey{k, n}, func() ([]byte, error) {
 		if err := u.plausible(f, k, n); err != nil {
@@ -290,7 +291,7 @@ func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (
 	return crc, stored, last
 }
 
-// Stored returns the place of blob j's compressed piece of a header variable's record: offset in the file, bytes and form.
+// Stored returns where blob j's compressed piece of a header variable's record lies: file offset, number of bytes, and form.
 func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
 	nmap := u.pl.Header.Maps * layout.MapVars
 	if v < nmap && v%layout.MapVars < layout.MapOffsets {
@@ -314,11 +315,11 @@ func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, conte
 	return off, n, content, layout.FormNames[min(best, layout.FormCount-1)], nil
 }
 
-// File presents the open file f as the uncompressed file.
+// File returns the open file f in uncompressed form.
 func (u *Unpacker) File(f vfs.File) File { return File{f, u} }
 
-// Chunk returns the stored chunk that contains byte at of a piece of variable v (of the header), record rec and blob j: its place
-// in the file, its form, the length of its content, and the offset of the byte in it.
+// Chunk returns the stored chunk that contains byte at of the piece of header variable v, record rec and blob j. It returns the
+// chunk's file offset and length, its form, the length of its content, and the offset of the byte in the content.
 func (u *Unpacker) Chunk(f io.ReaderAt, v int, rec int64, j int, at int64) (off, n, content, within int64, form string, err error) {
 	first, all, _ := u.Index.Piece(v-u.pl.Header.Maps*layout.MapVars, rec, j)
 	if at < 0 || at >= all {

@@ -1,2 +1,3 @@
-// Package watch follows a dataset from outside: whether its writer is alive, and which records are committed.
+// Package watch observes a dataset while another process writes it: whether the writer is alive, and which
+// records are committed.
 package watch

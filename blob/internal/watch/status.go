@@ -19,11 +19,11 @@ type WritingState uint8
 
 // The states.
 const (
-	Unmarked      WritingState = iota // unknown: written by another program, or an ordinary file
+	Unmarked      WritingState = iota // unknown: another program wrote the dataset, or it is an ordinary file
 	Writing                           // a writer is alive
 	Finished                          // the writer has finished
-	Died                              // the writer died, or gave up, before it finished
-	WritingOrDied                     // the writer is on another machine, and may be alive or dead: see Watch
+	Died                              // the writer died or gave up before it finished
+	WritingOrDied                     // the writer is on another machine and may be alive or dead, see Watch
 )
 
 var writingStates = [...]string{"unmarked", "writing", "finished", "died", "writing or died"}
@@ -43,21 +43,21 @@ func (s WritingState) MarshalText() ([]byte, error) { return []byte(s.String()),
 type Status struct {
 	State      WritingState      `json:"state"`
 	Committed  bool              `json:"committed"`            // there is a committed state
-	Records    int64             `json:"records"`              // of the committed state
-	Commit     int64             `json:"commit,omitempty"`     // number of the writer's last commit; 0: by Close
-	LastCommit time.Time         `json:"last_commit,omitzero"` // modification time of its file, by the clock of the file system
+	Records    int64             `json:"records"`              // number of committed records
+	Commit     int64             `json:"commit,omitempty"`     // number of the writer's last commit; 0 for the commit by Close
+	LastCommit time.Time         `json:"last_commit,omitzero"` // modification time of the commit's file, by the clock of the file system
 	Held       *subfile.HeldBack `json:"held_back,omitempty"`  // records that the last commit of an unfinished writer held back
-	Writer     *WriterStatus     `json:"writer,omitempty"`     // the writer that holds the dataset or died with it; nil: none, or unknown
+	Writer     *WriterStatus     `json:"writer,omitempty"`     // the writer that holds the dataset, or that died with it; nil if there is none or it is unknown
 }
 
-// WriterStatus describes a writer by the file of its lease.
+// WriterStatus describes a writer, as recorded in the file of its lease.
 type WriterStatus struct {
 	Host   string    `json:"host"`
-	PID    int       `json:"pid"` // of world rank 0
+	PID    int       `json:"pid"` // process of world rank 0
 	User   string    `json:"user,omitempty"`
-	Job    string    `json:"job,omitempty"`       // in the batch system
+	Job    string    `json:"job,omitempty"`       // job number in the batch system
 	Since  time.Time `json:"since"`               // by the clock of Host
-	Period float64   `json:"heartbeat,omitempty"` // in seconds, see Options.Heartbeat; 0: none
+	Period float64   `json:"heartbeat,omitempty"` // in seconds, see Options.Heartbeat; 0 without a heartbeat
 	Sign   time.Time `json:"last_sign,omitzero"`  // last change of the lease's file, by the clock of the file system
 
 	text string
@@ -66,7 +66,7 @@ type WriterStatus struct {
 // String returns "HOST, process PID, since TIME, user USER, job JOB".
 func (w *WriterStatus) String() string { return w.text }
 
-// String describes the status in a line.
+// String describes the status in one line.
 func (s *Status) String() string {
 	at, by := "", "an unknown writer"
 	if s.Commit > 0 {
@@ -98,7 +98,7 @@ func (s *Status) String() string {
 	return at
 }
 
-// WriterDiedError is returned by a wait for records of a dead writer.
+// WriterDiedError is the error of a wait for records if the writer has died.
 type WriterDiedError struct {
 	Base   string
 	Status Status
@@ -107,7 +107,7 @@ type WriterDiedError struct {
 // Error implements error.
 func (e *WriterDiedError) Error() string {
 	if e.Status.State == WritingOrDied {
-		return fmt.Sprintf("%s: %s: without Options.Heartbeat, the writer cannot be known to be alive", e.Base, e.Status.String())
+		return fmt.Sprintf("%s: %s: without Options.Heartbeat it is unknown whether the writer is alive", e.Base, e.Status.String())
 	}
 	return e.Base + ": " + e.Status.String()
 }
@@ -117,15 +117,15 @@ type Watch struct {
 	fs     vfs.FS
 	base   string
 	Pulse  *durable.Pulse
-	unsure time.Time // since when the state is unknown, of a writer without a heartbeat
+	unsure time.Time // when Look first found that a writer without a heartbeat may be dead
 	now    func() time.Time
 
-	last  *subfile.State // at the last read
-	stamp string         // of its files before that read
+	last  *subfile.State // result of the last read
+	stamp string         // StampOf the files before the last read
 }
 
-// NewWatch watches the dataset of a path, in the form that Open takes. The dataset need not exist yet. fsys is nil for the
-// operating system's files.
+// NewWatch watches the dataset of a path. The path has the forms that Open accepts. The dataset need not exist yet. If fsys is
+// nil, the operating system's files are used.
 func NewWatch(fsys vfs.FS, path string) *Watch { return NewWatchAt(fsys, path, nil) }
 
 func NewWatchAt(fsys vfs.FS, path string, now func() time.Time) *Watch {
@@ -165,16 +165,17 @@ func (w *Watch) Hopeless(s *Status) bool {
 	return w.now().Sub(w.unsure) >= UnsurePatience
 }
 
-// UnsurePatience is the wait for a writer without a heartbeat that may be dead. A writer that takes over waits as long.
+// UnsurePatience is how long to wait for a writer without a heartbeat that may be dead. A writer that takes over waits equally
+// long.
 const UnsurePatience = 30 * time.Second
 
-// Next returns the time until the next look can show a change.
+// Next returns the time until the next Look can show a change.
 func (w *Watch) Next() time.Duration { return w.Pulse.Next() }
 
-// maxLooks is the number of times that Look starts again because a writer has begun in the meantime.
+// maxLooks limits how often Look starts again because a writer has begun in the meantime.
 const maxLooks = 20
 
-// Look returns the present status, or fs.ErrNotExist if no file of the dataset exists.
+// Look returns the current status, or fs.ErrNotExist if no file of the dataset exists.
 func (w *Watch) Look() (*Status, error) {
 	var s *Status
 	for range maxLooks {
@@ -207,13 +208,14 @@ func (w *Watch) state() (*subfile.State, error) {
 	}
 	st, err := subfile.ReadState(w.fs, w.base)
 	w.last, w.stamp = st, ""
-	if err == nil && (st.Manifest == nil || st.Manifest.Log == "" || len(names) > 2) { // otherwise the log is watched, too
+	if err == nil && (st.Manifest == nil || st.Manifest.Log == "" || len(names) > 2) { // otherwise the stamp would not cover the log
 		w.stamp = stamp
 	}
 	return st, err
 }
 
-// read reads the committed state after the lease was read, so that a writer that has finished in the meantime has left its mark.
+// read reads the committed state after Look has read the lease. A writer that finished between the two reads has therefore left
+// its mark in the state.
 func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 	s := new(Status)
 	if h != nil {
@@ -241,7 +243,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !found.Single && len(found.Members) == 0 { // only partial files
+			if !found.Single && len(found.Members) == 0 { // there are only partial files
 				known = Died
 			}
 		}
@@ -260,7 +262,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 		s.LastCommit = info.ModTime().UTC()
 	}
 	switch {
-	case life != durable.NoLife && (m.Log != "" || h == nil || durable.TagOf(h.ID) != m.Writer): // otherwise it has finished and is about to end
+	case life != durable.NoLife && (m.Log != "" || h == nil || durable.TagOf(h.ID) != m.Writer): // otherwise the writer has finished and is about to release the lease
 		s.State = known
 	case m.Log != "" || m.Died:
 		s.State = Died
@@ -270,7 +272,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 	return s, nil
 }
 
-// heldText describes the held-back records of a state, "" if there are none.
+// heldText describes the held-back records of a state. Without held-back records the text is empty.
 func heldText(h *subfile.HeldBack) string {
 	if h == nil {
 		return ""
@@ -278,7 +280,7 @@ func heldText(h *subfile.HeldBack) string {
 	return "; " + h.String()
 }
 
-// StampOf returns a text that changes if the files change, "" if a file cannot be examined.
+// StampOf returns a text that changes if the files change. It returns "" if a file cannot be examined.
 func StampOf(fsys vfs.FS, names []string) (stamp string) {
 	for _, n := range names {
 		info, err := fsys.Stat(n)

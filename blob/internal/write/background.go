@@ -12,15 +12,15 @@ import (
 	"blobio/blob/internal/process"
 )
 
-// syncMin is the minimum number of bytes written in the background before a process syncs a subfile, so that Close has little
-// left to sync. Fewer bytes are not worth the wait for the disk.
+// syncMin is the number of bytes that a process writes to a subfile in the background before it syncs the file. The syncs leave
+// little work for Close. A sync of fewer bytes is not worth the wait for the disk.
 const syncMin = 32 << 20
 
 // flight is one background flush and the sync that may follow it.
 type flight struct {
 	cancel  context.CancelCauseFunc
-	written chan struct{} // closed when the flight no longer uses lent data; err is set by then
-	done    chan struct{} // closed when the goroutine ends; syncErr is set by then
+	written chan struct{} // closed when the flight no longer uses lent data; err is set before
+	done    chan struct{} // closed when the goroutine ends; syncErr is set before
 	err     error
 	syncErr error
 	syncs   bool // the flight includes a sync
@@ -30,7 +30,7 @@ type flight struct {
 var errStopped = fmt.Errorf("the background flush was stopped: %w", dataset.ErrBroken)
 
 // launch runs work in the background. work returns the number of bytes that it wrote to the file. launch releases copied bytes
-// when work has returned. The caller holds b.mu, and the previous flight has been written.
+// when work has returned. The caller holds b.mu, and the data of the previous flight are in the file.
 func (b *background) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
@@ -51,7 +51,7 @@ func (b *background) launch(ctx context.Context, copied int64, work func(ctx con
 	}()
 }
 
-// over reports whether the flight has ended and its errors have been seen.
+// over reports whether the flight has ended and land or drain has seen its errors.
 func (f *flight) over() bool {
 	select {
 	case <-f.done:
@@ -61,7 +61,7 @@ func (f *flight) over() bool {
 	}
 }
 
-// syncDue counts written bytes and reports whether this flight must sync now. At most one flight syncs at a time.
+// syncDue counts n written bytes and reports whether this flight must sync. At most one flight syncs at a time.
 func (b *background) syncDue(n int64) bool {
 	if b.opt.Durability == dataset.DurableNone {
 		return false
@@ -77,7 +77,7 @@ func (b *background) syncDue(n int64) bool {
 	return true
 }
 
-// land waits until every flight has written its data. It also returns errors of syncs that have ended by then.
+// land waits until every flight has written its data. It also returns the errors of syncs that have already ended.
 func (b *background) land(ctx context.Context) error {
 	for _, f := range b.flown() {
 		select {
@@ -149,25 +149,25 @@ type background struct {
 	proc *process.Process
 	opt  *dataset.Settings
 
-	mu      sync.Mutex // held while the leader reads lent data
+	mu      sync.Mutex
 	stopped bool
-	flights []*flight // under mu: the last flush, and earlier ones that still sync
+	flights []*flight // guarded by mu: the flight of the last flush, and earlier flights that still sync
 
 	unsynced atomic.Int64 // bytes written in the background since the last sync
-	syncing  atomic.Bool  // some flight syncs
+	syncing  atomic.Bool  // a flight is syncing
 }
 
-// later collects the background part of a team's flush: the write of this rank's own data, and copies of the windows of an
-// aggregator, within the memory limit.
+// later collects the background part of a team's flush: the write of this rank's own data, and copies of the windows that this
+// rank writes as an aggregator. The copies stay within the memory limit.
 type later struct {
 	proc *process.Process
-	own  chan func(ctx context.Context) (int64, error) // at most one; closed once it is known whether there is one
+	own  chan func(ctx context.Context) (int64, error) // holds the write of this rank's own data, if there is one; then closed
 	told sync.Once
 
 	mu     sync.Mutex
 	change sync.Cond
 	list   []lateWindow
-	busy   bool // a window is being written
+	busy   bool
 	closed bool
 	err    error // the first error; later windows are dropped
 }
@@ -184,7 +184,7 @@ func newLater(p *process.Process) *later {
 	return l
 }
 
-// do runs work, or leaves it to l if l is not nil.
+// do runs work at once if l is nil. Otherwise it leaves work to l.run.
 func (l *later) do(ctx context.Context, work func(ctx context.Context) (int64, error)) (int64, error) {
 	if l == nil {
 		return work(ctx)
@@ -217,10 +217,11 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 	return nil
 }
 
-// onlyWindows ends the wait for this rank's own write: none will follow. add may wait for memory, so windows come after it.
+// onlyWindows tells run that this rank has no more writes of its own, so that run begins with the windows. It must be called
+// before add, which may wait until run has written windows.
 func (l *later) onlyWindows() { l.told.Do(func() { close(l.own) }) }
 
-// close ends the list. After an error the windows in it need not be written.
+// close ends the list. If err is not nil, run drops the remaining windows.
 func (l *later) close(err error) {
 	l.onlyWindows()
 	l.mu.Lock()

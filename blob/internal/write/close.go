@@ -78,7 +78,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.State.closed {
 		return fault.Usage("close after Close")
 	}
-	if w.State.lacked != nil { // a record was incomplete: Close must not commit it unless the program calls again
+	if w.State.lacked != nil { // the last collective failed for lack of space and was not repeated, so Close must not commit
 		w.State.Fail(w.State.lacked)
 	}
 	records, err := w.post(ctx, false)
@@ -92,14 +92,14 @@ func (w *Writer) Close(ctx context.Context) error {
 		return w.end(ctx, records)
 	}
 	w.Commits.going = false
-	if records == w.Puts.First { // an added variable exists from its first record on
+	if records == w.Puts.First { // an added variable exists only if it has a record
 		w.Commits.atts = slices.DeleteFunc(w.Commits.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.Commits.Added, a.Var) })
 	}
 	if w.Commits.Old != nil && records == w.Puts.First && len(w.Commits.atts) > 0 {
 		return w.closeWithAtts(ctx, records)
 	}
 	if w.Commits.Old != nil && records == w.Puts.First {
-		w.State.abandon() // nothing to add: the dataset stays unchanged
+		w.State.abandon() // nothing to add, so the dataset stays unchanged
 		return w.Job.C.Barrier(ctx)
 	}
 	if err := w.complete(ctx, records); err != nil {
@@ -113,7 +113,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	return err
 }
 
-// complete writes the kept puts, and fill values for all variables that were never put. Collective.
+// complete writes the kept puts. Variables and records that were never put get fill values. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	e := w.Job.Eng
 	err := w.Files.place(records)

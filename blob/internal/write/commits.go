@@ -14,13 +14,13 @@ import (
 	"blobio/internal/subfile"
 )
 
-// announced reports, on world rank 0, whether the announcement of this writer exists and no committed seal has replaced it.
+// announced reports, on world rank 0, whether the announcement of this writer still exists, with no committed seal in its place.
 func (c *commits) announced() bool {
 	st, _ := subfile.ReadState(c.job.Opt.Fs, c.job.Base) // an unreadable seal counts as absent
 	return st != nil && st.Writing && st.Intent != nil && st.Intent.Writer == c.job.Ten.Tag()
 }
 
-// Finish gives all committed files their final names, on world rank 0.
+// Finish gives all committed files their final names. Only world rank 0 calls it.
 func (c *commits) Finish(m *subfile.Manifest, sync bool) error {
 	err := subfile.Finish(c.job.Opt.Fs, c.job.Base, m, sync, c.job.Ten.By())
 	if err == nil && c.claim.replace {
@@ -32,9 +32,9 @@ func (c *commits) Finish(m *subfile.Manifest, sync bool) error {
 	return err
 }
 
-// record writes the prepared manifest and agrees on the error. If the write fails, the seal is removed again. If the removal
-// fails too, the seal may or may not be on disk: no rank removes anything, and the next writer decides. If the writer continues,
-// the same step finishes the commit; as in later commits, the number of records in growing files is set after the seal.
+// record writes the prepared manifest and agrees on the error. If the write fails, record removes the seal. If the removal fails
+// too, the seal may be on disk, so no rank removes a file, and the next writer decides whether the commit counts. If the writer
+// continues, record also finishes the commit.
 func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, finished bool, err error) {
 	var part func() error
 	atOnce, done := c.going, int64(1)
@@ -45,7 +45,7 @@ func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync 
 			if err == nil && c.going {
 				err = c.goOn()
 			}
-			if err != nil { // some rank has failed: no seal was written
+			if err != nil { // some rank has failed, so no seal was written
 				return c.job.Ten.Explain(err)
 			}
 			if err = c.WriteNext(m, sync); err == nil && atOnce {
@@ -68,7 +68,7 @@ func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync 
 // InDoubtError.
 func (c *commits) WriteNext(m *subfile.Manifest, sync bool) error {
 	err := subfile.WriteNext(c.job.Opt.Fs, c.job.Base, m, sync, c.job.Ten.ByIf(c.mayCommit))
-	never := errors.Is(err, dataset.ErrInUse) // mayCommit failed before the rename: a seal found under this name belongs to the new writer
+	never := errors.Is(err, dataset.ErrInUse) // mayCommit failed before the rename, so a seal with this name belongs to the new writer
 	if err = c.job.Ten.Explain(err); err == nil || never || c.soft && vfs.Full(err) && c.announced() {
 		return err
 	}
@@ -78,7 +78,8 @@ func (c *commits) WriteNext(m *subfile.Manifest, sync bool) error {
 	return err
 }
 
-// mayCommit checks that this writer still holds the dataset, and that the committed seal is the one found at the beginning.
+// mayCommit checks that this writer still holds the dataset, and that no other program has changed the committed seal since this
+// writer began.
 func (c *commits) mayCommit() error {
 	if err := c.job.Ten.Check(); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (c *commits) mayCommit() error {
 func (c *commits) agreeRecords(ctx context.Context, err error) (records int64, whole bool, _ error) {
 	n, idle := c.Known, int64(0)
 	if err == nil && c.job.Lead {
-		c.job.Eng.Seal.known = c.Known // if nothing is left to complete, no other call sets it
+		c.job.Eng.Seal.known = c.Known // this may be the only call that sets it
 		if err = c.job.Eng.background.drain(); err == nil && !c.job.Opt.FillIncomplete {
 			n = c.job.Eng.Tally.wholeTo(c.Known, nil)
 		}
@@ -108,7 +109,7 @@ func (c *commits) agreeRecords(ctx context.Context, err error) (records int64, w
 	return v[0], v[2] == 1 && v[0] == ^v[1], nil
 }
 
-// goOn prepares the commits after the first one, on world rank 0, before the first one is in force.
+// goOn prepares for further commits, on world rank 0, before the first commit is in force.
 func (c *commits) goOn() (err error) {
 	if c.claim.Rename {
 		if err = c.job.Share(); err != nil { // from now on other processes open files under final names
@@ -119,7 +120,7 @@ func (c *commits) goOn() (err error) {
 	return err
 }
 
-// addEntry appends an entry to the log, which commits it, on world rank 0.
+// addEntry appends an entry to the log, which commits the entry. Only world rank 0 calls it.
 func (c *commits) addEntry(e *subfile.Entry) error {
 	m := c.Old
 	e.ID, e.Commit = m.ID, m.Commits+1
@@ -129,7 +130,7 @@ func (c *commits) addEntry(e *subfile.Entry) error {
 	err := c.job.Ten.Explain(c.log.Add(e, c.job.Opt.Durability == dataset.DurableCommit, c.job.Ten.By()))
 	if errors.Is(err, durable.ErrUnsure) {
 		err = &dataset.InDoubtError{Base: c.job.Base, Err: err}
-	} else if vfs.Full(err) { // the entry is not in force, and the commit may be tried again
+	} else if vfs.Full(err) { // the entry is not in force, so the commit may be tried again
 		st, rerr := subfile.ReadState(c.job.Opt.Fs, c.job.Base)
 		if rerr != nil {
 			return fmt.Errorf("%v: %w: %w", err, dataset.ErrBroken, rerr)
@@ -146,35 +147,35 @@ type commits struct {
 	held         *heldBack
 	Count        int64             // commits of this session
 	Sets         int               // sets of the dataset, without the set being written
-	Sealed       int64             // records below are committed
+	Sealed       int64             // records with lower numbers are committed
 	Known        int64             // one more than the highest record of any rank at the last agreement
 	Old          *subfile.Manifest // manifest of the dataset that is appended to
 	Added        []string          // names of variables that Old lacks
 	MapPrints    []string          // fingerprints of the maps
 	InPlace      bool              // append to the last set, whose files grow
-	going        bool              // Commit was called: further commits follow
-	due          bool              // CommitAsync has been called, and no collective since
+	going        bool              // Commit was called, so more commits may follow
+	due          bool              // CommitAsync has been called, and no collective call has followed yet
 	log          *subfile.Log      // world rank 0: the log, after the first commit
 	atts         []subfile.AttInfo // attributes to commit, the same on all ranks
 	AttBytes     int64             // size of all attributes set so far
-	MayBeInForce bool              // the prepared manifest may be on disk: nothing may be removed
-	late         error             // world rank 0: error of the steps that follow the first commit
-	soft         bool              // a full disk does not end the writer, see again
+	MayBeInForce bool              // the prepared manifest may be on disk, so no file may be removed
+	late         error             // world rank 0: error of a step after the first commit
+	soft         bool              // a full disk does not end the writer, see state.again
 }
 
 // HeldBackError is blob.HeldBackError.
 type HeldBackError struct {
 	Base      string
-	Committed int64  // number of committed records, and of the first record that is held back
+	Committed int64  // number of committed records; also the number of the first record that is held back
 	Put       int64  // one more than the highest record that any rank has put
-	Var       string // the missing variable: the first one on the lowest rank that lacks any
-	Rank      int    // the rank that has not put Var; -1: no rank has put it, and it has no decomposition
+	Var       string // the missing variable: the first one that the lowest incomplete rank lacks
+	Rank      int    // the rank that has not put Var; -1 if no rank has put Var and Var has no decomposition
 }
 
 // Error implements error.
 func (e *HeldBackError) Error() string { return e.Base + ": " + e.Info().String() }
 
-// Info returns the error in the form of manifest and log.
+// Info returns the error as manifest and log store it.
 func (e *HeldBackError) Info() *subfile.HeldBack {
 	if e == nil {
 		return nil
@@ -182,12 +183,12 @@ func (e *HeldBackError) Info() *subfile.HeldBack {
 	return &subfile.HeldBack{Record: e.Committed, Put: e.Put, Var: e.Var, Rank: e.Rank}
 }
 
-// news reports whether the held-back records are not recorded in the files yet.
+// news reports whether the files do not record these held-back records yet.
 func (h *heldBack) news() bool {
 	return h.Last != nil && (h.written == nil || *h.Last != *h.written)
 }
 
-// take returns, once, the error of a background commit that held records back.
+// take returns the error of a background commit that held back records. A second call returns nil.
 func (h *heldBack) take() error {
 	if e := h.late; e != nil {
 		h.late = nil
@@ -196,9 +197,9 @@ func (h *heldBack) take() error {
 	return nil
 }
 
-// settleRecords finds the number of records that can be committed if some process lacks data. It finds first the variables that
-// no rank has ever put, then the first record that lacks another variable, then the rank that has not put it, and sets held. fill
-// reports that records to be committed lack a variable that no rank has put. Collective.
+// settleRecords finds how many records can be committed although some process lacks data. First it finds the variables that no
+// rank has ever put. Then it finds the first record that lacks another variable, and a rank that has not put that variable, and
+// sets held. fill is true if the records to commit lack a variable that no rank has put. Collective.
 func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (records int64, fill bool, err error) {
 	e := h.job.Eng
 	ever := make([]int64, e.Layout.Exts.Recs) // 1 for each variable that some rank has put
@@ -251,7 +252,7 @@ func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (reco
 	return records, fill && records > sealed, nil
 }
 
-// lacks returns the first variable of a record that this rank has not put, -1 if there is none.
+// lacks returns the first variable of a record that this rank has not put, or -1.
 func (h *heldBack) lacks(rec int64, never func(v int) bool) int {
 	e, i := h.job.Eng, 0
 	for i < len(e.Layout.Table.ID) && e.Layout.Table.ID[i] != h.job.sub.Rank() {

@@ -18,8 +18,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Renew prepares the engine for another file, in a set that begins with record first. Kept puts stay. was has the new number of
-// each variable; nil keeps the numbers.
+// Renew prepares the engine for another file, in a set that begins with record first. Kept puts stay. was maps each old variable
+// number to the new one; if it is nil, the numbers stay.
 func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	if was != nil {
 		e.Kept.renumber(was)
@@ -37,11 +37,11 @@ func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	return nil
 }
 
-// undo prepares the engine to repeat the writes of a failed collective. further reports that the file of that collective would
-// have belonged to a set after the first.
+// undo prepares the engine to repeat the writes of a failed collective. further means that the file belonged to a set after the
+// first one.
 func (e *Engine) undo(further bool) error {
 	if !e.opt.Keeps() {
-		if !further && !e.Layout.Appended { // the maps are written again, too
+		if !further && !e.Layout.Appended { // the maps are written again too
 			e.Layout.MapsOut = false
 			for x := range int64(e.Layout.Place.Header.Maps * layout.MapVars) {
 				e.Sums.Set.Forget(x)
@@ -62,7 +62,7 @@ func (e *Engine) undo(further bool) error {
 	switch {
 	case further && made:
 		err = errors.Join(err, durable.Remove(e.opt.Fs, name))
-	case first && !further: // the empty file frees the space
+	case first && !further: // truncation frees the space but keeps the name
 		f, done, oerr := e.File.Open()
 		if oerr == nil {
 			oerr = f.Truncate(0)
@@ -73,14 +73,14 @@ func (e *Engine) undo(further bool) error {
 	if rerr := e.Renew(e.Layout.Schema, nil, e.Layout.First); rerr != nil {
 		return errors.Join(err, rerr)
 	}
-	if e.Seal.late = nil; !further { // everything is written again
+	if e.Seal.late = nil; !further { // everything will be written again
 		e.File.Name, e.File.Final, e.File.Made, e.Layout.Base = name, final, made, base
 	}
 	return err
 }
 
-// Engine writes one subfile for the ranks of one process. Its leader, the lowest of these ranks, calls it while the others wait,
-// so no two ranks use it at once.
+// Engine writes one subfile for the ranks of one process. Only the leader, the lowest of these ranks, calls it, while the other
+// ranks wait. No two ranks use it at once.
 type Engine struct {
 	opt        *dataset.Settings
 	Proc       *process.Process
@@ -122,7 +122,7 @@ func (e *Engine) start() {
 	e.Seal.pack = e.Pack
 }
 
-// note records the puts that are about to be written.
+// note records in the tally the puts that are about to be written.
 func (e *Engine) note(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
@@ -134,8 +134,9 @@ func (e *Engine) note(lists [][]Pend) {
 	}
 }
 
-// advance notes that records are committed. The first process of a variable-centric subfile writes their number into the header,
-// where other programs may read it at any time. It does not wait for a sync, because a smaller number is also correct.
+// advance notes that records records are committed. The first process of a variable-centric subfile writes this number into the
+// header, where other programs may read it at any time. It does not wait for a sync, because a smaller number in the header is
+// also correct.
 func (e *Engine) advance(records int64) {
 	if records <= e.Tally.From {
 		return
@@ -152,7 +153,7 @@ func (e *Engine) advance(records int64) {
 	e.Sums.Set.Mu.Unlock()
 	if e.Layout.Place.Grows && e.Layout.Table.ID[0] == 0 {
 		err := e.Seal.MoveRecords(records, false)
-		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit or the end writes it
+		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit or Close writes the number
 			e.Seal.late = err
 		}
 	}
@@ -212,12 +213,12 @@ func (o *outFile) Called(set string, rename bool, ten *lease.Tenure) {
 	}
 }
 
-// inUse limits the number of subfiles that all engines of the process use at once. Hundreds of leaders may flush at the same
-// time, and only unused files can be closed to free descriptors. Opening a file by name may open its lease, too.
+// inUse limits how many subfiles the engines of the process use at once. Hundreds of leaders may flush at the same time, and
+// each needs descriptors, which only closing unused files can free. Opening a file by name may also open its lease.
 var inUse = make(chan struct{}, max(vfs.Descriptors.Max()/4, 1))
 
-// enter and leave surround each use of the subfile. Nested uses by one engine count once. Between them the engine must not wait
-// for another engine.
+// enter and leave surround each use of the subfile. Nested uses by one engine count once. An engine must not wait for another
+// engine between enter and leave.
 func (o *outFile) enter() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -260,10 +261,11 @@ type outFile struct {
 	wrote atomic.Bool // this process has written to the file
 
 	mu   sync.Mutex
-	uses int // nested uses, see enter
+	uses int // number of nested uses, see enter
 }
 
-// named returns an error if the subfile has lost its name, or if another file has it: after the commit readers would not find it.
+// named returns an error if the subfile's name is gone or belongs to another file. Readers would not find the subfile after the
+// commit.
 func (o *outFile) named(f vfs.File) error {
 	is, err := vfs.Named(o.proc.Pool.FS(), f, o.Name)
 	if err == nil && !is {

@@ -10,10 +10,10 @@ import (
 	"math"
 )
 
-// halves of shared memory: an aggregator writes one while the ranks fill the other.
+// halves is the number of windows that an aggregator has in shared memory. It writes one window while the ranks fill the other.
 const halves = 2
 
-// memory allocates the shared memory of the windows, once. Ranks of several nodes have none.
+// memory allocates the shared memory of the windows, once. Ranks on several nodes have no shared memory.
 func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	n := halves * t.window * int64(len(t.Aggs))
 	if t.asked || t.one() || o.Messages || n > math.MaxInt {
@@ -24,8 +24,8 @@ func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	return broken
 }
 
-// writeInterior writes the units whose bytes all belong to this rank. If the puts fill a unit, it is one write. A rank without
-// such units opens no file.
+// writeInterior writes the units whose bytes all belong to this rank. A unit that the puts fill is written with one call. A
+// rank without such units opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e
 	var own []ref
@@ -48,7 +48,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	defer func() { e.Proc.GiveBack(w.buf) }()
 	unit := e.opt.Stripe.Size
 	room := int64(len(w.buf) - process.SkewRoom)
-	block := max(unit, room/unit*unit) // of one write, in whole units
+	block := max(unit, room/unit*unit) // bytes of one write, in whole units
 	for _, r := range own {
 		pd := q.pend(r)
 		off, n, at := e.Layout.spot(int(r.i), pd)
@@ -75,8 +75,9 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	return w.flush()
 }
 
-// exchange moves all other data to the aggregators, which write them. A rank with an error, or an aggregator that cannot write,
-// takes part in all rounds. q may be nil if err is not nil. If l is not nil, the windows are written in the background.
+// exchange moves the data that ranks do not write themselves to the aggregators, which write them. A rank with an error, or an
+// aggregator that cannot write, takes part in all rounds. q may be nil if err is not nil. If l is not nil, the windows are
+// written in the background.
 func (p *plan) exchange(ctx context.Context, q *queue, l *later, err error) error {
 	return p.exchanger(q, l, err).run(ctx)
 }
@@ -103,16 +104,16 @@ type exchanger struct {
 	q      *queue
 	ops    []copyOp
 	chunks []chunk
-	later  *later // writes the windows in the background; nil: written at once
-	err    error  // of this rank; the rounds continue
-	filled int    // rounds whose windows are filled
+	later  *later // writes the windows in the background; if nil, exchange writes them at once
+	err    error  // error of this rank, which still takes part in all rounds
+	filled int    // number of rounds whose windows are filled
 }
 
 func (x *exchanger) run(ctx context.Context) error {
 	var f vfs.File
 	if len(x.chunks) > 0 {
 		e, name := x.p.e, x.p.e.File.Name
-		file, err := e.Proc.Pool.Get(name, true) // not by enter: the rounds wait for other ranks
+		file, err := e.Proc.Pool.Get(name, true) // without enter, because the rounds wait for other ranks
 		if err == nil {
 			defer e.Proc.Pool.Put(name)
 			f = file
@@ -154,11 +155,11 @@ func (x *exchanger) fill(b []byte, op *copyOp) error {
 	return x.p.e.Layout.fill(b, int(op.ref.i), x.q.pend(op.ref), op.from, op.to)
 }
 
-// share fills the windows of round k in shared memory and returns the window of this aggregator.
+// share fills the windows of round k in shared memory. It returns the window that this rank writes as an aggregator, or nil.
 func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
 	if k >= x.filled {
 		x.fillWindows(k)
-		// After the fence, the windows of the previous round are written.
+		// After the fence, the aggregators have written the windows of the previous round.
 		if err := x.t.mem.Fence(ctx); err != nil {
 			return nil, err
 		}
@@ -175,7 +176,7 @@ func (x *exchanger) window(slot, k int) []byte {
 	return x.t.mem.Bytes()[at : at+x.t.window]
 }
 
-// fillWindows fills the windows of round k, or of all rounds if no memory is used twice.
+// fillWindows fills the windows of round k, or of all rounds if each round has its own memory.
 func (x *exchanger) fillWindows(k int) {
 	last := k
 	if x.p.rounds <= halves {
@@ -192,7 +193,7 @@ func (x *exchanger) fillWindows(k int) {
 // copyHeader is the size of the header of a copy in a message: its offset in the window and its length, 8 bytes each.
 const copyHeader = 16
 
-// send fills the windows by messages.
+// send fills the windows of round k by messages.
 func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 	out := make([][]byte, x.t.C.Size())
 	x.take(k, func(op *copyOp) error {
@@ -249,7 +250,7 @@ func (x *exchanger) write(f vfs.File, k int, window []byte) error {
 	})
 }
 
-// writeChunks writes and sums chunks of a window, in their order.
+// writeChunks writes chunks of a window in their order, and adds their checksums.
 func (p *plan) writeChunks(f vfs.File, list []chunk, window []byte) error {
 	w := worker{q: &queue{e: p.e}, ext: -1}
 	for len(list) > 0 {

@@ -21,8 +21,9 @@ func (c *claim) Renames() bool {
 	return c.replace || c.job.Subfiles <= c.job.Opt.Renames
 }
 
-// Announce writes the unprepared manifest of a writer that has claimed the name. A foreign dataset is replaced without it: beside
-// an announcement the foreign dataset would count as never finished. If no file has the name, partial names are enough.
+// Announce writes the unprepared manifest of a writer that has claimed the name. A dataset without a manifest is replaced without
+// an announcement, because an announcement would mark it as never finished. If the name is free and the subfiles get partial
+// names, no announcement is needed.
 func (c *claim) Announce(sets int) error {
 	if c.blank && c.Rename {
 		return nil
@@ -31,9 +32,9 @@ func (c *claim) Announce(sets int) error {
 	if c.Foreign {
 		return nil
 	}
-	// If subfiles have partial names and a power cut removes the announcement, the rest cannot be taken for a dataset.
+	// If a power cut removes the announcement, files with partial names still do not count as a dataset.
 	sync := c.job.Opt.Durability == dataset.DurableCommit && !c.Rename
-	if c.blank && !sync { // a torn announcement is harmless too, so no temporary name is needed
+	if c.blank && !sync { // a torn announcement is harmless, so no temporary name is needed
 		b, err := c.intent(sets).Encode()
 		if err != nil {
 			return err
@@ -48,7 +49,7 @@ func (c *claim) Announce(sets int) error {
 	return subfile.WriteNext(c.job.Opt.Fs, c.job.Base, c.intent(sets), sync, c.job.Ten.By())
 }
 
-// Take checks that the name is free or may be replaced, and removes the files of a dead writer. It sets replace and Foreign.
+// Take checks that the name is free or may be replaced, and removes the files of a dead writer. Take sets replace and Foreign.
 func (c *claim) Take() error {
 	fsys := c.job.Opt.Fs
 	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise the name may belong to a subfile of another dataset
@@ -62,7 +63,7 @@ func (c *claim) Take() error {
 		if info.IsDir() {
 			what = "a directory"
 		}
-		// Force does not apply here: subfiles beside a file of their base name would be two datasets with one name.
+		// Force does not apply here, because a file and subfiles with the same base name would be two datasets with one name.
 		return fmt.Errorf("%s: %s of this name cannot be replaced by subfiles: %w", c.job.Base, what, dataset.ErrExist)
 	}
 	set, err := subfile.Find(fsys, c.job.Base)
@@ -75,7 +76,7 @@ func (c *claim) Take() error {
 		if err := c.otherCase(); err != nil {
 			return err
 		}
-		_, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By()) // of a writer that died at its first record
+		_, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By()) // files of a writer that died before its first commit
 		return errors.Join(err, c.job.Ten.Secure(nil, false))
 	case err != nil:
 		return err
@@ -90,7 +91,7 @@ func (c *claim) Take() error {
 	if m != nil {
 		c.Was, c.replaced = m.ID, m
 	}
-	if err == nil && m == nil { // the files of a dead writer are removed; the rest belongs to another program
+	if err == nil && m == nil { // Recover has removed the files of a dead writer; remaining files belong to another program
 		if set, err = subfile.Find(fsys, c.job.Base); errors.Is(err, fs.ErrNotExist) {
 			set, err = &subfile.Set{}, nil
 		}
@@ -103,9 +104,9 @@ func (c *claim) Take() error {
 	return err
 }
 
-// blankAt reports whether no name in the directory begins with the name of the dataset, so that nothing needs a lookup or
-// removal. On a network file system each lookup is a message, even of a missing name. A directory listing may miss a file that is
-// being renamed; mayCommit looks up records by name.
+// blankAt reports whether no name in the directory begins with the name of the dataset. Then Take needs no lookups and removes
+// nothing. On a network file system each lookup costs a message, even for a missing name. A directory listing may miss a file
+// that is being renamed, so mayCommit looks up the seal by name.
 func blankAt(fsys vfs.FS, base string) (bool, error) {
 	entries, err := fsys.ReadDir(subfile.Dir(base))
 	if err != nil {
@@ -124,8 +125,8 @@ func foldPrefix(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// Vacant returns ErrExist if a file has the name of a subfile of the new set. The files of dead writers are removed by then, so
-// that file belongs to another program.
+// Vacant returns ErrExist if a file has the name of a subfile of the new set. Take has removed the files of dead writers, so such
+// a file belongs to another program.
 func (c *claim) Vacant(set string) error {
 	for i := range c.job.Subfiles {
 		name := subfile.Name(set, i)
@@ -138,8 +139,8 @@ func (c *claim) Vacant(set string) error {
 	return nil
 }
 
-// otherCase returns ErrExist if subfiles would have names that differ only in case from files of the directory: a file system may
-// treat such names as equal.
+// otherCase returns ErrExist if subfiles would have names that differ only in case from names in the directory, because a file
+// system may treat such names as equal.
 func (c *claim) otherCase() error {
 	entries, err := c.job.Opt.Fs.ReadDir(subfile.Dir(c.job.Base))
 	name := filepath.Base(c.job.Base)
@@ -151,7 +152,7 @@ func (c *claim) otherCase() error {
 	return err
 }
 
-// free reports whether files with names of subfiles, without a manifest, belong to no dataset and do not prevent the new one.
+// free reports whether files with names of subfiles, without a manifest, belong to no dataset and do not prevent a new dataset.
 func (c *claim) free(set *subfile.Set) (bool, error) {
 	if set.Manifest || set.Next || set.Log || len(set.Partials) > 0 {
 		return false, nil
@@ -167,19 +168,19 @@ func (c *claim) free(set *subfile.Set) (bool, error) {
 	return true, nil
 }
 
-// claim is the right to the name of the dataset, and describes the files found under it.
+// claim is the writer's right to the name of the dataset. It also describes the files found under the name.
 type claim struct {
 	job      *Job
-	Claimed  bool // world rank 0: this writer wrote the .manifest.next
+	Claimed  bool // world rank 0: this writer has written .manifest.next
 	replace  bool
-	replaced *subfile.Manifest // manifest of the dataset to be replaced, on world rank 0; nil if it has none
+	replaced *subfile.Manifest // world rank 0: manifest of the dataset to be replaced; nil if the dataset has none
 	Foreign  bool              // the dataset to be replaced has no manifest
 	blank    bool              // no file had the name
 	Was      string            // world rank 0: ID of the committed seal when the writer began
 	Rename   bool              // subfiles are written under partial names
 }
 
-// nameSet gives the subfiles of a set their final names, on world rank 0.
+// nameSet gives the subfiles of a set their final names. Only world rank 0 calls it.
 func (s *files) nameSet(set string) error {
 	if err := s.job.Ten.Check(); err != nil {
 		return err
@@ -194,7 +195,7 @@ func (s *files) nameSet(set string) error {
 	}, s.job.Opt.Durability == dataset.DurableCommit)
 }
 
-// unname removes the final names of the subfiles of an uncommitted set, on world rank 0.
+// unname removes the subfiles of an uncommitted set that have their final names. Only world rank 0 calls it.
 func (s *files) unname() error {
 	s.named = false
 	if err := s.job.Ten.Check(); err != nil {
@@ -215,16 +216,16 @@ func (s *files) removeMade() {
 	}
 	e := s.job.Eng
 	e.Proc.Pool.CloseFile(e.File.Name)
-	if e.File.Made && (lease.IsPartial(e.File.Name) || s.job.Ten.Check() == nil) { // the final name may belong to the new writer's file
+	if e.File.Made && (lease.IsPartial(e.File.Name) || s.job.Ten.Check() == nil) { // another writer's file may have the final name
 		_ = s.job.Opt.Fs.Remove(e.File.Name) // another rank may have removed it
 	}
 }
 
 // removeFinals removes, on rank 0, the subfiles of all ranks that were written under final names, and reports whether all are
-// removed. Without the announcement they would look like a foreign dataset.
+// removed. Files that remain would look like a dataset without a manifest once the announcement is gone.
 func (s *files) removeFinals() bool {
 	if s.made != filesAll || s.job.Ten.Check() != nil {
-		return false // other ranks may still create them, or they belong to another writer
+		return false // other ranks may still create files, or the files belong to another writer
 	}
 	for i := range s.job.Subfiles {
 		if err := s.job.Opt.Fs.Remove(subfile.Name(s.set, i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -244,7 +245,7 @@ func (s *files) Make(ctx context.Context, base string, err error) error {
 		e.File.enter()
 		if e.Layout.Table.ID[0] == 0 && !s.claim.Rename && s.job.Ten.Apart {
 			if err = s.job.Ten.Join(); err == nil {
-				err = s.job.Ten.Check() // a file under the final name could disturb a new writer
+				err = s.job.Ten.Check() // after a takeover, a file under the final name could disturb the new writer
 			}
 		}
 		if e.Layout.Table.ID[0] == 0 && err == nil {
@@ -260,7 +261,8 @@ func (s *files) Make(ctx context.Context, base string, err error) error {
 	}
 	s.made = filesSome
 	if err := comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
-		// Files under final names must be removed before the announcement, or they would look like a foreign dataset.
+		// Files under final names must be removed before the announcement. Otherwise they would look like a dataset without a
+		// manifest.
 		s.removeMade()
 		if s.job.C.Barrier(ctx) == nil {
 			s.made = filesNone
@@ -295,8 +297,8 @@ type files struct {
 	claim  *claim
 	set    string // base name
 	made   filesState
-	placed bool // process-centric: every blob has its offset
-	named  bool // world rank 0: the files of a further set have their final names, or are being renamed
+	placed bool // process-centric: the offsets of all blobs are known
+	named  bool // world rank 0: the files of a set after the first have their final names, or are being renamed
 }
 
 // filesState describes which subfiles of this session may exist.
@@ -304,6 +306,6 @@ type filesState uint8
 
 const (
 	filesNone filesState = iota
-	filesSome            // being created, or a rank failed to create its file
+	filesSome            // subfiles are being created, or a rank has failed to create its subfile
 	filesAll
 )

@@ -84,13 +84,13 @@ type Flushing struct {
 	records   int64    // one more than the highest record of any rank
 	idle      bool     // no rank has put anything
 	keys      []varRec // variables and records that this rank has put, unless the ranks share a heap
-	alike     alike    // how far the puts of other ranks agree with this rank's
+	alike     alike    // how far the puts of other ranks match the puts of this rank
 	undivided []part   // this rank's puts of variables without a decomposition
-	differ    bool     // these puts differ between ranks, see exchangeUndivided
+	differ    bool     // undivided differs between ranks, see exchangeUndivided
 }
 
-// Words that ranks agree on at the beginning of a flush, after the words of hashKeys. With the word of an error there are at most
-// eight, which package comm/mpi sends in one message.
+// Words that ranks agree on at the beginning of a flush, after the words of hashKeys. With the word for errors they are at most
+// eight words, which package comm/mpi sends in one message.
 const (
 	wordStage   = hashWords + iota // the lowest stage of all ranks
 	wordRecords                    // ^records
@@ -98,12 +98,12 @@ const (
 
 // stage is a rank's state at the beginning of a flush. The lowest stage of all ranks counts.
 const (
-	stageUnfit int64 = iota // it cannot continue: the dataset was taken over, or a write has failed
-	stageOpen               // it has data to write, and waits for the other ranks
-	stageIdle               // it has no data
+	stageUnfit int64 = iota // the rank cannot continue, because the dataset was taken over or a write has failed
+	stageOpen               // the rank has data to write
+	stageIdle               // the rank has no data
 )
 
-// begin waits for the background flush and agrees on the work of this flush. Collective.
+// begin waits for the background flush and agrees with the other ranks what this flush writes. Collective.
 func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	if err := w.settleDue(ctx); err != nil {
 		return b, err
@@ -150,8 +150,8 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	return b, nil
 }
 
-// post writes all puts to the file, or launches a background flush that does. It returns the highest number of records that any
-// rank knows. Collective.
+// post writes all puts to the file, or launches a background flush that writes them. It returns the highest number of records
+// that any rank knows. Collective.
 func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
 	b, err := w.begin(ctx)
 	if err != nil || b.idle {
@@ -171,7 +171,7 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		err = w.Job.Eng.background.alone(func() error { return w.Job.Eng.flush(ctx, h, b, background) })
 	}
 	if background {
-		w.Puts.copied = 0 // the flight releases the copies, or counts those that it keeps
+		w.Puts.copied = 0 // the flight releases the copies, or counts the copies that it keeps
 	}
 	if err = w.State.guard(ctx, err); err != nil {
 		return 0, err
@@ -186,13 +186,13 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 }
 
 // flush writes the puts of the local ranks, or launches a background flush. Parts are combined with the puts of sub rank 0; only
-// its process has parts. b describes the puts of other ranks. In a team of several processes, a rank with an error takes part
-// without data; the caller still has to agree on the error.
+// the process of sub rank 0 has parts. b describes the puts of other ranks. In a team of several processes, a rank with an error
+// takes part without data; the caller still has to agree on the error.
 func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background bool) error {
 	err := e.assemble(h.lists, h.parts)
 	local := e.team.one() || e.opt.Keeps() // no other process takes part
 	if local && (err != nil || !slices.ContainsFunc(h.lists, func(l []Pend) bool { return len(l) > 0 })) {
-		return err // the maps are written with the first data, since they lie between them
+		return err // no data, so no maps either: the first data and the maps are written together
 	}
 	work, copied := func(ctx context.Context) (int64, error) { return e.Write(ctx, h.lists, b, nil, err) }, h.copied
 	if e.opt.Keeps() {
@@ -213,9 +213,9 @@ func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background b
 	return err
 }
 
-// Write writes puts to the file, before the first of them the variables of maps, and returns the number of bytes that this
-// process has written of its own data. If l is not nil, it leaves these writes and the windows to l. b describes the puts of
-// other ranks. A rank with an error takes part without data, so that the others can continue. Collective in the team.
+// Write writes puts to the file, and before the first puts the variables of the maps. It returns how many bytes of its own data
+// this process has written. If l is not nil, it leaves these writes and the windows to l. b describes the puts of other ranks. A
+// rank with an error takes part without data, so that the others can continue. Collective in the team.
 func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later, err error) (n int64, _ error) {
 	if err == nil {
 		e.note(lists)
@@ -247,7 +247,7 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 }
 
 // reserve allocates space up to the end of the data, so that a full disk is found before anything is written, and so that blocks
-// are contiguous. The process of sub rank 0 does it for all.
+// are contiguous. Only the process of sub rank 0 reserves.
 func (e *Engine) reserve(q *queue, sets [][]varRec) error {
 	if e.Layout.Table.ID[0] != 0 {
 		return nil

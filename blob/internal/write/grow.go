@@ -14,10 +14,10 @@ import (
 
 // grown is the message of the first rank of a subfile to world rank 0, at a commit of files that grow in place.
 type grown struct {
-	Err   []byte           `json:"err,omitempty"` // as remote.Encode makes it; other fields are unset then
-	Rank  int              `json:"rank"`          // with Err: the world rank that failed
-	Whole int64            `json:"whole"`         // all ranks of the subfile have put every record below
-	Steps []subfile.Growth `json:"steps"`         // for each uncommitted record, in order: the size of the file with it, and its checksums
+	Err   []byte           `json:"err,omitempty"` // error as encoded by remote.Encode; the other fields are then unset
+	Rank  int              `json:"rank"`          // with Err: the world rank that has failed
+	Whole int64            `json:"whole"`         // all ranks of the subfile have put every record with a lower number
+	Steps []subfile.Growth `json:"steps"`         // for each uncommitted record, in order: the file size including it, and its checksums
 }
 
 // growMode selects what grow does with incomplete records.
@@ -25,8 +25,8 @@ type growMode uint8
 
 const (
 	growIfWhole growMode = iota // commit nothing if a record is incomplete
-	growSettled                 // settleRecords has found that no record is incomplete
-	growFilled                  // incomplete records are filled
+	growSettled                 // settleRecords found no incomplete record
+	growFilled                  // fill incomplete records
 )
 
 // growWhole commits the complete records of growing files. err is an error of this process's leader only. Collective.
@@ -57,12 +57,12 @@ func (w *Writer) growWhole(ctx context.Context, err error) error {
 	return err
 }
 
-// grow commits records below limit whose data lie in files of the dataset. short reports that a record was incomplete and nothing
-// was committed, see growIfWhole. err is an error of this process's leader only.
+// grow commits records below limit whose data lie in files of the dataset. short is true if a record was incomplete and grow
+// committed nothing, see growIfWhole. err is an error of this process's leader only.
 //
-// World rank 0 receives the state of each subfile together with its checksums, so no earlier agreement is needed. The messages
-// are one gather among the ranks of each subfile (if it has several processes), one gather among all ranks (if there are several
-// subfiles), and the verdict. Collective.
+// World rank 0 receives the state of each subfile together with its checksums, so the ranks need no agreement before. The
+// messages are one gather among the ranks of each subfile (if it has several processes), one gather among all ranks (if there are
+// several subfiles), and the verdict. Collective.
 func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode) (short bool, _ error) {
 	if mode == growFilled {
 		if err = comm.Agree(ctx, w.Job.C, err); err == nil {
@@ -75,7 +75,7 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode
 		}
 	}
 	all, broken := w.Commits.gatherGrowth(ctx, limit, err, mode)
-	if broken != nil && w.Job.C.Rank() != 0 { // rank 0 may have received all messages
+	if broken != nil && w.Job.C.Rank() != 0 { // rank 0 may have received all messages and committed
 		broken = &dataset.InDoubtError{Base: w.Job.Base, Err: broken}
 	}
 	if broken != nil {
@@ -115,7 +115,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	sync := c.job.Opt.Durability != dataset.DurableNone
 	o := sealed{rank: c.job.C.Rank()}
 	if c.job.Lead {
-		e.Seal.known = c.Known // reach must not cut off data that other ranks have written behind
+		e.Seal.known = c.Known // so that reach keeps records that other ranks have already written
 		if derr := e.background.drain(); err == nil {
 			err = derr
 		}
@@ -149,7 +149,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	if first {
 		g := e.growth(told, sync)
 		if mine, err = json.Marshal(g); err != nil {
-			mine = nil // world rank 0 sees a missing description
+			mine = nil // world rank 0 treats a missing description as an error
 		}
 	}
 	if c.job.Subfiles == 1 {
@@ -158,7 +158,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	return c.job.C.Gather(ctx, 0, mine)
 }
 
-// growth computes the state of a subfile from the messages of its processes, on its first rank.
+// growth computes the state of a subfile from the messages of its processes. The first rank of the subfile calls it.
 func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	g := &grown{Whole: math.MaxInt64}
 	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: remote.Encode(err)} }
@@ -186,8 +186,8 @@ func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	return g
 }
 
-// commitGrowth commits the records on world rank 0, if all records below limit are complete. It returns the number of committed
-// records.
+// commitGrowth commits the records, if all records below limit are complete, and returns the number of committed records. Only
+// world rank 0 calls it.
 func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	list := make([]grown, 0, c.job.Subfiles)
 	records := limit

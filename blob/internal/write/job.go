@@ -19,8 +19,8 @@ import (
 	"blobio/blob/internal/process"
 )
 
-// Unfinished adds to an error after the commit that the commit is in force. It is called before ranks agree on the error, and
-// again on ranks that receive only its text.
+// Unfinished adds to an error after the commit that the commit is in force. Each rank calls Unfinished twice: before the agreement
+// on the error, and afterwards, because other ranks receive only the text.
 func (job *Job) Unfinished(err error) error {
 	if err == nil || errors.As(err, new(*dataset.UnfinishedError)) {
 		return err
@@ -28,7 +28,7 @@ func (job *Job) Unfinished(err error) error {
 	return &dataset.UnfinishedError{Base: job.Base, Err: err}
 }
 
-// inDoubt adds to an error that the commit may be in force.
+// inDoubt wraps an error in an error that says that the commit may be in force.
 func (job *Job) inDoubt(err error) error {
 	if errors.As(err, new(*dataset.InDoubtError)) {
 		return err
@@ -36,8 +36,8 @@ func (job *Job) inDoubt(err error) error {
 	return &dataset.InDoubtError{Base: job.Base, Err: err}
 }
 
-// apart reports whether each rank has an engine of its own, because ranks share no heap. Ranks then send the lists of their puts
-// to each other.
+// apart reports whether each rank has an engine of its own, because ranks share no heap. Such ranks send each other the lists of
+// their puts.
 func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
 
 // keepsCopies reports whether copies of puts live until Close.
@@ -53,9 +53,9 @@ func (job *Job) putLen(v dataset.VarID) int64 {
 	return job.Schema.Elems(v)
 }
 
-// Prints returns this process's part of the fingerprints of the maps. By them an append finds out whether its maps are the same.
-// A fingerprint is a sum over ranks of a hash of the rank's requests and number, so no process needs the data of all ranks. World
-// ranks are unknown here; the number is (subfile, sub rank), which an append knows too.
+// Prints returns this process's part of the fingerprints of the maps. An append compares fingerprints to find out whether its maps
+// are the same. A fingerprint is a sum over ranks of a hash of the rank's requests and number, so no process needs the data of all
+// ranks. The number is (subfile, sub rank), because an append knows it, unlike the world rank.
 func (job *Job) Prints() []int64 {
 	sums := make([]int64, len(job.Schema.Decomps))
 	if job.Lead {
@@ -66,8 +66,8 @@ func (job *Job) Prints() []int64 {
 	return sums
 }
 
-// Setup assigns ranks to subfiles and computes all file offsets. mine is an error of this rank alone, which the caller still has
-// to agree on. Collective.
+// Setup assigns ranks to subfiles and computes all file offsets. mine is an error of this rank alone; the caller must agree on it
+// with the other ranks. Collective.
 func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
 	grp, err := subfile.Assign(ctx, job.C, job.Opt.Grouping, job.Opt.Subfiles)
 	if err != nil {
@@ -89,8 +89,8 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 	o := job.Opt
 	if job.Lead {
 		if t = job.team(told, node); !t.one() && o.Compress.Method == dataset.NoCompression {
-			// With many ranks in a process, each one's bytes pass through a buffer that fits into the cache of a core. New pages would
-			// cost as much as the writes.
+			// With many ranks in a process, the bytes of each rank pass through a buffer that fits into the cache of a core.
+			// Touching new pages would cost as much as the writes.
 			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
@@ -119,14 +119,14 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 	return mine, nil
 }
 
-// told is one message per rank of a subfile: its elements by map, its requests by map, and its node, given as the lowest sub rank
-// on it; 8 bytes each.
+// told has one message for each rank of a subfile: the rank's elements by map, its requests by map, and the lowest sub rank on its
+// node; 8 bytes each.
 type told [][]byte
 
 func (a told) value(j, k int) int64 { return int64(binary.LittleEndian.Uint64(a[j][8*k:])) }
 
-// tell counts the elements of this rank and receives the counts of the other ranks of its subfile. node has the ranks of this
-// node, if they share no heap. Collective.
+// tell counts the elements of this rank and receives the counts of the other ranks of its subfile. If the ranks share no heap,
+// node connects the ranks of this node. Collective.
 func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node comm.Comm, err error) {
 	nd := len(job.Schema.Decomps)
 	job.counts = make([]int64, nd)
@@ -142,7 +142,7 @@ func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node com
 			if node, err = job.sub.SplitNode(ctx); err != nil {
 				return nil, nil, err
 			}
-			if node.Size() < job.sub.Size() { // otherwise the node is 0 for all ranks
+			if node.Size() < job.sub.Size() { // otherwise all ranks are on one node, which has number 0
 				low, err := node.AllreduceInt64(ctx, []int64{int64(job.sub.Rank())}, comm.Min)
 				if err != nil {
 					return nil, nil, err
@@ -195,7 +195,7 @@ func TableOf(n, nd int, of func(j, d int) (count, nreqs int64)) *layout.Ranks {
 	return t
 }
 
-// NewShape returns the shape of a subfile with these blobs, without the total numbers of ranks and subfiles.
+// NewShape returns the shape of a subfile with these blobs. The caller sets the total numbers of ranks and subfiles.
 func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
 	nd := len(s.Decomps)
 	sh := &layout.Shape{Blobs: len(all.ID), Elems: make([]int64, nd), MaxReqs: make([]int64, nd), Wide: make([]bool, nd)}
@@ -210,18 +210,18 @@ func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
 	return sh
 }
 
-// RankRow is the message of a rank to the leader of its process.
+// RankRow is what a rank sends to the leader of its process.
 type RankRow struct {
 	Sub  int // sub rank
 	Runs [][]decomp.Req
 }
 
-// Acquire takes the lease of the dataset, on world rank 0.
+// Acquire takes the lease of the dataset. Only world rank 0 takes it.
 func (job *Job) Acquire(ctx context.Context, base string) (err error) {
-	// The longest name of all: if it is too long for the file system, Create must not begin.
+	// Acquire checks the longest name first, because Create must not begin if the file system rejects it.
 	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
 	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
-		// Short names are not looked up: a lookup is a message on a network file system.
+		// A name that is short enough for every file system needs no lookup, which would cost a message on a network file system.
 	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the dataset name is too long, because its writer needs file names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
@@ -229,7 +229,7 @@ func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	return err
 }
 
-// Share lets other processes join the lease, on world rank 0, if they will write under final names.
+// Share lets other processes join the lease if they will write under final names. World rank 0 calls it.
 func (job *Job) Share() error {
 	if !comm.Apart(job.C) {
 		return nil
@@ -237,7 +237,7 @@ func (job *Job) Share() error {
 	return job.Ten.Lease.Share()
 }
 
-// Serve passes the lease of world rank 0 to this rank.
+// Serve gives this rank a share in the lease of world rank 0.
 func (job *Job) Serve(words []int64) {
 	if job.C.Rank() != 0 {
 		job.Ten = lease.Serve(job.Opt.Fs, job.Base, lease.IdOf(words), comm.Apart(job.C))
@@ -254,8 +254,8 @@ type Job struct {
 	Opt             dataset.Settings
 	Ranks, Subfiles int
 	Ten             *lease.Tenure
-	Limit           int64   // Options.Records
-	counts          []int64 // elements of this rank, by map from 0
+	Limit           int64   // the value of Options.Records
+	counts          []int64 // elements of this rank, by map
 }
 
 // Count is blob.Writer.Count.
@@ -272,6 +272,6 @@ func (job *Job) Copies() (bytes, limit int64) {
 	return p.Used, p.Max
 }
 
-// Names of up to these lengths in bytes, without and with their directory, are valid on every file system; encrypted file systems
-// allow names of 143 bytes.
+// Names of up to these lengths in bytes, without and with their directory, are valid on every file system. Encrypted file systems
+// allow only names of 143 bytes.
 const anyName, anyPath = 140, 1000

@@ -21,8 +21,8 @@ func (s *keptPuts) remember() {
 	}
 }
 
-// add keeps the puts until Close, when their offsets are known. copied is the number of bytes reserved for them; the reservation
-// is adjusted to the bytes that are kept.
+// add keeps the puts until Close, when their offsets are known. copied is the number of bytes reserved for them; add changes the
+// reservation to the number of bytes that it keeps.
 func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 	kept := int64(0)
 	if s.lists == nil {
@@ -32,7 +32,7 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 		for _, p := range l {
 			old := -1
 			s.tally.noteEver(&p)
-			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // put again: the earlier put is dropped
+			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // the variable is put again, so the earlier put is dropped
 				old = slices.IndexFunc(s.lists[i], func(q Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 				if s.opt.Retain != dataset.LendUntilClose {
 					s.proc.Release(int64(len(s.lists[i][old].Raw)))
@@ -53,7 +53,7 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 			}
 		}
 	}
-	if kept > copied { // records put in parts are kept whole
+	if kept > copied { // parts of records are kept as whole records
 		if err := s.proc.Reserve(kept - copied); err != nil {
 			return fmt.Errorf("flush: %w", err)
 		}
@@ -63,8 +63,8 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 	return nil
 }
 
-// Missing returns, by local rank, the kept puts of fixed variables and of records below that number, and fill values for those
-// that were never put.
+// Missing returns, by local rank, the kept puts of fixed variables and of records below records, and fill values for puts that
+// are missing.
 func (s *keptPuts) Missing(records int64) [][]Pend {
 	lists, stay := s.take(records)
 	var open []int64 // incomplete records
@@ -91,7 +91,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 			}
 		}
 	}
-	if s.opt.Keeps() { // keep has noted each as done; now they are written
+	if s.opt.Keeps() { // add has noted kept puts as done; from now on Done counts only written puts
 		s.tally.Done = newDoneSet(s.lay.Table.ID, s.lay.Schema)
 		s.lists = stay
 		s.note()
@@ -99,7 +99,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 	return lists
 }
 
-// take splits the kept puts into puts to write and puts of later records.
+// take splits the kept puts into the puts to write now and the puts of later records.
 func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	lists, stay = make([][]Pend, len(s.lay.Table.ID)), make([][]Pend, len(s.lay.Table.ID))
 	s.freed = 0
@@ -124,7 +124,7 @@ func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	return lists, stay
 }
 
-// note notes the kept puts as put.
+// note records the kept puts as done.
 func (s *keptPuts) note() {
 	for i, l := range s.lists {
 		for k := range l {
@@ -133,15 +133,16 @@ func (s *keptPuts) note() {
 	}
 }
 
-// keptPuts holds puts until the commit that writes them. Process-centric files need it while the number of records is unknown.
+// keptPuts holds puts until the commit that writes them. Process-centric files need keptPuts while the number of records is
+// unknown.
 type keptPuts struct {
 	lay    *Layout
 	tally  *tally
 	proc   *process.Process
 	opt    *dataset.Settings
-	lists  [][]Pend // by local rank
-	before [][]Pend // the lists before the commit in progress
-	freed  int64    // bytes of copies that the last write of kept puts has freed
+	lists  [][]Pend
+	before [][]Pend // the lists before the commit in progress, to undo it
+	freed  int64    // bytes of copies that take has freed
 }
 
 // renumber changes the variable ids of the puts to the ids of another schema.
@@ -162,7 +163,7 @@ func (e *Engine) giveRoomUp(records int64) error {
 	if err := e.takeBack(x, records); err != nil {
 		return err
 	}
-	own := *x.Place // the former place, for the offsets of its entries
+	own := *x.Place // the old layout, which Settle must not change under x
 	x.Place = &own
 	if err := e.Layout.Settle(records - e.Layout.Base); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (e *Engine) giveRoomUp(records int64) error {
 	return nil
 }
 
-// takeBack reads the puts of records that the file will not have, so that they can be written to another file.
+// takeBack reads the puts of records beyond records back from the file, so that they can be written to another file.
 func (e *Engine) takeBack(x *layout.Index, records int64) error {
 	f, done, err := e.File.Open()
 	if err != nil {

@@ -24,14 +24,14 @@ type Layout struct {
 	Schema   *dataset.Schema
 	Place    *dataset.Place
 	Exts     *layout.ExtentOrder
-	All      *layout.Ranks // of all ranks of the subfile
-	Table    *layout.Ranks // of the local ranks
-	Maps     []*decomp.Map // by map from 0: requests of the local ranks, by local index
+	All      *layout.Ranks // blobs of all ranks of the subfile
+	Table    *layout.Ranks // blobs of the local ranks
+	Maps     []*decomp.Map // requests of the local ranks, by map, then by local index
 	meta     *h5.Layout    // process-centric: the HDF5 metadata around the data
 	Base     int64         // first record of the file
-	First    int64         // first record that this session, or its present set, may write
+	First    int64         // first record that this session or the current set may write
 	Appended bool          // the file already has fixed variables and maps
-	MapsOut  bool          // the map variables are written
+	MapsOut  bool          // the map variables are in the file
 }
 
 // begin computes the layout of an empty file of this shape.
@@ -46,7 +46,7 @@ func (l *Layout) begin(o *dataset.Settings, sh *layout.Shape) error {
 	return nil
 }
 
-// extent returns the extent number of a put, see format-manifest.md.
+// extent returns the number of the extent to which a put belongs, see format-manifest.md.
 func (l *Layout) extent(p *Pend) int64 {
 	return l.Exts.Index(l.Place.Header.HeaderVar(p.V), p.Rec-l.First)
 }
@@ -54,17 +54,16 @@ func (l *Layout) extent(p *Pend) int64 {
 // RecordVar returns the number of record variables before v.
 func (l *Layout) RecordVar(v int) int { return l.Exts.Pos[l.Place.Header.FileVar(v)] }
 
-// spot returns the file offset of a put of local rank i, its length in bytes, and its offset in the extent.
+// spot returns the file offset of a put of local rank i, the put's length in bytes, and its offset in the extent.
 func (l *Layout) spot(i int, p *Pend) (off, n, at int64) {
 	return l.spotOf(l.Table, i, p.V, p.Rec)
 }
 
-// spotOf is spot for entry i of any table.
+// spotOf is spot for entry i of table t.
 func (l *Layout) spotOf(t *layout.Ranks, i int, v int32, rec int64) (off, n, at int64) {
 	return l.Place.Spot(t, i, v, l.recIn(v, rec))
 }
 
-// recIn returns the number of a record in the file.
 func (l *Layout) recIn(v int32, rec int64) int64 {
 	if v >= 0 && l.Schema.Vars[v].Record {
 		return rec - l.Base
@@ -72,10 +71,10 @@ func (l *Layout) recIn(v int32, rec int64) int64 {
 	return 0
 }
 
-// fileSize returns the length of the file with all records below records.
+// fileSize returns the length of a file that holds the records below records.
 func (l *Layout) fileSize(records int64) int64 { return l.Place.FileSize(records - l.Base) }
 
-// Settle computes the offset of each blob. It needs no communication: Setup has exchanged the sizes.
+// Settle computes the offset of each blob. It needs no communication, because Setup has exchanged the sizes.
 func (l *Layout) Settle(records int64) (err error) {
 	l.meta, err = l.Place.Settle(l.All, records)
 	for i, id := range l.Table.ID {
@@ -94,7 +93,7 @@ func (l *Layout) mapPends() (maps []Pend) {
 	return maps
 }
 
-// extentEnd returns the end of a variable's record of all ranks in the file.
+// extentEnd returns the file offset behind the last rank's part of a variable's record.
 func (l *Layout) extentEnd(k varRec) int64 {
 	v := l.Place.Header.HeaderVar(k.v)
 	if off, ok := l.Place.Whole(v, l.recIn(k.v, k.rec)); ok {
@@ -124,8 +123,8 @@ func (l *Layout) follows(a, b varRec) bool {
 	return b.v == a.v+1 && a.rec == last && b.rec == first
 }
 
-// order compares two keys by their place in the file, or with ByRank by their place in a blob: map variables, then fixed
-// variables, then records; or variable by variable.
+// order compares two keys by their place in the file, or with ByRank by their place in a blob. Map variables come first, then
+// fixed variables, then records; with ByRank all records of a variable are together.
 func (l *Layout) order(a, b varRec) int {
 	if a.v < 0 || b.v < 0 {
 		return cmp.Compare(b.v, a.v)
@@ -176,7 +175,7 @@ func (l *Layout) allKeys(records int64) (keys []varRec) {
 	return keys
 }
 
-// wholeKeyWords returns the undividedWords of these keys if no values need to be compared.
+// wholeKeyWords returns the undividedWords of these keys for the case that values need no comparison.
 func (l *Layout) wholeKeyWords(keys []varRec) [2]int64 {
 	var list []part
 	for _, k := range keys {
@@ -191,7 +190,7 @@ func (l *Layout) wholeKeyWords(keys []varRec) [2]int64 {
 	return [2]int64{sum, ^sum}
 }
 
-// fill computes the file bytes [from, to) of a piece, which may begin and end inside an element.
+// fill computes bytes [from, to) of a piece as they are in the file. from and to may lie inside an element.
 func (l *Layout) fill(b []byte, i int, p *Pend, from, to int64) error {
 	size := int64(1)
 	switch {
@@ -247,8 +246,8 @@ func (l *Layout) fillElems(b []byte, i int, p *Pend, from, to int64) error {
 	return dataset.ToFile(b, l.Place.Big, v.Type, p.Mem, p.Raw[from/size*msize:to/size*msize])
 }
 
-// mapBytes computes the bytes of variable m of map d of local rank i, from byte offset from in the rank's part. b begins and ends
-// at elements. The padding after the last request of a row is zeros.
+// mapBytes computes the part of local rank i in variable m of map d, from byte offset from on. b begins and ends at elements. The
+// padding after the last request of a row is zeros.
 func (l *Layout) mapBytes(b []byte, i, d, m int, from int64) {
 	order := dataset.OrderOf(l.Place.Big)
 	k := i*l.Place.Header.Maps + d

@@ -17,14 +17,14 @@ type packer struct {
 	proc    *process.Process
 	how     dataset.Compress
 	chunk   int64
-	x       *layout.Index // of the local ranks; nil until the blobs have offsets
+	x       *layout.Index // index of the local ranks; nil until the blobs have offsets
 	End     int64         // length of data_zblob so far
 	choices []choice      // by list of the maps, then by variable
 }
 
-// choice is the compression of a unit: a list of a map, or a variable.
+// choice is the compression of one unit: a map's list or a variable.
 type choice struct {
-	form  uint8 // layout.FormNone: no choice yet
+	form  uint8 // layout.FormNone if there is no choice yet
 	level int
 }
 
@@ -45,16 +45,16 @@ func newPacker(o *dataset.Settings, proc *process.Process, lay *Layout) *packer 
 	return p
 }
 
-// To choose, samples are compressed with each candidate.
+// Before the first write, samples are compressed with each candidate.
 const (
-	candidates  = 5        // size of the sample, then its compressed size with each entry of candidateList
+	candidates  = 5        // words per unit: the size of the sample, and its compressed size with each entry of candidateList
 	sampleBytes = 64 << 10 // maximum bytes of a sample of one rank
-	sampleRanks = 4        // ranks that give samples of a variable
+	sampleRanks = 4        // number of ranks that give samples of a variable
 )
 
 var candidateList = [candidates]choice{1: {layout.FormZstd, 1}, 2: {layout.FormZstd, 2}, 3: {layout.FormPlane, 1}, 4: {layout.FormPlane, 2}}
 
-// candidate returns candidate k with these options.
+// candidate returns entry k of candidateList. A level in the options replaces the level of the entry.
 func (p *packer) candidate(k int) choice {
 	c := candidateList[k]
 	if p.how.Level != 0 {
@@ -63,8 +63,8 @@ func (p *packer) candidate(k int) choice {
 	return c
 }
 
-// samplers lists, for each unit without a choice, the sub ranks that give a sample. They are few, differ between units, and have
-// at least the mean number of elements.
+// samplers lists, for each unit without a choice, the sub ranks that give a sample. For each unit it picks a few ranks that have
+// at least the mean number of elements, and different ranks for different units.
 func (pk *packer) samplers() [][]int {
 	t := pk.lay.All
 	nd, n := pk.lay.Place.Header.Maps, len(t.ID)
@@ -119,7 +119,7 @@ func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 	}
 	var probes []probe
 	who := pk.samplers()
-	given := map[[2]int]bool{} // by unit and local rank
+	given := map[[2]int]bool{}
 	for _, r := range q.refs {
 		pd := q.pend(r)
 		unit := pk.unit(pd.V)
@@ -134,7 +134,7 @@ func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 		pr := probes[k]
 		pd := q.pend(pr.r)
 		_, n, size := pk.piece(int(pr.r.i), pd)
-		// A long piece gives two windows, at the beginning and in the middle.
+		// A long piece gives two samples, at its beginning and at its middle.
 		half := min(n, sampleBytes/2)
 		b := make([]byte, min(n, sampleBytes))
 		if errs[k] = pk.lay.fill(b[:half], int(pr.r.i), pd, 0, half); errs[k] == nil && int64(len(b)) > half {
@@ -180,8 +180,8 @@ func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 	return sizes, nil
 }
 
-// choose picks the smallest candidate for each sampled unit. A slower candidate must save 3 % more, and compression must save at
-// least 2 %.
+// choose picks the smallest candidate for each sampled unit. A slower candidate wins only if it saves 3 % more. Compression wins
+// only if it saves at least 2 %.
 func (p *packer) choose(sizes []int64) {
 	for u := range p.choices {
 		s := sizes[candidates*u : candidates*(u+1)]

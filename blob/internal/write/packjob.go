@@ -18,16 +18,16 @@ import (
 type packJob struct {
 	q       *queue
 	batches []packBatch
-	sizes   []int64  // by batch: compressed size
-	at      []int64  // by batch: offset in data_zblob
-	held    [][]byte // by batch: compressed bytes; nil: to be compressed again
-	kept    int64    // bytes of held
+	sizes   []int64  // compressed size, by batch
+	at      []int64  // offset in data_zblob, by batch
+	held    [][]byte // compressed bytes by batch; nil if the batch must be compressed again
+	kept    int64    // total bytes in held
 
 	mu   sync.Mutex
 	cond sync.Cond
-	next int   // the next batch to get an offset
-	end  int64 // end of the batches that have offsets
-	fail int   // the first batch that failed; earlier batches continue
+	next int   // number of the next batch that gets an offset
+	end  int64 // end in data_zblob of the batches that have offsets
+	fail int   // number of the first batch that failed; earlier batches continue
 }
 
 // packBatch begins at a chunk of a piece and ends where the next batch begins.
@@ -107,7 +107,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	return done(f, k, b)
 }
 
-// failAt ends the wait of all batches after k.
+// failAt marks batch k as failed, so that later batches stop waiting.
 func (j *packJob) failAt(k int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,7 +123,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	}
 	if j.fail < k {
 		j.mu.Unlock()
-		return context.Canceled // an earlier batch returns the error
+		return context.Canceled // the failed earlier batch returns the error
 	}
 	j.at[k] = j.end
 	j.end += int64(len(b))
@@ -133,7 +133,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	return j.put(f, k, b)
 }
 
-// hold keeps the bytes as long as memory is available.
+// hold keeps the bytes of a batch if there is memory for them.
 func (j *packJob) hold(_ vfs.File, k int, b []byte) error {
 	if j.q.e.Proc.Reserve(int64(len(b))) != nil {
 		return nil
@@ -222,7 +222,7 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 	return out, err
 }
 
-// take returns content of a piece. It returns the caller's memory if that has the bytes of the file.
+// take returns content of a piece. It returns the caller's memory if the file has the same bytes.
 func (w *packWorker) take(i int, p *Pend, from, to int64) ([]byte, error) {
 	e := w.e
 	if p.V >= 0 && p.Raw != nil {

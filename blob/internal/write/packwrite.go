@@ -24,7 +24,7 @@ func (pk *packer) piece(i int, p *Pend) (first, n, size int64) {
 	return pk.x.Of(pk.lay.Place.Header.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
 }
 
-// packQueue lists all pieces in order. Of the maps only the lists are pieces; the index has the rest.
+// packQueue lists all pieces in order. Of the map variables, only the lists are pieces; the index holds the others.
 func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 	if e.Pack.x == nil {
 		x, err := layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, e.Pack.chunk)
@@ -72,9 +72,9 @@ func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err 
 	return n, err
 }
 
-// agree makes the missing choices from the samples of the whole team. sizes may be nil.
+// agree makes the missing choices from the samples of all ranks of the team. sizes may be nil.
 func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken error) {
-	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
+	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) { // all ranks take the same branch
 		return nil
 	}
 	if sizes == nil {
@@ -90,7 +90,8 @@ func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken err
 }
 
 // packTeam runs a job of a team with several processes. Each rank compresses its data, sends its size to the others, and writes
-// the data or leaves the writing to l. Chunks beyond Options.Memory are compressed twice instead of kept.
+// the data or leaves the writing to l. Chunks for which Options.Memory leaves no room are compressed twice instead of being
+// kept.
 func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) (int64, error) {
 	mine := int64(0)
 	if err == nil {

@@ -12,8 +12,8 @@ type plan struct {
 	e      *Engine
 	chunks []chunk // data that go through windows, ascending by file offset
 	rounds int
-	keys   []varRec       // of all members, if they are the same
-	own    map[int32]bool // variables that each member writes itself; nil: none
+	keys   []varRec       // keys of every member, if all members have the same
+	own    map[int32]bool // variables whose data each member writes itself; may be nil
 	ownAll bool           // each member writes all of its data itself
 	least  int64          // minimum mean size for members to write their own data
 }
@@ -22,7 +22,7 @@ type plan struct {
 type chunk struct {
 	off, n int64
 	at     int64 // offset in the extent
-	ext    int64 // number of the extent; -1: several keys of one rank, see run
+	ext    int64 // number of the extent; -1 if run holds several keys of one rank
 	run    keyRun
 	slot   int // aggregator
 	round  int
@@ -32,8 +32,8 @@ type chunk struct {
 // keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
-// newPlan makes the plan for the keys of each member, or for one list if all have the same. In a team of one member, that member
-// writes everything.
+// newPlan makes the plan for the keys of each member, or for one list if all members have the same keys. The only member of a
+// team of one writes everything.
 func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 	p := &plan{e: e, least: least}
 	t := e.team
@@ -66,13 +66,13 @@ func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 	return p
 }
 
-// chooseOwn selects the data that are large enough for each rank to write its own: by variable if the pieces of all ranks are
-// contiguous, otherwise by the total of each rank.
+// chooseOwn selects the data that each rank writes itself, because they are large enough. If the pieces of all ranks in a
+// variable are contiguous, it decides by variable, otherwise by the total of each rank.
 func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
 	n := int64(len(t.members))
 	sum := int64(0)
-	var undivided []int32 // of sub rank 0
+	var undivided []int32 // only sub rank 0 has these
 	small := false        // some data go through windows
 	for _, k := range keys {
 		if k.v < 0 {
@@ -95,7 +95,7 @@ func (p *plan) chooseOwn(keys []varRec) {
 			small = true
 		}
 	}
-	if p.own != nil && !small { // these alone do not justify a round
+	if p.own != nil && !small { // undivided variables alone do not justify a round
 		for _, v := range undivided {
 			p.own[v] = true
 		}
@@ -105,7 +105,8 @@ func (p *plan) chooseOwn(keys []varRec) {
 
 func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k.v] }
 
-// blockSegs lists one range for each variable's record, which all members write and whose blobs are contiguous.
+// blockSegs lists one file range for each variable's record. All members put these records, and the parts of the members are
+// contiguous.
 func (p *plan) blockSegs(keys []varRec) []chunk {
 	e, t := p.e, p.e.team
 	segs := make([]chunk, 0, len(keys))
@@ -126,8 +127,8 @@ func (p *plan) blockSegs(keys []varRec) []chunk {
 	return segs
 }
 
-// runSegs lists one range for each rank and each run of keys that are contiguous in its blob. It skips the keys inside a run:
-// there can be many thousand pieces.
+// runSegs lists one range for each rank and each run of keys that are contiguous in its blob. It skips the keys inside a run,
+// because there can be many thousands of pieces.
 func (p *plan) runSegs() []chunk {
 	e, t := p.e, p.e.team
 	var cuts []int // starts of runs
@@ -206,8 +207,8 @@ func (p *plan) pieceSegs(sets [][]varRec) []chunk {
 	return out
 }
 
-// ownRange returns the part of a piece that its rank writes itself: all, nothing, or with stripes the units that lie completely
-// inside this rank's data (its part of the variable's record, or its blob).
+// ownRange returns the part of a piece that its rank writes itself. Without stripes this is the whole piece or nothing. With
+// stripes it is the units that lie completely inside this rank's part of the record, or with ByRank inside its blob.
 func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	e := p.e
 	unit := e.opt.Stripe.Size
@@ -237,7 +238,7 @@ func (p *plan) cut(segs []chunk) {
 	for _, s := range segs {
 		total += s.n
 	}
-	// Few bytes are divided equally.
+	// A small total is divided equally among the aggregators.
 	aggs := int64(len(t.Aggs))
 	size := min(t.window, (total/aggs/4096+1)*4096)
 	win, used, end := -1, int64(0), int64(0)
@@ -260,11 +261,11 @@ func (p *plan) cut(segs []chunk) {
 	}
 }
 
-// deal assigns each unit of the file to an aggregator in turn; a unit always has the same aggregator.
+// deal assigns the units of the file to the aggregators in turn. A unit has the same aggregator in every flush.
 func (p *plan) deal(segs []chunk) {
 	t := p.e.team
 	unit, aggs := p.e.opt.Stripe.Size, int64(len(t.Aggs))
-	turn := max(int64(p.e.opt.Stripe.Count), aggs) // a multiple of aggs if there are fewer servers
+	turn := max(int64(p.e.opt.Stripe.Count), aggs) // a multiple of aggs if the file has fewer servers than aggregators
 	if n := int64(p.e.opt.Stripe.Count); n > 0 && aggs > n {
 		turn = aggs
 	}
@@ -278,7 +279,7 @@ func (p *plan) deal(segs []chunk) {
 		for s.n > 0 {
 			u := s.off / unit
 			a := &at[u%turn%aggs]
-			if u != a.unit && t.window-a.used < unit { // a unit lies in one window
+			if u != a.unit && t.window-a.used < unit { // a unit must not cross two windows
 				a.round, a.used = a.round+1, 0
 			}
 			a.unit = u

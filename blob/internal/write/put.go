@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// land waits for the background flush of this process. Only the leader returns the error, so that it is reported once.
+// land waits for the background flush of this process. Only the leader waits and returns the error, so that one rank
+// reports it.
 func (ps *puts) land(ctx context.Context) error {
 	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
 		return nil
@@ -18,7 +19,7 @@ func (ps *puts) land(ctx context.Context) error {
 	return ps.job.Eng.background.land(ctx)
 }
 
-// landed drops the list of the background flush, after all ranks have agreed that it is written.
+// landed drops the list of the background flush when all ranks have agreed that the flush is written.
 func (ps *puts) landed() {
 	ps.flying = false
 	clear(ps.away)
@@ -27,9 +28,9 @@ func (ps *puts) landed() {
 
 // handoff holds the puts of ranks since the last flush.
 type handoff struct {
-	lists  [][]Pend // by local rank
+	lists  [][]Pend // puts by local rank
 	parts  []part
-	copied int64 // reserved bytes of lists
+	copied int64 // number of bytes reserved for copies in lists
 }
 
 // collect passes the puts of the ranks of this process to their leader.
@@ -56,7 +57,7 @@ func (ps *puts) collect(ctx context.Context) (*handoff, error) {
 
 // settle drops the flushed puts.
 func (ps *puts) settle() {
-	if !ps.job.keepsCopies() { // otherwise keep has adjusted the reservation
+	if !ps.job.keepsCopies() { // otherwise keptPuts.add has adjusted the reservation
 		ps.job.Eng.Proc.Release(ps.copied)
 	}
 	ps.copied = 0
@@ -65,11 +66,11 @@ func (ps *puts) settle() {
 }
 
 // Pend is one put that is not in the file yet. It holds the bytes of the caller's slice in host order, without an interface
-// value, so that a Put allocates only the list.
+// value, so that a Put allocates memory only for the list.
 type Pend struct {
-	Raw []byte    // elements of type Mem; nil: fill values
+	Raw []byte    // elements of type Mem; nil stands for fill values
 	Rec int64     // 0 for a fixed variable
-	V   int32     // variable; negative: -1-(d*layout.MapVars+m), a variable of a map
+	V   int32     // number of the variable; negative for variable m of map d: -1-(d*layout.MapVars+m)
 	Mem cdf5.Type // type of Raw
 }
 
@@ -80,7 +81,7 @@ type part struct {
 	flat         bool    // see start
 }
 
-// MaxRecordGap is the maximum distance of a new record from the records put so far.
+// MaxRecordGap limits how far a new record may lie beyond the records put so far.
 const MaxRecordGap = 1 << 20
 
 // Put is blob.Put.
@@ -96,7 +97,7 @@ func PutAt[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count
 	return put(w, v, rec, start, count, data)
 }
 
-// put is Put if start is nil, otherwise PutAt.
+// put implements Put if start is nil, otherwise PutAt.
 func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count []int64, data []T) error {
 	if err := w.checkPut(v, rec); err != nil {
 		return err
@@ -135,7 +136,7 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 		return nil
 	}
 	w.Puts.list = append(w.Puts.list, p)
-	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // a put of the whole variable replaces the earlier parts
+	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // a put of the whole variable replaces earlier parts
 		w.Puts.parts = slices.DeleteFunc(w.Puts.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
 	return nil
@@ -155,7 +156,7 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	case !sv.Record && rec != 0:
 		return fault.Usage("put of %q: record %d of a variable without records, want 0", sv.Name, rec)
 	case !sv.Record && w.Commits.Count > 0:
-		return fault.Usage("put of %q: the first Commit has committed all fixed variables", sv.Name)
+		return fault.Usage("put of fixed variable %q: the first Commit has already committed all fixed variables", sv.Name)
 	case !sv.Record && w.Commits.Old != nil:
 		return fault.Usage("put of %q: an append adds only records, but the variable is fixed", sv.Name)
 	case sv.Record && rec-w.Puts.Records() > MaxRecordGap:
@@ -171,7 +172,7 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	return nil
 }
 
-// id returns the number of a variable of the schema in the files being written.
+// id returns the number that a variable of the schema has in the files being written.
 func (ps *puts) id(v dataset.VarID) int32 {
 	if ps.Ids != nil {
 		return ps.Ids[v]
@@ -203,7 +204,7 @@ func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) er
 	return nil
 }
 
-// hold returns the put of the values, as a copy unless the caller lends them.
+// hold returns the values as a Pend: a copy, unless the caller lends the values.
 func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
 	if raw == nil {
 		raw = []byte{}
@@ -241,19 +242,19 @@ func (ps *puts) dropCommitted(sealed int64) (err error) {
 	return err
 }
 
-// puts are the values that this rank was given and that are not in the files yet.
+// puts are the values that this rank has put and that are not in the files yet.
 type puts struct {
 	job     *Job
 	list    []Pend
 	parts   []part
-	seen    []undividedPut // values of this rank that another rank of its subfile writes
-	each    bool           // the first rank of each subfile has its own values, see package reference
-	copied  int64          // reserved bytes of list
+	seen    []undividedPut // puts of this rank that the first rank of its subfile writes
+	each    bool           // the first rank of each subfile writes its own values, see package reference
+	copied  int64          // number of bytes reserved for copies in list
 	flying  bool           // a background flush may be in progress
-	away    []Pend         // the list of the background flush
+	away    []Pend         // the list that the background flush writes
 	records int64          // one more than the highest record put
-	First   int64          // records below were committed before this session
-	Ids     []int32        // by variable: its id in the files being written, if they have record variables only
+	First   int64          // records with lower numbers were committed before this session
+	Ids     []int32        // the id of each variable in the files being written; set if these have only record variables
 }
 
 // Records is blob.Writer.Records.

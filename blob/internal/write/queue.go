@@ -7,18 +7,18 @@ import "slices"
 type queue struct {
 	e     *Engine
 	lists [][]Pend
-	maps  []Pend // variables of the maps, which every rank has; empty after the first flush
+	maps  []Pend // variables of the maps, which every rank has; empty after the maps are written
 	refs  []ref  // all pieces, ascending by file offset
 	tasks []task
-	bytes int64 // of all pieces
-	size  int64 // size of a task, and of the buffer that it needs
+	bytes int64 // total size of all pieces
+	size  int64 // size of a task and of its buffer
 }
 
 const (
 	// minTask is the minimum size of a task. Above a few hundred kilobytes the time of a write is proportional to its size.
 	minTask = 512 << 10
-	// turns is the number of tasks per worker in one flush, if they are not smaller than minTask. With few tasks, workers convert at
-	// the same time, wait for the lock of the file at the same time, and one worker is idle at the end.
+	// turns is the number of tasks per worker in one flush, if tasks do not become smaller than minTask. With fewer tasks, all
+	// workers convert at the same time, then all wait for the lock of the file, and one worker is idle at the end.
 	turns = 16
 )
 
@@ -34,7 +34,8 @@ func newQueue(e *Engine, lists [][]Pend, maps []Pend) *queue {
 			lent += int64(len(l[k].Raw))
 		}
 	}
-	// Pieces of a record that are not contiguous take one write each: more workers would only wait for each other.
+	// If the pieces of a record are not contiguous, each piece needs its own write, and more workers would only wait for each
+	// other.
 	apart := e.Layout.Place.ByRank && e.opt.Records > 1
 	if q.size = int64(e.opt.Buffer); e.opt.Spread && !apart {
 		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))
@@ -56,9 +57,8 @@ func (q *queue) pend(r ref) *Pend {
 	return &q.lists[r.i][r.k]
 }
 
-// orderByVariable sorts in the order of the variable-centric file: map variables, fixed variables, then records; then by
-// variable, then by rank. Ranks usually put the same variables, so it is a counting sort by (record, variable) that compares only
-// these few keys.
+// orderByVariable sorts in the order of the variable-centric file: map variables, fixed variables, then records; then by variable,
+// then by rank. Ranks usually put the same variables, so a counting sort by (record, variable) compares only a few keys.
 func (q *queue) orderByVariable() {
 	for m := range q.maps {
 		for i := range q.lists {
@@ -76,7 +76,7 @@ func (q *queue) orderByVariable() {
 		for k := range l {
 			key := varRec{l[k].V, l[k].Rec}
 			b := -1
-			if k < len(prev) && keys[prev[k]] == key { // the previous rank put the same
+			if k < len(prev) && keys[prev[k]] == key { // the previous rank has put the same record at this position
 				b = int(prev[k])
 			} else if x, ok := bucket[key]; ok {
 				b = x

@@ -14,19 +14,19 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sealed is the message of a process to the first rank of its subfile about the process's part.
+// sealed is the message of a process about its part of a subfile, to the first rank of the subfile.
 type sealed struct {
 	err   error
-	rank  int     // with err: the world rank that failed
-	redo  []int64 // extents that were put again
+	rank  int     // the world rank that failed with err
+	redo  []int64 // extents that were put more than once
 	segs  []extSeg
-	ids   []int64 // process-centric: sub ranks
-	blobs []int64 // offsets of their blobs
+	ids   []int64 // process-centric: sub ranks of the process
+	blobs []int64 // offsets of the blobs of ids
 
-	whole int64 // all ranks of the process have put every record below
+	whole int64 // all ranks of the process have put every record with a lower number
 
-	prints []int64 // of the maps of this process's ranks
-	rows   []byte  // compressed team: the chunks of this rank
+	prints []int64 // fingerprints of the maps of this process's ranks
+	rows   []byte  // in a team that compresses: the chunks of this rank
 }
 
 // extSeg is a checksum segment of an extent.
@@ -35,7 +35,7 @@ type extSeg struct {
 	checksum.Seg
 }
 
-// of takes the state of an engine. The first rank of the subfile keeps its checksums.
+// of takes the state of an engine. first is set on the first rank of the subfile, which needs not send its checksums.
 func (o *sealed) of(e *Engine, first bool) {
 	if e.Layout.Place.ByRank {
 		for i, id := range e.Layout.Table.ID {
@@ -51,7 +51,8 @@ func (o *sealed) of(e *Engine, first bool) {
 	}
 }
 
-// takeSums takes all checksums of an engine, also for records that are committed later. Each is sent once.
+// takeSums moves all checksums out of an engine, including those of records that are committed later, so that each is sent
+// once.
 func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Mu.Lock()
 	defer e.Sums.Set.Mu.Unlock()
@@ -66,7 +67,7 @@ func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Redo, e.Sums.Set.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
 }
 
-// giveSums adds the checksums of takeSums to another engine of the team.
+// giveSums adds the checksums that takeSums has taken to another engine of the team.
 func (o *sealed) giveSums(e *Engine) {
 	for _, x := range o.redo {
 		e.Sums.Set.Again(x)
@@ -77,7 +78,7 @@ func (o *sealed) giveSums(e *Engine) {
 }
 
 // bytes encodes the message: 0, then counted lists of unsigned varints (a segment also has its checksum in 4 bytes), and at the
-// end counted bytes. An error is 1, the rank, and the error as remote.Encode makes it. An empty message has no bytes.
+// end counted bytes. An error is encoded as 1, the rank, and the bytes of remote.Encode. An empty message has no bytes.
 func (o *sealed) bytes() []byte {
 	if o.err != nil {
 		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), remote.Encode(o.err)...)
@@ -162,15 +163,15 @@ func (o *sealed) parse(b []byte) error {
 	return nil
 }
 
-// described is the message of the first rank of a subfile to world rank 0.
+// described is what the first rank of a subfile sends to world rank 0.
 type described struct {
-	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; other fields are unset then
-	Rank    int              `json:"rank"`          // with Err: the world rank that failed
+	Err     []byte           `json:"err,omitempty"` // error as encoded by remote.Encode; the other fields are then unset
+	Rank    int              `json:"rank"`          // with Err: the world rank that has failed
 	Prints  []int64          `json:"prints"`        // sums over the ranks of the subfile
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
-// describe describes the subfile, on its first rank.
+// describe describes the subfile. The first rank of the subfile calls it.
 func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64
@@ -210,8 +211,8 @@ func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// seal completes the subfiles. World rank 0 receives descriptions of all subfiles from their first ranks, and sums of the maps.
-// broken is an error of the communication; err is of this rank only.
+// seal completes the subfiles. World rank 0 receives the descriptions of all subfiles from their first ranks. broken is an
+// error of the communication; err is an error of this rank only.
 func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
 	first := c.job.sub.Rank() == 0
 	o := sealed{rank: c.job.C.Rank()}
@@ -241,7 +242,7 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 	}
 	if first && err != nil {
 		d := described{Rank: c.job.C.Rank(), Err: remote.Encode(err)}
-		if re, ok := err.(*comm.RankError); ok { // it was sent by another rank
+		if re, ok := err.(*comm.RankError); ok { // another rank sent the error
 			d = described{Rank: re.Rank, Err: remote.Encode(re.Err)}
 		}
 		mine, _ = json.Marshal(d)

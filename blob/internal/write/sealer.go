@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// syncs is the error of a sync. After a failed sync the system may have dropped data, so the writer cannot continue even if space
+// syncs marks the error of a sync as final. The system may have dropped data, so the writer cannot continue even if only space
 // was lacking.
 func (s *sealer) syncs(err error) error {
 	if err != nil {
@@ -25,9 +25,9 @@ type sealer struct {
 	file   *outFile
 	team   *Team
 	pack   *packer
-	known  int64 // one more than the highest record that any rank has put, at the last agreement
-	behind bool  // for lack of space the header counts fewer records than are committed
-	late   error // error after the last commit, which the next collective reports
+	known  int64 // one more than the highest record that any rank had put at the last agreement
+	behind bool  // for lack of space, the header has a smaller number of records than are committed
+	late   error // error after the last commit; the next collective returns it
 }
 
 // syncWritten syncs the writes of this process since the last sync.
@@ -38,7 +38,7 @@ func (s *sealer) syncWritten(sync bool) error {
 	return s.syncs(s.file.sync())
 }
 
-// reach extends the file to these records: no rank may have written the padding after the last one.
+// reach extends the file to the end of these records, because possibly no rank has written the padding after the last record.
 func (s *sealer) reach(records int64, sync bool) error {
 	f, done, err := s.file.Open()
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *sealer) finish(first bool, records int64, sync bool) error {
 	return err
 }
 
-// Packed completes a compressed subfile with metadata, header and index. x has all its blobs.
+// Packed completes a compressed subfile with metadata, header and index. x is the index of all its blobs.
 func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	idx := x.Encode()
 	pk := s.lay.Place.Packed
@@ -96,7 +96,7 @@ func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	return err
 }
 
-// Local completes this process's part of the subfile. exact reports that no data follow these records.
+// Local completes this process's part of the subfile. exact means that no data follow these records.
 func (s *sealer) Local(records int64, first, sync, exact bool) error {
 	if !s.file.wrote.Swap(false) && !first {
 		return nil
@@ -114,7 +114,7 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 		}
 	} else if first && !s.lay.Appended {
 		if s.lay.Place.ByRank {
-			records = s.lay.Base + s.lay.Place.Blob.Records // the records that have offsets in the file
+			records = s.lay.Base + s.lay.Place.Blob.Records // the records that fit into the layout
 		}
 		if err := s.writeContainer(f, s.lay.meta, records-s.lay.Base, exact); err != nil {
 			return err
@@ -135,8 +135,8 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 	return nil
 }
 
-// setSize sets the size of the file for these records. If exact is false it only extends the file: other ranks may have written
-// further data, which a client of a network file system may not see yet.
+// setSize sets the size of the file for these records. If exact is false, setSize only extends the file, because other ranks may
+// have written further data that this client of a network file system does not see yet.
 func (s *sealer) setSize(f vfs.File, records int64, exact bool) error {
 	want := s.lay.fileSize(records)
 	if !exact {
@@ -180,7 +180,7 @@ func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 	if _, err = f.WriteAt(hb, s.lay.Place.Header.Off); err != nil {
 		return err
 	}
-	if s.team.one() { // no other process writes to the file, so its size is known; truncation makes some file systems flush all data
+	if s.team.one() { // no other process writes to the file, so its size is known, and truncation, which makes some file systems flush all data, can be avoided
 		if size, err := f.Size(); err != nil || size == s.lay.Place.FileSize(records) {
 			return err
 		}

@@ -15,17 +15,17 @@ import (
 )
 
 // commit completes and syncs every subfile and collects their descriptions for the manifest on world rank 0. Package subfile
-// describes the states on the way. Collective.
+// describes the states of a commit. Collective.
 func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, error) {
 	all, broken, err := w.Commits.seal(ctx, records)
-	if w.Commits.MayBeInForce = broken != nil && w.Commits.going && w.Job.C.Rank() != 0; w.Commits.MayBeInForce { // rank 0 may have received all messages
+	if w.Commits.MayBeInForce = broken != nil && w.Commits.going && w.Job.C.Rank() != 0; w.Commits.MayBeInForce { // rank 0 may have received all messages and go on
 		broken = &dataset.InDoubtError{Base: w.Job.Base, Err: broken}
 	}
 	if broken != nil {
 		w.State.Fail(broken)
 		return nil, broken
 	}
-	if !w.Commits.going { // otherwise rank 0 receives errors with the descriptions, and all ranks receive them with the verdict
+	if !w.Commits.going { // in later commits rank 0 receives errors with the descriptions, and all ranks receive them with the verdict
 		if err := w.State.lastCall(ctx, err); err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 		return nil, err
 	}
 	w.Commits.atts = nil
-	// From here on readers see the new dataset, even if a later step fails.
+	// Readers see the new dataset from here on, even if a later step fails.
 	if finished {
 		return m, nil
 	}
@@ -61,7 +61,7 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 		err = w.Job.Ten.Leave() // this rank no longer touches any file
 	}
 	switch {
-	case w.Commits.late != nil: // tried already
+	case w.Commits.late != nil: // finishing was tried already
 		err = w.Commits.late
 	case w.Job.C.Rank() == 0 && err == nil:
 		err = w.Commits.Finish(m, sync)
@@ -70,8 +70,8 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 }
 
 // giveRoomUp shrinks a compressed set, which has room for Options.Records, to the records of its first commit. Without this, the
-// index would list chunks of records that are not committed. Each later commit adds a set, as without Options.Records. The writer
-// keeps puts of later records for later sets. Collective.
+// index would list chunks of records that are not committed. Each later commit adds a set, as without Options.Records. Puts of
+// later records wait in memory for later sets. Collective.
 func (w *Writer) giveRoomUp(ctx context.Context, records int64) (err error) {
 	w.Job.Opt.Records = 0
 	if w.Job.Lead {
@@ -108,16 +108,16 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 	return w.Held.take()
 }
 
-// Committed returns the number of records committed before this session and by it.
+// Committed returns the number of committed records, including those of earlier sessions.
 func (w *Writer) Committed() int64 { return w.Commits.Sealed }
 
-// settleDue completes a commit that CommitAsync has begun. Collective.
+// settleDue completes a commit that CommitAsync has started. Collective.
 func (w *Writer) settleDue(ctx context.Context) error {
 	if !w.Commits.due || w.State.Err != nil {
 		return nil
 	}
 	w.Commits.due = false
-	err := w.Puts.land(ctx) // error of a leader
+	err := w.Puts.land(ctx) // only a leader has an error
 	if err = w.commitNow(ctx, err); err == nil || errors.As(err, &w.Held.late) {
 		w.Puts.landed()
 		return nil
@@ -125,13 +125,13 @@ func (w *Writer) settleDue(ctx context.Context) error {
 	return err
 }
 
-// commitNow commits the puts that are in the files or kept for them. Only the leader of this process passes an err. A cancelled
+// commitNow commits the puts that are in the files or in keptPuts. Only the leader of a process passes an error. A cancelled
 // context does not stop a commit that the ranks have begun.
 func (w *Writer) commitNow(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	w.Held.Last = nil
 	if w.Commits.Count > 0 && w.Commits.Known <= w.Commits.Sealed && !w.Puts.flying && len(w.Commits.atts) == 0 {
-		return nil // no rank has put anything since
+		return nil // no rank has put anything since the last commit
 	}
 	if w.Commits.Count > 0 && !w.Job.Opt.Keeps() {
 		err = w.growWhole(ctx, err)
@@ -150,7 +150,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 	return nil
 }
 
-// commitWhole commits the complete records if files do not grow, or in the first commit.
+// commitWhole commits the complete records in the first commit, or if files do not grow.
 func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	records, whole, err := w.Commits.agreeRecords(ctx, err)
 	if err == nil && !w.Job.Opt.FillIncomplete && records < w.Commits.Known {
@@ -175,7 +175,7 @@ func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	return w.firstCommit(ctx, records, whole)
 }
 
-// firstCommit commits as Close does, with a manifest that marks the writer as continuing. Collective.
+// firstCommit commits like Close, but with a manifest that marks the writer as continuing. Collective.
 func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) error {
 	if !whole {
 		if err := w.complete(ctx, records); err != nil {
@@ -247,11 +247,11 @@ func (w *Writer) SetAtt(ctx context.Context, v dataset.VarID, name string, value
 	return nil
 }
 
-// MaxSetAtts limits the total size of set attributes, including values that were replaced, so that readers accept the manifest
-// and the log.
+// MaxSetAtts limits the total size of set attributes. The total includes replaced values, because the log keeps them. Readers do
+// not accept a larger manifest or log.
 const MaxSetAtts = 256 << 20
 
-// commitAtts commits attributes and the reason for held-back records, without records, after the first commit. Collective.
+// commitAtts commits attributes and the reason for held-back records, but no records, after the first commit. Collective.
 func (w *Writer) commitAtts(ctx context.Context) error {
 	if w.Commits.Count == 0 || len(w.Commits.atts) == 0 && !w.Held.news() {
 		return nil // the first commit, or Close, writes the attributes

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// subfiles collects the descriptions of the subfiles, on world rank 0.
+// subfiles collects the descriptions of the subfiles. Only world rank 0 calls it.
 func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	subs := make([]subfile.Subfile, c.job.Subfiles)
 	prints := make([]int64, len(c.job.Schema.Decomps))
@@ -36,7 +36,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		for k, v := range d.Prints {
 			prints[k] += v
 		}
-		// Descriptions arrive in the order of first ranks. This is the order of subfile numbers, also round robin.
+		// Descriptions arrive in the order of first ranks. This is the order of subfile numbers, also for round-robin assignment.
 		if seen < len(subs) {
 			subs[seen] = *d.Subfile
 		}
@@ -51,9 +51,9 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	return subs, nil
 }
 
-// manifest makes the manifest of the dataset, on world rank 0.
+// manifest makes the manifest of the dataset. Only world rank 0 calls it.
 func (c *commits) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
-	if all == nil { // attributes only
+	if all == nil { // commit only attributes
 		m := c.Head(records)
 		m.Sets, m.Piece = c.Old.Sets, c.Old.Piece
 		return m, nil
@@ -119,7 +119,7 @@ func (c *commits) NewManifest(records int64, subs []subfile.Subfile) *subfile.Ma
 	return m
 }
 
-// newSet describes the subfiles of this session, or of one of its commits.
+// newSet describes the subfiles of this session, or of one commit of it.
 func (c *commits) newSet(records int64, subs []subfile.Subfile) subfile.SetInfo {
 	s := subfile.SetInfo{Base: filepath.Base(c.job.Base), Records: records, Subfiles: subs}
 	if c.Sets > 0 {
@@ -143,7 +143,7 @@ func (c *claim) intent(sets int) *subfile.Manifest {
 		Sets: []subfile.SetInfo{{Base: filepath.Base(set), Subfiles: make([]subfile.Subfile, c.job.Subfiles)}}}
 }
 
-// LimitPieces completes a manifest whose last set may have checksums of pieces of this size.
+// LimitPieces drops the checksums of pieces of the last set if m has too many of them, and sets the size of a piece.
 func LimitPieces(m *subfile.Manifest, size int64) {
 	n := 0
 	for i := range m.Sets {
@@ -163,8 +163,8 @@ func LimitPieces(m *subfile.Manifest, size int64) {
 	}
 }
 
-// addSet commits the kept puts of records below that number as a further set of subfiles. The files have partial names until just
-// before the log entry. Until the entry is in force they belong to no committed state, and the next writer removes them.
+// addSet commits the kept puts of records below records as a further set of subfiles. The files get their final names just before
+// the log entry. Until the entry is in force, the files belong to no committed state, and the next writer would remove them.
 // Collective.
 func (w *Writer) addSet(ctx context.Context, records int64) error {
 	var err error
@@ -216,15 +216,15 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 	return w.Job.Unfinished(w.nextSet(ctx, records))
 }
 
-// nextSet prepares the set after a committed one. It has record variables only. Collective.
+// nextSet prepares the set after a committed one. The new set has only record variables. Collective.
 func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	w.Commits.Sealed, w.Files.placed = records, false
 	s := w.Job.Schema.RecordsOnly()
-	var was []int32 // by variable of the previous set: its number in this set
+	var was []int32 // by variable of the previous set: its number in the new set
 	if w.Puts.Ids == nil {
 		w.Puts.Ids = RecordIDs(w.Job.Schema)
 		was = w.Puts.Ids
-		for k := range w.Puts.list { // puts since CommitAsync
+		for k := range w.Puts.list { // puts made since CommitAsync
 			w.Puts.list[k].V = was[w.Puts.list[k].V]
 		}
 		for k := range w.Puts.seen {
@@ -243,7 +243,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	return err
 }
 
-// RecordIDs returns the number of each variable in Schema.RecordsOnly.
+// RecordIDs returns, for each variable, its number in Schema.RecordsOnly.
 func RecordIDs(s *dataset.Schema) []int32 {
 	ids := make([]int32, len(s.Vars))
 	n := int32(0)
@@ -257,5 +257,5 @@ func RecordIDs(s *dataset.Schema) []int32 {
 	return ids
 }
 
-// noVariable is the number of a fixed variable in sets without fixed variables: it takes no puts.
+// noVariable is the number of a fixed variable in sets without fixed variables. Nothing can be put to it.
 const noVariable = math.MinInt32

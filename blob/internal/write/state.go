@@ -14,9 +14,9 @@ import (
 	"fmt"
 )
 
-// again allows the collective that begins to fail for lack of space without ending the writer; end withdraws this. At that time
-// all puts are in memory, or in a file on a local disk. (A file server may report only later that it lacked space for earlier
-// data.)
+// again lets the collective that begins now fail for lack of space without ending the writer; end withdraws this permission. At
+// that time all puts are in memory or in a file on a local disk. (A file server may report only later that it lacked space for
+// earlier data.)
 func (s *state) again() (end func()) {
 	s.lacked = nil
 	s.commits.soft = s.Err == nil && s.job.Eng != nil && !s.puts.flying && !s.commits.due && !s.job.Opt.Compress.On() && s.job.Opt.Fs.Local(s.job.Base)
@@ -28,10 +28,10 @@ func (s *state) again() (end func()) {
 }
 
 // goesOn undoes the steps of a collective that failed on all ranks for lack of space, so that a later collective can repeat them,
-// and reports whether the writer continues. Committed data stay, and all puts are kept.
+// and reports whether the writer continues. Committed data stay in the files, and all puts stay in memory.
 func (s *state) goesOn(err error) bool {
 	if s.lacked != nil && s.commits.soft {
-		return true // reported before
+		return true // an earlier step of this collective has reported it
 	}
 	for _, ends := range []error{durable.ErrUnsure, dataset.ErrInUse, dataset.ErrBroken} {
 		if errors.Is(err, ends) {
@@ -47,7 +47,7 @@ func (s *state) goesOn(err error) bool {
 	}
 	if s.commits.Count == 0 && s.commits.log != nil {
 		_ = s.commits.log.Close()
-		_ = s.job.Opt.Fs.Remove(subfile.LogName(s.job.Base, s.job.Ten.Tag())) // if it stays, the next commit fails
+		_ = s.job.Opt.Fs.Remove(subfile.LogName(s.job.Base, s.job.Ten.Tag())) // if the removal fails, the next commit fails
 		s.commits.log = nil
 	}
 	if s.job.Opt.Keeps() {
@@ -57,13 +57,13 @@ func (s *state) goesOn(err error) bool {
 	if s.job.Lead {
 		undone = s.job.Eng.undo(s.commits.Count > 0)
 	}
-	if s.job.C.Rank() == 0 && s.files.named { // files of a set without an entry
+	if s.job.C.Rank() == 0 && s.files.named { // files of a set without a log entry
 		undone = errors.Join(undone, s.files.unname())
 	}
 	if undone != nil {
-		s.job.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // the next collective reports it
+		s.job.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // the next collective returns the error
 	}
-	if !s.job.apart() { // no rank may use an engine that is being changed
+	if !s.job.apart() { // no other rank may use the engine meanwhile
 		_ = s.job.C.Barrier(context.Background())
 	}
 	return true
@@ -79,8 +79,7 @@ func (s *state) crash(err error) error {
 	return err
 }
 
-// judged ends a step of the commit that only world rank 0 takes. An error ends the writer, and notes whether the step may be in
-// force.
+// judged ends a step of the commit that only world rank 0 takes. An error ends the writer.
 func (s *state) judged(outcome verdict.Outcome, err error) error {
 	if outcome == verdict.InDoubt {
 		err = s.job.inDoubt(err)
@@ -91,8 +90,8 @@ func (s *state) judged(outcome verdict.Outcome, err error) error {
 	return err
 }
 
-// lastCall is the guard before the seal is written. If the agreement itself fails, rank 0 may have received success and write the
-// seal. So the other ranks leave their files, and the next writer decides.
+// lastCall is the guard before the seal is written. If the agreement itself fails, rank 0 may have received success and written
+// the seal. Therefore the other ranks leave their files in place, and the next writer decides.
 func (s *state) lastCall(ctx context.Context, err error) error {
 	v, agreed := comm.AgreeMin(ctx, s.job.C, err, 0)
 	if agreed == nil {
@@ -105,8 +104,8 @@ func (s *state) lastCall(ctx context.Context, err error) error {
 	return agreed
 }
 
-// abandon removes the partial subfile of this rank, and on world rank 0 the announcement. Committed files stay. It returns no
-// error, because it runs after an error that is reported.
+// abandon removes the partial subfile of this rank, and on world rank 0 the announcement. Committed files stay. abandon returns
+// no error, because it runs after an error that is already reported.
 func (s *state) abandon() {
 	defer s.job.Ten.Release()
 	if s.job.Eng == nil {
@@ -114,19 +113,19 @@ func (s *state) abandon() {
 	}
 	s.job.Eng.background.ground()
 	_ = s.commits.log.Close()
-	if s.job.Lead { // after a commit the file stays open, and no other call closes it
+	if s.job.Lead { // after a commit the file is still open, and no other call closes it
 		_ = s.job.Eng.Proc.Pool.CloseFile(s.job.Eng.File.Name)
 	}
 	if s.commits.MayBeInForce {
 		return
 	}
-	if s.commits.Count > 0 { // committed files stay; files of an uncommitted set have partial names
+	if s.commits.Count > 0 { // committed files stay; files of an uncommitted set still have partial names
 		if s.job.Lead && lease.IsPartial(s.job.Eng.File.Name) {
 			s.files.removeMade()
 		}
 		return
 	}
-	if s.commits.log != nil { // a name of this writer only
+	if s.commits.log != nil { // only this writer uses the name of the log
 		_ = s.job.Opt.Fs.Remove(subfile.LogName(s.job.Base, s.job.Ten.Tag()))
 	}
 	s.files.removeMade()
@@ -136,7 +135,7 @@ func (s *state) abandon() {
 	if s.files.made != filesNone && !s.claim.Rename && !s.files.removeFinals() {
 		return
 	}
-	if errors.Is(s.job.Ten.Check(), dataset.ErrInUse) { // this writer's lease is gone, and there may be another writer's
+	if errors.Is(s.job.Ten.Check(), dataset.ErrInUse) { // this writer has lost the lease, and another writer may hold it
 		return
 	}
 	_ = subfile.DropNext(s.job.Opt.Fs, s.job.Base, s.job.Ten.Tag())
@@ -156,12 +155,12 @@ type state struct {
 	claim   *claim
 	files   *files
 	commits *commits
-	Err     error // error of an earlier collective: the writer is broken
+	Err     error // error of an earlier collective, after which the writer is broken
 	closed  bool
-	lacked  error // error of the last collective, if it lacked space
+	lacked  error // error of the last collective, if it failed for lack of space
 }
 
-// guard ends a collective: all ranks learn of an error on any rank, and a failed writer stays failed.
+// guard ends a collective: if any rank has an error, all ranks return it. A failed writer stays failed.
 func (s *state) guard(ctx context.Context, err error) error {
 	if err = comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
 		s.Fail(err)
@@ -186,7 +185,7 @@ func (s *state) Fail(err error) {
 		}
 		return fmt.Errorf("%s: %w: %w", s.job.Base, dataset.ErrBroken, err)
 	}
-	if re, ok := err.(*comm.RankError); ok { // all ranks have the error, so the next agreement must still name that rank
+	if re, ok := err.(*comm.RankError); ok { // all ranks have the error, so the next agreement must name the same rank
 		s.Err = comm.MetBy(s.job.C, re.Rank, earlier(re.Err))
 	} else {
 		s.Err = earlier(err)

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// unnote removes the notes of puts that have not reached the file.
+// unnote drops the notes of puts that have not reached the file.
 func (t *tally) unnote(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
@@ -22,22 +22,22 @@ func (t *tally) unnote(lists [][]Pend) {
 }
 
 // doneSet records the (rank, variable, record) of each put, so that missing values can be filled and a second put is recognised.
-// A record that all ranks have put completely takes only its entry.
+// For a complete record, it keeps only one entry without bits.
 type doneSet struct {
 	ranks, vars int
-	whole       int // number of puts of a complete record
+	whole       int // number of puts in a complete record
 	fixed       doneRow
 	recs        map[int64]*doneRow
 }
 
-// doneRow records the puts of one record, or of the fixed variables.
+// doneRow records which puts of one record, or of the fixed variables, were made.
 type doneRow struct {
 	n    int      // number of bits set
 	bits []uint64 // by rank and variable; nil if the record is complete
 }
 
-// newDoneSet makes a doneSet for ranks by local index; id are their sub ranks. Only sub rank 0 puts variables without a
-// decomposition.
+// newDoneSet makes a doneSet for ranks by local index. id are the sub ranks of these ranks. Only sub rank 0 puts variables
+// without a decomposition.
 func newDoneSet(id []int, s *dataset.Schema) *doneSet {
 	d := &doneSet{ranks: len(id), vars: len(s.Vars), recs: map[int64]*doneRow{}}
 	for i := range s.Vars {
@@ -83,13 +83,12 @@ func (s *doneSet) Set(rank int, p *Pend, record bool) (again bool) {
 	return false
 }
 
-// unset removes the note of a put.
 func (s *doneSet) unset(rank int, p *Pend, record bool) {
 	row := s.row(p, record)
 	if row == nil || !s.has(rank, p, record) {
 		return
 	}
-	if row.bits == nil { // the record was complete: set all bits; variables that are never put do not count
+	if row.bits == nil { // the record was complete: set all bits; bits of variables that are never put are harmless
 		row.bits = make([]uint64, (s.ranks*s.vars+63)/64)
 		for k := range row.bits {
 			row.bits[k] = ^uint64(0)
@@ -109,8 +108,8 @@ func (s *doneSet) has(rank int, p *Pend, record bool) bool {
 	return row.bits == nil || row.bits[k/64]>>(k%64)&1 != 0
 }
 
-// wholeTo returns the first record in [from, limit) that lacks a put, or limit. idle reports whether a rank has no bytes of a
-// variable.
+// wholeTo returns the first record in [from, limit) that lacks a put, or limit. idle must report whether a rank has no elements
+// of a variable.
 func (s *doneSet) wholeTo(from, limit int64, idle func(rank, v int) bool) int64 {
 	for ; from < limit && (s.complete(from) || s.lacksNothing(from, idle)); from++ {
 	}
@@ -128,7 +127,7 @@ func (s *doneSet) lacksNothing(rec int64, idle func(rank, v int) bool) bool {
 	return true
 }
 
-// forget drops the records below rec.
+// forget drops the notes of records below rec.
 func (s *doneSet) forget(rec int64) {
 	for r := range s.recs {
 		if r < rec {
@@ -137,14 +136,14 @@ func (s *doneSet) forget(rec int64) {
 	}
 }
 
-// complete reports whether all puts of a record were noted.
+// complete reports whether all puts of a record are noted.
 func (s *doneSet) complete(rec int64) bool {
 	row := s.recs[rec]
 	return row != nil && row.n == s.whole
 }
 
-// wholeTo returns the first record below limit that lacks a put by a rank of this process, or limit. Variables that no rank has
-// ever put do not count; never may be nil.
+// wholeTo returns the first record below limit that lacks a put by a rank of this process, or limit. Variables for which never
+// returns true do not count; never may be nil.
 func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	nd := t.lay.Place.Header.Maps
 	return t.Done.wholeTo(t.From, limit, func(rank, v int) bool {
@@ -158,10 +157,10 @@ func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	})
 }
 
-// tally notes the puts that the file has or will have.
+// tally notes the puts that are in the file or will be.
 type tally struct {
 	lay  *Layout
-	From int64 // records below are committed
+	From int64 // records with lower numbers are committed
 	Done *doneSet
 	ever []int64 // 1 for each record variable that ranks of this process have put in this session
 }
@@ -170,7 +169,7 @@ func (t *tally) start() {
 	t.From, t.Done = t.lay.First, newDoneSet(t.lay.Table.ID, t.lay.Schema)
 }
 
-// noteEver notes that a variable was put; fill values do not count.
+// noteEver notes that a variable was put in this session. Fill values do not count.
 func (t *tally) noteEver(p *Pend) {
 	if p.V < 0 || len(p.Raw) == 0 || !t.lay.Schema.Vars[p.V].Record {
 		return
@@ -181,8 +180,8 @@ func (t *tally) noteEver(p *Pend) {
 	t.ever[t.lay.RecordVar(int(p.V))] = 1
 }
 
-// Describe returns the manifest's entry of a subfile whose records below that number are complete. It has the checksums of the
-// uncommitted records, and of the fixed variables if they are uncommitted.
+// Describe returns the manifest's entry of the subfile for records complete records. The entry has the checksums of the
+// uncommitted records, and of the fixed variables if these are uncommitted.
 func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 	if err := s.resum(records); err != nil {
 		return nil, err
@@ -225,8 +224,8 @@ func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err
 	return extents, pieces, nil
 }
 
-// loose returns the checksum of extents that are not the sum of the ranks' pieces: the lists of a process-centric map, whose rows
-// have no padding, and the single element of a map that is empty in this subfile.
+// loose returns the checksum of an extent that is not covered by the checksums of the ranks' pieces: a list of a process-centric
+// map, whose rows have no padding, or the single element of a map that is empty in this subfile.
 func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
 	s.Set.Mu.Lock()
 	defer s.Set.Mu.Unlock()
@@ -245,7 +244,7 @@ func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok
 	return 0, nil, false
 }
 
-// writtenHeaderCRC returns the checksum of the header with numrecs as zeros.
+// writtenHeaderCRC returns the checksum of the encoded header, in which numrecs is replaced by zeros.
 func writtenHeaderCRC(p *dataset.Place) (uint32, error) {
 	b, err := p.HeaderBytes(0)
 	if err != nil {
@@ -260,11 +259,11 @@ type sums struct {
 	file   *outFile
 	tally  *tally
 	Set    *checksum.Set
-	Coarse bool // appended to a subfile without checksums of pieces
+	Coarse bool // the subfile existed before this session and has no checksums of pieces
 }
 
-// resum sums again, from the file, the extents that were put more than once: any rank of the subfile may have written them. It
-// closes the file, because not every system can rename an open file.
+// resum computes the checksums of extents that were put more than once from the file, because any rank of the subfile may have
+// written them last. It closes the file, because not every system can rename an open file.
 func (s *sums) resum(records int64) (err error) {
 	redo, later := map[int64]bool{}, map[int64]bool{}
 	end := s.lay.Exts.First(records - s.lay.First)

@@ -11,34 +11,33 @@ import (
 	"blobio/comm"
 )
 
-// Sizes of what bytes pass through: the buffer of a rank that writes its own, and at most a window. Small ones stay in a
-// cache, and need no new pages.
+// ownBuffer is the buffer size of a rank that writes its own data; maxWindow limits a window. Small buffers stay in a cache and
+// need no new pages.
 const (
 	ownBuffer = 256 << 10
 	maxWindow = 1 << 20
 )
 
-// Team is the engines that plan and write what their ranks put together. Ranks that share a heap have one
-// engine, which is a team of one: it holds all pieces and writes them. Where no two ranks share a heap
-// each has an engine, and the engines of a node are a team. There small pieces go to the aggregators, in rounds, into
-// windows: parts of the file, disjoint, in which an aggregator has everything that the team writes.
-// Each rank writes its large pieces itself.
+// Team is the engines that plan and write their ranks' puts together. Ranks that share a heap have one engine, which is a team of
+// one member: it holds all pieces and writes them. If no two ranks share a heap, each rank has an engine, and the engines of a
+// node are a team. Each rank of such a team writes its large pieces itself. Small pieces go to aggregators, which write them in
+// rounds. A window is a range of the file in which one aggregator writes all the team's data.
 type Team struct {
-	All     *layout.Ranks // of every rank of the subfile
-	C       comm.Comm     // the ranks, if they share no heap, else nil; the following fields are set with it
+	All     *layout.Ranks // blobs of every rank of the subfile
+	C       comm.Comm     // the ranks, if they share no heap, otherwise nil; the following fields are set only with C
 	members []int         // sub ranks, by rank of C, ascending
-	total   []int64       // elements of all members, by map from 0
-	block   bool          // the members are consecutive
+	total   []int64       // elements of all members together, by map
+	block   bool          // the members are consecutive sub ranks
 	Aggs    []int         // ranks of C that are aggregators
 	Slot    int           // index of this rank in Aggs, or -1
 	window  int64         // maximum size of a window
 
 	asked   bool // shared memory was requested
 	mem     comm.Memory
-	windows []byte // without shared memory: an aggregator's window
+	windows []byte // an aggregator's window, if there is no shared memory
 }
 
-// newTeam makes the team of the ranks of c, which share no heap. homes are their nodes.
+// newTeam makes the team of the ranks of c, which share no heap. homes are the nodes of the ranks.
 func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *dataset.Options) *Team {
 	t := &Team{All: all, C: c, members: members, Slot: -1}
 	nd := len(all.Count) / len(all.ID)
@@ -56,8 +55,8 @@ func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *da
 // one reports whether the team has one member, which writes all its data without communication.
 func (t *Team) one() bool { return len(t.members) <= 1 }
 
-// Choose selects the aggregators: the requested number on each node, spread over its ranks. If the file has fewer servers than
-// aggregators, each server gets the same number of them.
+// Choose selects the aggregators: the requested number on each node, spread over the ranks of the node. If the file has fewer
+// servers than aggregators, each server gets the same number of them.
 func (t *Team) Choose(homes []int64, o *dataset.Options) {
 	t.window = min(int64(o.Buffer), maxWindow)
 	var order []int64
@@ -68,8 +67,8 @@ func (t *Team) Choose(homes []int64, o *dataset.Options) {
 		}
 		nodes[h] = append(nodes[h], r)
 	}
-	// Aggregators are taken from the nodes in turn. If servers have several aggregators, these lie on as few nodes as possible,
-	// because nodes take each other's locks.
+	// Aggregators are taken from the nodes in turn. The aggregators of one file server lie on as few nodes as possible, because
+	// each node takes locks away from the others.
 	for k, more := 0, true; more; k++ {
 		more = false
 		for _, h := range order {
@@ -87,15 +86,15 @@ func (t *Team) Choose(homes []int64, o *dataset.Options) {
 	t.Slot = slices.Index(t.Aggs, t.C.Rank())
 }
 
-// From these mean sizes on, in bytes, each rank writes its own data if Options.OwnMin is 0. The mean is over the ranks' pieces of
-// a variable, or with the process-centric layout over all puts. Each write takes the lock of the file; for smaller data this
-// costs more than the copy into a window.
+// If Options.OwnMin is 0, each rank writes its own data from these mean sizes on, in bytes. The mean is over the ranks' pieces of
+// a variable, or with the process-centric layout over all puts of a rank. Each write takes the lock of the file. For smaller data
+// the lock costs more than the copy into a window.
 const (
 	ownMinShared   = 128 << 10
 	ownMinMessages = 64 << 10
 )
 
-// ownMin returns the size for the next flush. The first flush finds out whether the team has shared memory.
+// ownMin returns the minimum mean size for the next flush. The first flush finds out whether the team has shared memory.
 func (t *Team) ownMin(o *dataset.Settings) int64 {
 	least := int64(ownMinShared)
 	if t.mem == nil && (t.asked || o.Messages) {
@@ -109,12 +108,12 @@ type varRec struct {
 	rec int64
 }
 
-// alike describes how far all ranks put the same variables and records.
+// alike describes how far the ranks have put the same variables and records.
 type alike uint8
 
 const (
 	notAlike   alike = iota
-	partsAlike       // the same ones with a decomposition; of the others only puts of sub rank 0 have bytes
+	partsAlike       // the same keys with a decomposition; of the other variables, only puts of sub rank 0 have bytes
 	allAlike
 )
 
@@ -122,7 +121,7 @@ const (
 const hashWords = 4
 
 // hashKeys returns the words for alikeOf, to be agreed on by Min. Two are a hash of the keys with a decomposition and its
-// complement; the last bit is set if this rank has no say in undivided. The other two are undivided: undividedWords, or
+// complement; the last bit is set if this rank's undivided words do not count. The other two are undivided: undividedWords, or
 // wholeKeyWords if only keys count. e may be nil if there are no keys.
 func (e *Engine) hashKeys(keys []varRec, undivided [2]int64) []int64 {
 	parts := uint64(dataset.HashOdd)
@@ -148,8 +147,8 @@ func alikeOf(v []int64) alike {
 	return partsAlike
 }
 
-// undividedDiffer reports, from the same words, that some rank has put values of undivided variables that the first ranks of all
-// subfiles have not put.
+// undividedDiffer reports, from the words that the ranks agreed on, whether some rank has put values of undivided variables that
+// the first ranks of all subfiles have not put.
 func undividedDiffer(v []int64) bool { return v[2] != ^v[3] }
 
 // keyBytes is the size of an encoded key.
@@ -171,8 +170,8 @@ func appendKeys(keys []varRec, b []byte) []varRec {
 	return keys
 }
 
-// keySets lists the keys of each member, map variables included, or one list if all members have the same keys; nil in a team of
-// one.
+// keySets lists the keys of each member, including map variables. If all members have the same keys, it returns one list. For a
+// team of one member it returns nil.
 func (e *Engine) keySets(ctx context.Context, maps []Pend, b Flushing) (sets [][]varRec, err error) {
 	switch {
 	case e.team.one():
@@ -208,8 +207,8 @@ func (t *Team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, err
 	return sets, nil
 }
 
-// wholeKeys returns the keys of all members that have bytes, if all put the same variables with a decomposition: these, and the
-// variables without one that sub rank 0 puts.
+// wholeKeys returns the keys of all members that have bytes, for the case that all members put the same variables with a
+// decomposition. These are the keys with a decomposition, and the keys without one that sub rank 0 puts.
 func (e *Engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error) {
 	var parts, whole []varRec
 	for _, k := range keys {

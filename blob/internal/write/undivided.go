@@ -17,15 +17,15 @@ import (
 )
 
 // Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put
-// them. Puts of the other ranks stay there until the next flush. The flush begins with an agreement that compares hashes of the
-// puts; ranks without such puts do not count. If the first ranks of all subfiles have puts, and all puts are equal, nothing is
-// sent. Otherwise all ranks receive the puts, and the first ranks write them as their own.
+// them. A put of another rank stays on that rank until the next flush. The flush begins with an agreement that compares hashes of
+// the puts. Ranks without such puts do not take part in the comparison. If the first ranks of all subfiles have puts, and all
+// puts are equal, nothing is sent. Otherwise all ranks receive the puts, and the first ranks write them as their own.
 
 // undividedPut is a put of an undivided variable by a rank that does not write it, in the type of the file and in host order.
-// start is nil for the whole record.
+// start is nil if the put is the whole record.
 type undividedPut struct {
 	part
-	same *process.Copy // the copy that holds raw; nil: raw is lent
+	same *process.Copy // the copy that holds Raw; nil if Raw is lent
 }
 
 // keepUndivided keeps a put until the flush. If put.start is nil, the put is the whole record.
@@ -35,7 +35,7 @@ func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	}
 	rec, mem, raw := put.Rec, put.Mem, put.Raw
 	put.Mem = sv.Type
-	if ps.each { // only the fact that it was put counts
+	if ps.each { // values do not matter: each first rank writes its own
 		ps.seen = append(ps.seen, undividedPut{part: part{Pend: Pend{Rec: rec, V: put.V, Mem: sv.Type}}})
 		return nil
 	}
@@ -63,7 +63,7 @@ func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	return nil
 }
 
-// dropSeen drops this rank's puts that other ranks write.
+// dropSeen drops the puts in seen for which gone returns true.
 func (ps *puts) dropSeen(gone func(p *Pend) bool) {
 	ps.seen = slices.DeleteFunc(ps.seen, func(p undividedPut) bool {
 		drop := gone(&p.Pend)
@@ -76,8 +76,8 @@ func (ps *puts) dropSeen(gone func(p *Pend) bool) {
 
 func always(*Pend) bool { return true }
 
-// undivided lists this rank's puts of undivided variables since the last flush, by variable and record and then in the order of
-// the puts, in the type of the file and in host order.
+// undivided lists this rank's puts of undivided variables since the last flush, by variable and record, then in the order of the
+// puts. Values are in the file's type and in host order.
 func (ps *puts) undivided() (list []part, err error) {
 	take := func(p part) {
 		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
@@ -106,7 +106,7 @@ func (ps *puts) undivided() (list []part, err error) {
 	return list, err
 }
 
-// undividedSum is a hash of puts of undivided variables with their values.
+// undividedSum hashes puts of undivided variables, including their values.
 func undividedSum(list []part) uint64 {
 	h := uint64(dataset.HashOdd)
 	for i := range list {
@@ -121,14 +121,14 @@ func undividedSum(list []part) uint64 {
 	return h >> 1
 }
 
-// noUndivided is the undividedSum of no puts.
+// noUndivided is the undividedSum of an empty list.
 var noUndivided = int64(undividedSum(nil))
 
-// noSay is the word of a rank that does not affect the minimum.
+// noSay is the word of a rank that must not change the minimum.
 const noSay = math.MaxInt64
 
 // undividedWords returns the words for AgreeMin that show whether ranks have put the same undivided values: undividedSum and its
-// complement. A rank that writes none and has put none does not take part. mine are the puts of this rank.
+// complement. A rank that has put none, and is not the first rank of a subfile, returns noSay. mine are the puts of this rank.
 func (ps *puts) undividedWords() (mine []part, words [2]int64, err error) {
 	words = [2]int64{noSay, noSay}
 	if ps.job.Eng == nil {
@@ -161,7 +161,6 @@ func (e *Engine) assemble(lists [][]Pend, parts []part) error {
 	return nil
 }
 
-// lastOfEach keeps the last put of each variable's record. In the common case of a list without repeats it needs no map.
 func lastOfEach(l []Pend) []Pend {
 	ascending := true
 	for k := 1; k < len(l) && ascending; k++ {
@@ -187,8 +186,8 @@ func lastOfEach(l []Pend) []Pend {
 	return out
 }
 
-// assembleParts lays parts over an earlier put of this flush, over data of an earlier flush, or over fill values, and appends the
-// whole record.
+// assembleParts completes records that were put in parts, and appends them to list. It lays the parts over an earlier put of this
+// flush, over data of an earlier flush, or over fill values.
 func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 	images := map[varRec][]byte{}
 	var order []varRec
@@ -226,12 +225,12 @@ func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 	return nil
 }
 
-// image returns the record that a part belongs to, without this part: the last put, the data in the file, or fill values. The
-// elements are in host order and have the variable's type in the file.
+// image returns the record under a part: the last put of the record, the data in the file, or fill values. The elements are in
+// host order and have the variable's type in the file.
 func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	sv := &e.Layout.Schema.Vars[p.V]
 	n := e.Layout.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())
-	if n > e.opt.Memory { // the image lives until the flush ends, and does not count as copies of puts
+	if n > e.opt.Memory { // the image lives until the flush ends, and does not count towards copies of puts
 		return nil, fmt.Errorf("flush of %q: a record put in parts has %d bytes, but Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, dataset.ErrTooLarge)
 	}
 	img := make([]byte, n)
@@ -270,7 +269,7 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	return img, nil
 }
 
-// readBack returns the subfile for reading data that were flushed to it.
+// readBack returns the subfile in a form for reading data that were flushed to it.
 func (e *Engine) readBack(f vfs.File) vfs.File {
 	if e.Pack == nil {
 		return f
@@ -282,12 +281,12 @@ func (e *Engine) readBack(f vfs.File) vfs.File {
 
 // undividedReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
 type undividedReport struct {
-	Err   []byte          `json:"err,omitempty"` // as remote.Encode makes it
-	Rank  int             `json:"rank"`          // rank that failed with Err
+	Err   []byte          `json:"err,omitempty"` // error as encoded by remote.Encode
+	Rank  int             `json:"rank"`          // the rank that failed with Err
 	Items []undividedItem `json:"items"`
 }
 
-// gatherUndivided makes one report from the reports of all ranks, on world rank 0.
+// gatherUndivided makes one report from the reports of all ranks. Only world rank 0 calls it.
 func gatherUndivided(all [][]byte) *undividedReport {
 	var items []undividedItem
 	for r, b := range all {

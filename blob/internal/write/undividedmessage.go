@@ -19,7 +19,7 @@ import (
 type image struct {
 	size int64 // size of an element
 	raw  []byte
-	has  []bool // by element: it was put
+	has  []bool // by element: whether it was put
 }
 
 func (e *Engine) newImage(v int32) (*image, error) {
@@ -31,7 +31,8 @@ func (e *Engine) newImage(v int32) (*image, error) {
 	return &image{size, make([]byte, n*size), make([]bool, n)}, nil
 }
 
-// lay writes n elements from off on into the image. It returns the first element that had another value, -1 if there is none.
+// lay writes n elements into the image, from element off on. It returns the first element that already had a different value,
+// or -1.
 func (m *image) lay(off, n int64, raw []byte) (differs int64) {
 	differs = -1
 	for k := range n {
@@ -63,16 +64,16 @@ func (m *image) runs() (runs [][2]int64, raw []byte) {
 	return runs, raw
 }
 
-// undividedItem is the total of a rank's puts of one record of an undivided variable.
+// undividedItem combines a rank's puts of one record of an undivided variable.
 type undividedItem struct {
 	V    int32      `json:"v"`
 	Rec  int64      `json:"rec"`
 	Rank int        `json:"rank"`
-	Runs [][2]int64 `json:"runs"` // first element and number of elements, ascending
+	Runs [][2]int64 `json:"runs"` // first element and number of elements of each run, ascending
 	Sum  uint64     `json:"sum"`  // hash of Raw
 	Size int64      `json:"size"`
-	Raw  []byte     `json:"raw,omitempty"` // the elements of the runs, one after the other
-	Sent bool       `json:"sent"`          // Raw is present
+	Raw  []byte     `json:"raw,omitempty"` // the elements of all runs, one after the other
+	Sent bool       `json:"sent"`          // Raw is in this message
 }
 
 // undividedItems makes one item from the puts of each record of a variable.
@@ -110,8 +111,8 @@ func (e *Engine) undividedItems(list []part) (items []undividedItem, err error) 
 	return items, nil
 }
 
-// differing returns the items by variable, record and rank, without items that equal one of a lower rank. If two ranks have put
-// different values for an element of a record, only their two items of this record remain.
+// differing returns the items by variable, record and rank, and drops items that equal an item of a lower rank. If two ranks
+// have put different values for an element of a record, only their two items of this record remain.
 func differing(items []undividedItem) (out []undividedItem) {
 	key := func(a, b undividedItem) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
 	slices.SortStableFunc(items, key)
@@ -142,7 +143,7 @@ func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	if len(items) == 1 {
 		return it, nil
 	}
-	if b := &items[1]; slices.Equal(it.Runs, b.Runs) { // of equal items only one was sent
+	if b := &items[1]; slices.Equal(it.Runs, b.Runs) { // equal items are sent once, so these two differ
 		k, size := int64(0), int64(e.Layout.Schema.Vars[it.V].Type.Size())
 		for bytes.Equal(it.Raw[k*size:(k+1)*size], b.Raw[k*size:(k+1)*size]) {
 			k++
@@ -176,7 +177,7 @@ func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	return it, nil
 }
 
-// twoValues is the error of two ranks that have put different values for an element.
+// twoValues returns the error for two ranks that have put different values for an element.
 func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 	sv, rec := &e.Layout.Schema.Vars[a.V], ""
 	if sv.Record {
@@ -189,7 +190,8 @@ func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 const undividedInline = 1 << 10
 
 // exchangeUndivided sends the puts of undivided variables of each rank to all ranks. On the first ranks of subfiles the result
-// replaces their own puts. All ranks return the same error, such as two values for one element. Collective.
+// replaces their own puts. All ranks return the same error, for example if two ranks have put different values for an element.
+// Collective.
 func (ps *puts) exchangeUndivided(ctx context.Context, mine []part, b *Flushing) error {
 	e := ps.job.Eng
 	own, err := e.undividedItems(mine)
@@ -238,12 +240,12 @@ func (ps *puts) exchangeUndivided(ctx context.Context, mine []part, b *Flushing)
 	}
 	slices.SortFunc(b.keys, e.Layout.order)
 	if b.alike != notAlike {
-		b.alike = allAlike // all ranks know the keys of the first ranks
+		b.alike = allAlike // all ranks now know the keys of the first ranks
 	}
 	return nil
 }
 
-// shareUndivided sends the items of each rank to all ranks; of equal items only the first is sent. err is of this rank.
+// shareUndivided sends the items of each rank to all ranks, but equal items only once. err is an error of this rank.
 // Collective.
 func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err error) ([]undividedItem, error) {
 	report := undividedReport{Rank: ps.job.C.Rank()}
@@ -294,7 +296,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 	return report.Items, ps.sendUndivided(ctx, own, report.Items)
 }
 
-// sendUndivided sends the values that were not sent with the lists: each rank sends its missing values to all ranks.
+// sendUndivided sends to all ranks the values that were too large for the lists of items.
 func (ps *puts) sendUndivided(ctx context.Context, own, items []undividedItem) error {
 	var ranks []int
 	for i := range items {

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// directMin is the minimum size in bytes of a piece that is written directly from the caller's memory. Smaller pieces are
-	// cheaper to copy into one buffer.
+	// directMin is the minimum size in bytes of a piece that is written directly from the caller's memory. For smaller pieces a
+	// copy into the buffer is cheaper.
 	directMin = 32 << 10
 	maxVector = 512 // maximum number of pieces of one vectored write
 )
 
-// Some processors copy at half their rate if, within a page, the target begins a few bytes behind the source. Headers have any
-// length, so this can hold for a whole file. The buffer begins with a page; data for file offset off therefore begin half a page
-// away from off in it.
+// Some processors copy at half their rate if, within a page, the target begins a few bytes behind the source. Headers can have
+// any length, so this can happen for a whole file. Therefore data for file offset off are put half a page away from off within a
+// page of the buffer.
 const page = process.SkewRoom
 
 func skew(off int64) int64 { return (off + page/2) % page }
 
-// task is a range of the pieces: refs[from:to] without the first skip bytes of the first piece, and only the first last bytes of
-// the last piece.
+// task is a range of the pieces: refs[from:to]. It leaves out the first skip bytes of the first piece, and has only the first
+// last bytes of the last piece.
 type task struct {
 	from, to   int
 	skip, last int64
@@ -40,7 +40,7 @@ func (q *queue) cut() {
 	q.bytes = 0
 	for k, r := range q.refs {
 		_, n, _ := q.e.Layout.spot(int(r.i), q.pend(r))
-		q.bytes += n + 8 // with padding
+		q.bytes += n + 8 // 8 for padding
 		done := int64(0)
 		for n-done > room {
 			done += room &^ 7
@@ -90,14 +90,14 @@ type worker struct {
 	f   vfs.File
 	buf []byte
 
-	used   int      // used bytes of buf
-	off    int64    // file offset of the write being gathered
-	end    int64    // end of that write
-	last   *Pend    // the last piece
-	lastAt int64    // end of last in its extent
-	vec    [][]byte // parts of the write: slices of buf and of callers' memory
+	used   int
+	off    int64
+	end    int64    // end of this write in the file
+	last   *Pend    // the piece that was added last
+	lastAt int64    // where last ends in its extent
+	vec    [][]byte // parts of the write, which are slices of buf and of callers' memory
 
-	ext int64 // extent of the bytes being summed
+	ext int64 // extent of the bytes whose checksum is being computed
 	sum checksum.Seg
 }
 
@@ -126,14 +126,14 @@ func (w *worker) do(t task) error {
 	return w.flush()
 }
 
-// piece adds bytes [from, to) of a piece, for file offset off.
+// piece adds bytes [from, to) of a piece to the write at file offset off.
 func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 	n := to - from
 	direct := w.direct(p, n)
 	gap := off - w.end
 	room := len(w.buf) - w.used
 	if len(w.vec) > 0 && (gap < 0 || gap > 0 && !w.isPadding(off) || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
-		w.endSum() // the bytes are still in the buffer
+		w.endSum() // compute checksums while the bytes are still in the buffer
 		if err := w.flush(); err != nil {
 			return err
 		}
@@ -183,14 +183,15 @@ func (w *worker) take(n int64) []byte {
 	w.used += int(n)
 	if k := len(w.vec); k > 0 && len(w.vec[k-1]) > 0 && w.used-int(n) >= len(w.vec[k-1]) &&
 		&w.vec[k-1][0] == &w.buf[w.used-int(n)-len(w.vec[k-1])] {
-		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // contiguous in the buffer
+		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // this part is contiguous with the previous one in the buffer
 		return b
 	}
 	w.vec = append(w.vec, b)
 	return b
 }
 
-// addSum sums bytes of an extent. Bytes that directly follow the previous ones in the same piece extend the running checksum.
+// addSum adds bytes of an extent to the checksums. Bytes that directly follow the previous bytes in the same piece extend the
+// running checksum.
 func (w *worker) addSum(ext, at int64, b []byte) {
 	s := w.q.e.Sums.Set
 	for len(b) > 0 {

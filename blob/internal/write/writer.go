@@ -16,7 +16,8 @@ import (
 )
 
 // create makes the files, unless a rank has already failed. World rank 0 takes the lease of the dataset, examines existing files,
-// and announces the writer by an unprepared manifest. Then the first rank of each subfile makes its file. The result is agreed.
+// and announces the writer by an unprepared manifest. Then the first rank of each subfile makes its file, and all ranks agree on
+// the result.
 func (w *Writer) create(ctx context.Context, err error) error {
 	replace := int64(0)
 	if w.Job.C.Rank() == 0 && err == nil {
@@ -35,7 +36,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 			err = w.Claim.Announce(0)
 		}
 	}
-	ctx = context.Background() // the steps are short; Agree of the next collective notices a cancelled caller
+	ctx = context.Background() // these steps are short, and the next collective notices that ctx is cancelled
 	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Ten.Words(), replace)...)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 // Part is blob.Part.
 type Part struct {
 	Decomp dataset.DecompID
-	Runs   []decomp.Req // elements of the flattened decomposed dimensions
+	Runs   []decomp.Req // runs in the flattened array of the decomposed dimensions
 }
 
 // Writer is blob.Writer.
@@ -74,12 +75,12 @@ func NewWriter(job *Job) *Writer {
 // heldBack holds the records that commits have held back.
 type heldBack struct {
 	job     *Job
-	Last    *HeldBackError                    // of the last commit; nil: no record was held back
-	written *HeldBackError                    // the state that the files have recorded
-	late    *HeldBackError                    // of a background commit, to be returned by a collective
-	EverPut func(ctx context.Context) []int64 // set for an append on world rank 0: computes before
+	Last    *HeldBackError                    // error of the last commit; nil if it held back no record
+	written *HeldBackError                    // the state that the files record
+	late    *HeldBackError                    // error of a background commit, which the next collective returns
+	EverPut func(ctx context.Context) []int64 // set on world rank 0 for an append: computes before
 	before  []int64                           // 1 for each record variable that was put before this session
-	uneven  bool                              // in the last commit some variable was put by no rank, or a record was held back
+	uneven  bool                              // in the last commit, no rank had put some variable, or a record was held back
 }
 
 // Create is blob.Create.
@@ -136,8 +137,8 @@ func checkCreate(name string, s *dataset.Schema, parts []Part, o *dataset.Option
 	return CheckOwn(s, parts, o.WideMaps, o.Repeats)
 }
 
-// CheckOwn is CheckParts for the parts of a rank that puts. An element that it would put twice is an error unless repeats are
-// allowed.
+// CheckOwn checks the parts of a rank that puts, as CheckParts does. It also rejects an element that appears twice, unless
+// repeats are allowed.
 func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.Req, error) {
 	runs, err := CheckParts(s, parts, wide)
 	if err != nil || repeats {
@@ -155,7 +156,7 @@ func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.R
 	return runs, nil
 }
 
-// CheckName refuses names that a JSON manifest cannot hold.
+// CheckName rejects names that a JSON manifest cannot hold.
 func CheckName(base string) error {
 	if n := filepath.Base(base); !utf8.ValidString(n) {
 		return fault.Usage("name %q is not valid UTF-8, which the manifest requires", n)
@@ -163,7 +164,7 @@ func CheckName(base string) error {
 	return nil
 }
 
-// CheckNew refuses names whose subfiles would belong to an appended set of another dataset.
+// CheckNew rejects names whose subfiles would belong to an appended set of another dataset.
 func CheckNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
 		return fault.Usage("name %q is reserved for a set appended to dataset %s", filepath.Base(base), of)
@@ -182,7 +183,7 @@ func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, err
 			return nil, fault.Usage("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
 		}
 		if seen[d] {
-			return nil, fault.Usage("two parts of decomposition D%d", p.Decomp)
+			return nil, fault.Usage("decomposition D%d has two parts, want at most one", p.Decomp)
 		}
 		seen[d], runs[d] = true, p.Runs
 		if len(p.Runs) > math.MaxInt32 {
@@ -212,7 +213,7 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *dataset.Schema, name string,
 		lead = dataset.Leader(vals)
 		first = vals[lead].(*dataset.Schema)
 	}
-	// A rank that shares its schema with another rank gives neutral values.
+	// If several ranks share a schema, only the lowest of them gives its digest.
 	sum, not := int64(math.MaxInt64), int64(math.MaxInt64)
 	if err == nil && (lead == c.Rank() || first != s) {
 		sum = s.Digest()

@@ -16,17 +16,18 @@ import (
 // Code is an error code of the C library.
 type Code int32
 
-// The codes. 0 is success, errors are negative, and a positive code is success with a condition. A code never changes its number.
+// The codes. 0 is success, errors are negative, and a positive code is success with a condition that the caller must know. A code
+// never changes its number.
 const (
-	HeldBack     Code = 1 // a commit left incomplete records to the writer
+	HeldBack     Code = 1 // a commit has held back incomplete records
 	OK           Code = 0
 	Handle       Code = -1  // not an open handle
 	Invalid      Code = -2  // an invalid argument
-	State        Code = -3  // wrong state: a put before enddef, a definition after it, a put to a reader
+	State        Code = -3  // wrong state: a put before enddef, a definition after it, a put to a dataset open for reading
 	Range        Code = -4  // a value or an index is out of range
 	Exist        Code = -5  // the dataset already exists
 	NotFound     Code = -6  // no such file, variable, dimension or attribute
-	Access       Code = -7  // permission denied by the system
+	Access       Code = -7  // permission denied by the operating system
 	Space        Code = -8  // no space, or over the quota
 	IO           Code = -9  // another system error
 	Memory       Code = -10 // too large for the memory limit or for a format
@@ -36,12 +37,12 @@ const (
 	Version      Code = -14 // an unknown format version
 	Unsupported  Code = -15 // a feature that is not implemented
 	NotFormat    Code = -16 // not a dataset
-	NotCommitted Code = -17 // never finished
+	NotCommitted Code = -17 // the dataset was never finished
 	Missing      Code = -18 // a subfile is missing
 	MapMismatch  Code = -19 // decompositions other than the dataset's
-	Broken       Code = -20 // an earlier call failed
+	Broken       Code = -20 // an earlier call has failed
 	InUse        Code = -21 // another writer holds the name
-	Mismatch     Code = -22 // the ranks are in different calls
+	Mismatch     Code = -22 // the ranks have made different collective calls
 	NoMPI        Code = -23 // the library was built without MPI
 	Forked       Code = -24 // the process is a child made by fork
 	Fault        Code = -25 // an address that the caller gave cannot be read or written
@@ -51,7 +52,7 @@ const (
 	Died         Code = -29 // the awaited writer has died
 )
 
-// Errors of this package without an error class in the packages below it.
+// Errors of this package that have no error class in the packages below it.
 var (
 	ErrHandle   = errors.New("not an open handle")
 	ErrState    = errors.New("wrong state")
@@ -63,14 +64,14 @@ var (
 	ErrInternal = errors.New("internal error")
 )
 
-// codes maps error classes to codes. The first class found in an error's chain counts.
+// codes maps error classes to codes. Of several classes of an error, the one that comes first here counts.
 var codes = []struct {
 	class error
 	code  Code
 }{
 	{ErrInternal, Internal},
 	{ErrFault, Fault},
-	{fault.ErrBroken, Broken}, // regardless of the earlier failure
+	{fault.ErrBroken, Broken}, // before the class of the earlier failure
 	{ErrHandle, Handle},
 	{ErrState, State},
 	{ErrSmall, Small},
@@ -131,20 +132,20 @@ func CodeOf(err error) Code {
 	return IO
 }
 
-// BrokenError is the error of calls after an earlier call broke the file.
+// BrokenError is returned by calls on a file after an earlier call has broken it.
 type BrokenError struct {
-	Path, Call string // of the call that failed
-	Cause      error  // error of that call
+	Path, Call string // path, and name of the call that failed
+	Cause      error  // error that the call returned
 }
 
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s: broken because %s failed: %v", e.Path, e.Call, e.Cause)
 }
 
-// Unwrap exposes the class and the location of the first failure.
+// Unwrap returns the class ErrBroken, and the cause with its class and location.
 func (e *BrokenError) Unwrap() []error { return []error{fault.ErrBroken, e.Cause} }
 
-// Where returns the file that an error names, or "", and the byte offset in the file, or -1.
+// Where returns the file and the byte offset that an error names. Without a file it returns "", without an offset -1.
 func Where(err error) (file string, offset int64) {
 	var f *fault.FormatError
 	if errors.As(err, &f) {

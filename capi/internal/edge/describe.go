@@ -13,7 +13,7 @@ import (
 	"blobio/blob"
 )
 
-// Header returns the dataset's header as an ordinary CDF-5 file: all its dimensions, variables and attributes.
+// Header returns the dataset's header in the form of an ordinary CDF-5 file, with all dimensions, variables and attributes.
 func Header(r *blob.Reader) ([]byte, error) {
 	c, err := r.Canonical(nil)
 	if err != nil {
@@ -22,9 +22,9 @@ func Header(r *blob.Reader) ([]byte, error) {
 	return c.Header().AppendTo(nil, binary.BigEndian, false)
 }
 
-// StateOf returns 32 hexadecimal digits that differ between any two committed states of a dataset: every Create or Append changes
-// them. Without a manifest, StateOf derives them from the names, lengths and times of the files, which are the same on all
-// machines that share the files.
+// StateOf returns 32 hexadecimal digits that identify a committed state of a dataset. Every Create and Append changes them.
+// Without a manifest, StateOf derives them from the names, lengths and times of the files, which are the same on all machines
+// that share the files.
 func StateOf(r *blob.Reader) (string, error) {
 	h := sha256.New()
 	if m := r.Manifest(); m != nil {

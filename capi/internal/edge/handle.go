@@ -7,15 +7,16 @@ import (
 	"sync"
 )
 
-// Table assigns words to values. A caller in C holds the words as pointers that are never dereferenced. Table does not reuse
-// words, so a dropped word is never taken for another. It is safe for concurrent use; the zero value is ready.
+// Table assigns words to values. A caller in C holds the words as pointers, which are never dereferenced. Table does not
+// reuse words, so a dropped word is never mistaken for another. Table is safe for concurrent use, and its zero value is
+// ready to use.
 type Table[T any] struct {
 	mu   sync.RWMutex
 	last uintptr
 	vals map[uintptr]T
 }
 
-// step is odd and large: a word looks neither like a small number nor like the successor of another word.
+// step is odd and large, so that a word looks neither like a small number nor like the successor of another word.
 const step = 0x10009
 
 // Add returns the word for a new value.
@@ -35,7 +36,7 @@ func (t *Table[T]) Add(v T) uintptr {
 	return t.last
 }
 
-// Get returns the value of a word.
+// Get returns the value for a word.
 func (t *Table[T]) Get(h uintptr) (T, error) {
 	t.mu.RLock()
 	v, ok := t.vals[h]
@@ -46,7 +47,8 @@ func (t *Table[T]) Get(h uintptr) (T, error) {
 	return v, nil
 }
 
-// Take is Get and also removes the word. If several goroutines take a word at once, only one gets the value.
+// Take returns the value for a word and removes the word. If several goroutines take a word at once, only one of them gets
+// the value.
 func (t *Table[T]) Take(h uintptr) (T, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

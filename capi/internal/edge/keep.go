@@ -11,7 +11,7 @@ import (
 // StoreOptions reads the options of a store of checkpoints.
 func StoreOptions(s string) (*ffstore.Options, error) {
 	f := parse(s)
-	o := &ffstore.Options{Keep: 1} // because 0 in the options of Go is the default
+	o := &ffstore.Options{Keep: 1} // because 0 would select the default
 	if f.int("keep", &o.Keep); o.Keep == 0 {
 		f.fail("option keep=0, want 1 to 64")
 	}
@@ -34,7 +34,8 @@ type ArrayOptions struct {
 	Copies int
 }
 
-// Set reads the options of create and open. Only create uses the description.
+// Set reads the options of create and open. Only create uses the description of
+// the array.
 func (o *ArrayOptions) Set(s string) error {
 	f := parse(s)
 	f.int("keep", &o.Keep.Last)

@@ -46,7 +46,7 @@ func (f *fields) take(name string) (string, bool) {
 	return v, ok
 }
 
-// end reports fields that have not been taken.
+// end returns an error if there are fields that have not been taken.
 func (f *fields) end() error {
 	if f.err != nil {
 		return f.err
@@ -60,7 +60,7 @@ func (f *fields) end() error {
 	return nil
 }
 
-// one sets *p to the value for a word.
+// one sets *p to the value that belongs to a word.
 func one[T any](f *fields, name string, p *T, words string, values ...T) {
 	v, ok := f.take(name)
 	if !ok {

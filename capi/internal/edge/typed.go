@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// View returns n elements of type t at address p as a slice of the matching Go type: []byte for Char. The memory is the caller's
-// and unknown to the garbage collector. For 0 elements any address is valid.
+// View returns n elements of type t at address p as a slice of the matching Go type: []byte for Char. The memory belongs to the
+// caller, and the garbage collector does not know it. For 0 elements any address is valid.
 func View(t cdf5.Type, p uintptr, n int64) (any, error) {
 	if !t.Valid() {
 		return nil, Usage("type %d, want 1..11", t)
@@ -26,10 +26,10 @@ func View(t cdf5.Type, p uintptr, n int64) (any, error) {
 	return cdf5.View(t, b), nil
 }
 
-// firstPage is below any data address that a process can have.
+// firstPage is lower than every data address of a process.
 const firstPage = 4096
 
-// Slice is View for a type known at compile time.
+// Slice is View for a type that is known at compile time.
 func Slice[T any](p uintptr, n int64) ([]T, error) {
 	var z T
 	b, err := memory(p, n, int64(unsafe.Sizeof(z)), unsafe.Alignof(z))
@@ -56,7 +56,8 @@ func memory(p uintptr, n, size int64, align uintptr) ([]byte, error) {
 	return unsafe.Slice((*byte)(pointer(p)), int(n*size)), nil
 }
 
-// pointer makes a pointer from a foreign address. Foreign memory does not move, and the pointer does not keep it alive.
+// pointer makes a pointer from an address of the caller's memory. This memory does not move, and the pointer does not keep it
+// alive.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
 // Store writes v to address p unless p is NULL.
@@ -142,8 +143,8 @@ func Make(t cdf5.Type, n int64) (any, error) {
 	return cdf5.NewSlice(t, int(n)), nil
 }
 
-// Convert copies src to dst, two slices of equally many numbers. If a value does not fit, the error names its index. Text (a
-// string, or bytes of a text variable) converts only to bytes.
+// Convert copies src to dst, which are slices with equally many numbers. If a value does not fit, the error names its index.
+// Text (a string, or the bytes of a text variable) converts only to bytes.
 func Convert(dst, src any, text bool) error {
 	n, t, ok := cdf5.SliceLen(src)
 	m, _, also := cdf5.SliceLen(dst)

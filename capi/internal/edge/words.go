@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// optionNames maps Go option fields, which package blob's errors name, to option names in C.
+// optionNames maps names of Go option fields, as the errors of package blob have them, to names of
+// options in C.
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
 	"Durability": "durability", "Renames": "commit", "FillIncomplete": "incomplete", "Heartbeat": "heartbeat", "Force": "force=yes", "Repeats": "repeats=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
@@ -16,7 +17,7 @@ var optionNames = map[string]string{
 
 var (
 	optionField = regexp.MustCompile(`\b(?:Open|Convert|Check)?Options\.([A-Z][a-z]\w*(?:\.(?:Size|Count)\b)?)`)
-	// beside replaces text next to such a field.
+	// beside replaces text that stands beside such a field.
 	beside = strings.NewReplacer(" and MaxOpen ", " and max_open ", ", Subfiles ", ", subfiles ", " and Workers ", " and workers ",
 		" and 0 without Size", " and 0 without stripe_size", ", want Ranks ", ", want ranks ",
 		"or lend data until Close", "or use option retain=close", "call Flush earlier, or lend data until Flush", "call blobio_flush earlier, or use option retain=flush")
@@ -26,7 +27,8 @@ var (
 		"\n", "; ")
 )
 
-// Words rewrites the text of an error for C callers: in one line, with the names from option strings.
+// Words rewrites the text of an error for C callers: it becomes one line, with the names of options
+// in C.
 func Words(text string) string {
 	if optionField.MatchString(text) {
 		text = optionField.ReplaceAllStringFunc(text, func(s string) string {

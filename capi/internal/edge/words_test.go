@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 )
 
-// For each field that C can set, an error must name an existing option.
+// For each field that C can set, an error must name an option that exists.
 func TestWordsOfOptions(t *testing.T) {
 	there := ""
 	for _, err := range []error{second(WriteOptions("no=1")), second(ReadOptions("no=1")), second(ConvertOptions("no=1")), second(CheckOptions("no=1"))} {

@@ -11,17 +11,18 @@ import (
 // family is a titled part of a header.
 type family struct {
 	header string
-	title  string // title in the header, "" for the top
+	title  string // title in the header; "" for the top of the header
 	blocks []block
 }
 
 // block is a comment with the declarations that follow it.
 type block struct{ comment, code string }
 
-// api matches the macro before each function.
+// api matches the macro that precedes each function.
 var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO|SCR|FTI)_API `)
 
-// pageOf holds the name and the NAME line of each family, by header and title.
+// pageOf gives, for each header and title, the name of the page and its NAME
+// line.
 var pageOf = map[string][2]string{
 	"blobio.h/":        {"blobio", "parallel I/O in blob layouts, for C and C++"},
 	"blobio.h/errors":  {"blobio_errors", "codes and texts of errors, and versions"},
@@ -61,7 +62,7 @@ func parse(header, text string) ([]*family, error) {
 	at := &family{header: header}
 	all := []*family{at}
 	lines := strings.Split(text, "\n")
-	ended := false // by an empty line
+	ended := false // an empty line has ended the block
 	indent := ""   // indentation of lines that continue a declaration
 	for i := 0; i < len(lines); i++ {
 		l := strings.TrimRight(lines[i], " ")
@@ -110,7 +111,8 @@ func parse(header, text string) ([]*family, error) {
 	return all, nil
 }
 
-// uncomment returns the text of a comment. Indented lines stay indented.
+// uncomment returns the text of a comment. Indented lines keep their
+// indentation.
 func uncomment(lines []string) string {
 	for i, l := range lines {
 		l = strings.TrimSuffix(strings.TrimRight(l, " "), "*/")
@@ -140,7 +142,8 @@ func (f *family) functions() (names []string) {
 	return names
 }
 
-// page returns the manual page of a family; all are the families of its header.
+// page returns the manual page of a family. all has the families of the same
+// header.
 func (f *family) page(all []*family) *manpage.Page {
 	name := pageOf[f.key()]
 	p := manpage.New(name[0], 3, name[1], append([]string{name[0]}, f.functions()...)...)

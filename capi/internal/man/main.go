@@ -1,5 +1,5 @@
-// Command man writes manual pages of section 3 from headers, blobio.h, blobio_mpi.h, pio.h, scr.h and fti.h: one for each family of functions,
-// and a link to it for each function.
+// Command man writes manual pages of section 3 from the headers blobio.h, blobio_mpi.h, pio.h, scr.h and fti.h. Each family of
+// functions gets a page, and each function a link to the page of its family.
 //
 //	go run ./internal/man DIR HEADER...      (in capi)
 package main

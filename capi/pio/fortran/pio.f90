@@ -1,6 +1,7 @@
-! The modules that programs use: pio has everything; the others are parts of it under the names of PIO's modules.
+! The modules that programs use. pio has everything; the other modules are parts of pio, under the names of PIO's
+! modules.
 
-! All calls on dimensions, variables and attributes.
+! All procedures for dimensions, variables and attributes.
 module pio_nf
   use pio_of_file
   use pio_of_ncid

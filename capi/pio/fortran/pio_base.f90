@@ -1,4 +1,5 @@
-! Kinds, types and constants of PIO, and interfaces of C functions for the other modules.
+! Kinds, types and constants of PIO, and interfaces of the C functions for the other
+! modules.
 
 module pio_kinds
   use, intrinsic :: iso_c_binding, only: c_long_long
@@ -17,7 +18,7 @@ module pio_types
   use pio_kinds
   implicit none
   public
-  private :: c_int, c_bool, char_len, log_kind, int_kind, i1, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! programs have these names, too
+  private :: c_int, c_bool, char_len, log_kind, int_kind, i1, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! programs have these names too
 
   type :: iosystem_desc_t
     integer(c_int) :: iosysid = -1
@@ -29,7 +30,7 @@ module pio_types
   type :: io_desc_t
     integer(i4) :: ioid = -1
   end type io_desc_t
-  type :: var_desc_t ! numbers of variables count from 1
+  type :: var_desc_t ! variables count from 1
     integer(i4) :: varID = -1
     integer(i4) :: ncid = -1
   end type var_desc_t
@@ -81,7 +82,7 @@ module pio_types
   integer, parameter :: PIO_EINTERNAL = -501
 end module pio_types
 
-! Error codes. "use pio" does not export them, since programs define the same names.
+! Error codes. "use pio" does not export them, because programs define the same names.
 module pio_errors
   implicit none
   public
@@ -93,7 +94,7 @@ module pio_errors
   integer, parameter :: PIO_ENOTBUILT = -128, PIO_ENOFILTER = -136, PIO_EINSUFFBUF = -219, PIO_EBADIOTYPE = -500
 end module pio_errors
 
-! Interfaces of functions of pio.h and fortran.c.
+! Interfaces of the functions of pio.h and fortran.c.
 module pio_c
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -657,7 +658,7 @@ module pio_c
 
 contains
 
-  ! A Fortran string as a C string.
+  ! Converts a Fortran string to a C string.
   pure function text_of_c(s) result(c)
     character(len=*), intent(in) :: s
     character(len=:), allocatable :: c

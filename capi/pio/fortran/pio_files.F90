@@ -1,4 +1,5 @@
-! Calls on files, with a descriptor or with its handle. The names of arguments are those of SCORPIO, with PIO_NCAR those of NCAR.
+! Procedures for files, given by a descriptor or by a handle. The names of arguments are those of SCORPIO, with PIO_NCAR those of
+! NCAR.
 #ifdef PIO_NCAR
 #define HANDLE_ARG ncid
 #define dname name

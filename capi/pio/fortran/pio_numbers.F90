@@ -49,7 +49,7 @@
 #undef KIND
 #undef MEM
 
-! For gfortran, whose logicals are the integers 1 and 0.
+! For gfortran, which stores logicals as the integers 1 and 0.
 #define MODULE_OF_KIND pio_of_logical
 #define KIND logical
 #define MEM PIO_int

@@ -1,4 +1,5 @@
-! PIO's helpers that programs call, and PIO's functions for netCDF, which return errors.
+! Helper procedures of PIO that programs call, and PIO's functions for netCDF, which
+! always return errors.
 module pio_support
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -9,7 +10,7 @@ module pio_support
   public :: pio_writedof, pio_readdof, pio_write_nc_dof, pio_read_nc_dof
   public :: piodie, checkmpireturn, replace_c_null
 
-  logical, public :: Debug = .false., DebugIO = .false., DebugAsync = .false. ! without effect
+  logical, public :: Debug = .false., DebugIO = .false., DebugAsync = .false. ! these have no effect
 
   interface
     subroutine blobio_pio_die(text, mpi_code) bind(c)
@@ -61,7 +62,7 @@ contains
     call blobio_pio_die(text_of_c(text), errcode)
   end subroutine checkmpireturn
 
-  ! Sets blanks from the first NUL on, or from position ilen.
+  ! Replaces everything from the first NUL on, or from position ilen on, by blanks.
   subroutine replace_c_null(istr, ilen)
     character(len=*), intent(inout) :: istr
     integer(PIO_OFFSET_KIND), optional, intent(in) :: ilen
@@ -72,7 +73,7 @@ contains
   end subroutine replace_c_null
 end module pio_support
 
-! PIO files through netCDF's functions: always an error.
+! PIO files through functions of netCDF. All these functions return an error.
 module ncint_mod
   use, intrinsic :: iso_c_binding
   use pio_kinds

@@ -70,7 +70,7 @@ contains
       iosys%iosysid), ierr)
   end subroutine init_intracomm
 
-  ! I/O-only ranks: always an error.
+  ! Dedicated I/O ranks. Always returns an error.
   subroutine init_intercomm(ncomps, peer_comm, comp_comms, io_comm, iosys, rearr, ierr)
     integer, intent(in) :: ncomps, peer_comm, comp_comms(:), io_comm
     type(iosystem_desc_t), intent(out) :: iosys(:)
@@ -220,7 +220,7 @@ contains
   end function set_log_level
 
   integer function set_global_log_level(IOSYS, log_level) result(ierr)
-    type(iosystem_desc_t), intent(in) :: IOSYS ! in both libraries
+    type(iosystem_desc_t), intent(in) :: IOSYS ! the same name in both libraries
     integer, intent(in) :: log_level
     ierr = PIOc_set_global_log_level(IOSYS%iosysid, log_level)
   end function set_global_log_level
@@ -258,7 +258,7 @@ contains
     call initdecomp(iosys, dt, GDIMS_ARG, wide, iodesc, rearr, iostart, iocount, ierr)
   end subroutine initdecomp_int
 
-  ! Older forms, with the parts of I/O tasks.
+  ! Older forms, with arguments for the parts of I/O tasks.
   subroutine initdecomp_io(iosys, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
     type(iosystem_desc_t), intent(in) :: iosys
     integer, intent(in) :: basepiotype, dims(:), lenblocks
@@ -301,7 +301,7 @@ contains
     integer(PIO_OFFSET_KIND), intent(in) :: mapstart(:), mapcount(:)
     type(io_desc_t), intent(inout) :: iodesc
     integer, optional, intent(out) :: ierr
-    if (size(mapstart) /= size(GDIMS_ARG) .or. size(mapcount) /= size(GDIMS_ARG)) then ! an error: as many as dims, or none
+    if (size(mapstart) /= size(GDIMS_ARG) .or. size(mapcount) /= size(GDIMS_ARG)) then ! an error: want as many as dims, or none
       call tell(blobio_pio_initdecomp_bc(iosys%iosysid, dt, 0, GDIMS_ARG, mapstart, mapcount, iodesc%ioid), ierr)
     else
       call tell(blobio_pio_initdecomp_bc(iosys%iosysid, dt, size(GDIMS_ARG), GDIMS_ARG, mapstart, mapcount, iodesc%ioid), ierr)
@@ -425,7 +425,7 @@ contains
     deallocate(wide)
   end subroutine readdof_int
 
-  ! Decompositions in netCDF files, for other programs.
+  ! Writes a decomposition to a netCDF file, for other programs.
   subroutine pio_write_nc_dof(ios, filename, cmode, iodesc, ret, title, history, fortran_order)
     type(iosystem_desc_t), intent(in) :: ios
     character(len=*), intent(in) :: filename
@@ -452,7 +452,8 @@ contains
     ret = PIOc_write_nc_decomp(ios%iosysid, text_of_c(filename), cmode, iodesc%ioid, tp, hp, order)
   end subroutine pio_write_nc_dof
 
-  ! Always an error: neither the file nor an argument gives the type of the elements.
+  ! Always returns an error, because neither the file nor an argument gives the type
+  ! of the elements.
   subroutine pio_read_nc_dof(ios, filename, iodesc, ret, title, history, fortran_order)
     type(iosystem_desc_t), intent(in) :: ios
     character(len=*), intent(in) :: filename
@@ -552,7 +553,8 @@ contains
     ierr = PIOc_copy_att(from_file%fh, from_varid - 1, text_of_c(ATTNAME_ARG), to_file%fh, to_varid - 1)
   end function pio_copy_att
 
-  ! Storage settings of netCDF-4 variables: kept and returned.
+  ! Storage settings of netCDF-4 variables. They are kept and returned, but do not
+  ! change files.
   integer function pio_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption) result(ierr)
     integer, intent(in) :: iosysid, iotype
     integer(PIO_OFFSET_KIND), intent(in) :: chunk_cache_size, chunk_cache_nelems
@@ -582,7 +584,7 @@ contains
     n = part_of_version(3)
   end function pio_get_version_patch
 
-  ! The k-th number of "2.0.1 (...)".
+  ! Returns the k-th number of the version, for example of "2.0.1 (...)".
   integer function part_of_version(k) result(n)
     integer, intent(in) :: k
     character(len=64) :: text

@@ -1,5 +1,6 @@
 #include "pio_names.inc"
-! Text: strings of equal length. In the file NULs replace the trailing blanks.
+! Text consists of strings of equal length. In the file, NULs replace trailing
+! blanks.
 module pio_of_text
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -115,7 +116,8 @@ contains
     ierr = get_varida(file, vdesc%varid, start, COUNT_ARG, VALUE_ARG)
   end function get_vdesca
 
-  ! One string without its trailing blanks, several with them.
+  ! A single string is written without its trailing blanks, several strings with
+  ! them.
   integer function put_att_fh(fh, varid, attname, attval) result(ierr)
     integer, intent(in) :: fh, varid
     character(len=*), intent(in) :: attname

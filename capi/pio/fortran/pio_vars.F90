@@ -1,5 +1,5 @@
-! Variables and attributes, with the same source for each form of arguments. The names of arguments are those of SCORPIO, with
-! PIO_NCAR those of NCAR.
+! Procedures for variables and attributes. The same source serves each form of arguments. The names of arguments are those of
+! SCORPIO, with PIO_NCAR those of NCAR.
 #ifdef PIO_NCAR
 #define HANDLE_ARG ncid
 #define vname name

@@ -6,12 +6,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Put is blob.Put for a slice of any type of number; another value is ErrUsage.
+// Put calls blob.Put with a slice of any numeric type. For another value it returns ErrUsage.
 func Put(w *blob.Writer, v blob.VarID, rec int64, data any) error {
 	return call{w: w, v: v, rec: rec, whole: true}.put(data)
 }
 
-// PutAt is blob.PutAt for a slice of any type of number; another value is ErrUsage.
+// PutAt calls blob.PutAt with a slice of any numeric type. For another value it returns ErrUsage.
 func PutAt(w *blob.Writer, v blob.VarID, rec int64, start, count []int64, data any) error {
 	return call{w, v, rec, start, count, false}.put(data)
 }
