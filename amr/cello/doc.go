@@ -9,10 +9,10 @@
 //	Checkpoint.Unfit    lists the fields that prevent a restart of Enzo-E
 //	WriteYT             writes the form that yt reads
 //
-// A directory is absent or whole at any time: it is written under another name,
-// synced and renamed. Besides Enzo-E's files it has blobio.manifest, with checksums
-// and costs, which other programs ignore. Data that do not match the manifest are
-// ErrChecksum. Directories of Enzo-E have no manifest; there Verify can only check the
+// A directory is absent or whole at any time, because Write writes it under another name, syncs it
+// and then renames it. Besides Enzo-E's files a directory holds blobio.manifest, with checksums and
+// costs, which other programs ignore. Reads of data that do not match the manifest return
+// ErrChecksum. Directories written by Enzo-E have no manifest, so Verify can only check their
 // structure and look for implausible values.
 //
 // Memory is bounded. Rank floor(f*ranks/files) writes file f, whichever ranks own its
@@ -30,8 +30,8 @@ package cello
 //	+------------+---------+--------+--------+-----+------+---------+---------+-----
 //
 // The data of a block are its datasets, one after the other, each at a multiple of
-// 8 bytes. Blocks of ranks of the writer's process are not copied; other blocks
-// arrive in rounds that every rank computes from the same plan.
+// 8 bytes. Blocks from ranks of the writer's own process are not copied. Blocks from other
+// processes arrive in rounds, which every rank computes from the same plan.
 //
 // Counters of a restart:
 //
@@ -43,6 +43,6 @@ package cello
 //	level k, init    the same, with their data           full files = files
 //	cleanup
 //
-// A file without blocks of a level is full at once.
+// If a file has no blocks of a level, the file is full at once.
 //
 // Read first: checkpoint.go, plan.go, filewriter.go.

@@ -13,26 +13,27 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// VerifyOptions are the options of Verify. nil means the defaults.
 type VerifyOptions struct {
-	// StructureOnly skips the data: neither their checksums nor their values are examined.
+	// StructureOnly skips the data. Verify then checks neither their checksums nor their values.
 	StructureOnly bool
-	// ForRestart also reports faults of a sound checkpoint that prevent a restart of Enzo-E or give it wrong data. Without
-	// ForRestart such findings are only a note.
+	// ForRestart makes an error of every finding that prevents a restart of Enzo-E or gives it wrong data, even if the checkpoint
+	// is sound. Without ForRestart such findings are notes.
 	ForRestart bool
-	// EnzoFloat is, with ForRestart, the float width of the program that is to restart. Default (0): the width of the attributes.
+	// EnzoFloat is the type of enzo_float in the program that is to restart. It is used only with ForRestart. Default (0): the
+	// width of the attributes.
 	EnzoFloat amr.Type
-	// MaxLevel is, with ForRestart, the finest level of the run that is to restart. Default (nil): the attribute max_level.
+	// MaxLevel is the finest level of the run that is to restart. It is used only with ForRestart. Default (nil): the attribute
+	// max_level.
 	MaxLevel *int
-	// Progress receives the number of bytes checksummed and examined. Several goroutines call it, often.
+	// Progress receives the number of bytes read so far. Several goroutines call it, and often.
 	Progress func(done, total int64)
 	OpenOptions
 }
 
-// Verify finds all faults of a checkpoint: in files, lists, groups, attributes, datasets, the tree, checksums, and implausible
-// values. It does not stop at the first finding, only where no more can be read. It also finds faults that Enzo-E does not check
-// and that make it hang, crash or run wrong: Finding.Effect. With VerifyOptions.ForRestart it also checks whether Enzo-E can
-// restart from a sound checkpoint.
+// Verify finds all faults of a checkpoint: in files, lists, groups, attributes, datasets, the tree and the checksums. It also
+// finds implausible values. After a finding, Verify continues as far as the checkpoint can be read. It also finds faults that
+// Enzo-E does not detect and that make it hang, crash or run wrong; Finding.Effect describes the effect. With
+// VerifyOptions.ForRestart it also checks whether Enzo-E can restart from a sound checkpoint.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		if o == nil {
