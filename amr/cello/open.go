@@ -14,6 +14,7 @@ import (
 	"blobio/internal/subfile"
 )
 
+// OpenOptions are the options of Open and Restart. A nil pointer means the defaults.
 type OpenOptions struct {
 	// AcceptScrambled makes reads of scrambled fields return the cells in file order. Default: such reads return ErrScrambled.
 	// Meta marks the scrambled fields, and copies written with this Meta keep the mark.

@@ -7,6 +7,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
+// The mesh types of package amr, whose names are Cello's terms. A mesh is an array of octrees (quadtrees or binary trees) of
+// equal blocks.
 type (
 	Meta         = amr.Meta         // common description of all blocks
 	Geometry     = amr.Geometry     // domain, root blocks, size of a block
@@ -108,6 +110,7 @@ const (
 	maxFiles      = 1 << 20
 )
 
+// Options are the options of Write. A nil pointer means the defaults.
 type Options struct {
 	// Files is the number of HDF5 files, 1 to 2^20; 0 (default): one per node. If there are more files than blocks, some files
 	// are valid but have no blocks. Enzo-E reads such files, though it hangs when it has to write them.

@@ -12,6 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
+// RestartOptions are the options of Restart. A nil pointer means the defaults.
 type RestartOptions struct {
 	// Cut selects how the curve is cut into one part for each rank. It has the values of Options.Cut. The default is Enzo-E's
 	// rule.

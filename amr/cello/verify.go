@@ -13,6 +13,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
+// VerifyOptions are the options of Verify. A nil pointer means the defaults.
 type VerifyOptions struct {
 	// StructureOnly skips the data. Verify then checks neither their checksums nor their values.
 	StructureOnly bool
@@ -54,17 +55,17 @@ type verifier struct {
 	k      *Checkpoint // incomplete if the checkpoint is damaged
 	yield  func(Finding) bool
 	stop   bool
-	done   atomic.Int64 // bytes compared, of total
+	done   atomic.Int64 // bytes read so far; total is their final number
 	total  int64
 	survey *survey
 	// partial: some lists were unreadable, so the set of blocks is unknown.
 	partial bool
-	unfit   int // number of findings that concern only a restart and were not asked for
+	unfit   int // number of findings that concern only a restart, while ForRestart is false
 }
 
 func (v *verifier) tell(f Finding) {
 	if f.Severity >= Error && f.Err != nil {
-		f.Severity = fault.Of(Error, "", f.Err).Severity // content that this version does not support may be sound
+		f.Severity = fault.Of(Error, "", f.Err).Severity // unsupported content is not an error, because it may be sound
 	}
 	if !v.stop && !v.yield(f) {
 		v.stop = true
@@ -75,7 +76,7 @@ func (v *verifier) add(s fault.Severity, at spot, err error, effect, format stri
 	v.tell(finding(s, at, err, effect, format, args...))
 }
 
-// fit reports a finding that concerns only a restart of Enzo-E.
+// fit handles a finding that concerns only a restart of Enzo-E: without ForRestart it only counts the finding.
 func (v *verifier) fit(f Finding) {
 	if v.o.ForRestart {
 		v.tell(f)
@@ -90,7 +91,7 @@ func (v *verifier) run(ctx context.Context) {
 		f := fault.Of(Error, file, err)
 		f.Effect = effect
 		if file != "" {
-			f.File = file // relative to the directory
+			f.File = file // path relative to the directory
 		}
 		v.tell(f)
 	}
@@ -160,7 +161,7 @@ func (v *verifier) run(ctx context.Context) {
 	}
 }
 
-// strays notes files that no list names.
+// strays adds a note for each file that is in no list.
 func (v *verifier) strays() {
 	known := map[string]bool{cellodir.FileList: true, cellodir.Manifest: true}
 	for _, f := range v.s.files {
@@ -201,7 +202,6 @@ func (v *verifier) roots() {
 	}
 }
 
-// fields checks the properties common to all blocks.
 func (v *verifier) fields() {
 	k := v.k
 	enzo := v.o.EnzoFloat
