@@ -15,7 +15,7 @@
 //	the context of one call was cancelled      *RankError with ctx.Err(); on the rank itself ctx.Err()
 //	a bad argument (root, tag, op, length)     *RankError with ErrUsage
 //	ranks of a Comm in different collectives   ErrMismatch, with the collectives, ranks and operations (In)
-//	a rank returned nil, but others wait   ErrExited
+//	a rank returned nil, but others wait     ErrExited
 //	every rank waits for another rank          ErrDeadlock, with the waiting ranks
 //
 // Read first: comm.go, group.go, run.go.

@@ -4,17 +4,18 @@
 // checkpoints of many ranks.
 //
 //	NewReader          reads and verifies variables: ReadVar, ReadVars, CopyVar
-//	Check, Diff        find faults; find differences
+//	Check, Diff        Check finds faults, Diff finds differences
 //	Repair             saves the good data of a damaged file
-//	Convert, Compact   change the layout or hash; remove dead space
+//	Convert, Compact   Convert changes the layout or hash, Compact removes dead space
 //	NewWriter          writes checkpoints, full or differential, in place
 //	Decode             reads only the metadata: a File
 //
 // A variable is a numbered sequence of bytes. The file does not store its type, shape
-// or name. A variable lies in one or more containers, ranges of fixed size that never
-// move. The part in one container is a chunk. FTI has had seven layouts, A to F,
-// without magic or version; a reader finds the layout by content. Only blobio writes
-// files of layout F with Hash Fast; FTI refuses them.
+// or name. A variable lies in one or more containers, which are ranges of the file with a fixed
+// place and size. The part of a variable in one container is a chunk. There are seven layouts, A,
+// B, C0 and C to F, for different versions of FTI. A file does not name its layout, so a reader
+// finds it by content. Only blobio writes files of layout F with Hash Fast, and FTI refuses these
+// files.
 //
 // FTI's hashes cover the data and some of the metadata; Check and Reader check
 // the rest against the format's rules. Big-endian files and FTI's MPI-IO, HDF5 and

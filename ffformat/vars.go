@@ -8,8 +8,8 @@ import (
 // VarInfo is one variable of a file.
 type VarInfo struct {
 	ID         int32
-	Size       int64 // bytes of all chunks with content
-	Reserved   int64 // bytes of all containers
+	Size       int64 // size of all chunks with content
+	Reserved   int64 // size of all containers
 	Containers int
 }
 
@@ -34,7 +34,7 @@ func (f *File) Vars() []VarInfo {
 	return vars
 }
 
-// addSat adds file sizes of any value without overflow.
+// addSat adds file sizes of any value. If the sum overflows, it returns the largest value.
 func addSat(a, b int64) int64 {
 	switch {
 	case b < 0:

@@ -3,20 +3,19 @@
 //
 //	Open                         collective: a Store on each rank
 //	Store.Protect                registers the memory of a variable
-//	Checkpoint, CheckpointDiff   write all protected variables, or only their changes
-//	Recover, RecoverID           fill them from the newest sound checkpoint, or a given one
+//	Checkpoint, CheckpointDiff   write all protected variables, or only what has changed
+//	Recover, RecoverID           fill the variables from the newest sound checkpoint, or a given one
 //	OpenView, Check, Rebuild     read, check and mend a store without ranks
 //
 // Each rank has one file per slot; with Options.Keep k there are k+1 slots.
-// A new checkpoint goes to the slot without a checkpoint to be kept.
-// CheckpointDiff writes only the blocks that differ from the file in the slot. A
-// checkpoint is committed when the seal lists it. The seal is one small file, replaced
-// by a rename after everything else is durable. So all ranks always restart from the
-// same checkpoint: the new one, or the one before.
+// A new checkpoint goes to the slot that has no kept checkpoint. CheckpointDiff writes only the
+// blocks that differ from the file in the slot. A checkpoint is committed when the seal lists it.
+// The seal is one small file, replaced by a rename after everything else is durable. All ranks
+// therefore restart from the same checkpoint: the new one, or the one before.
 //
-// The free slot holds an older checkpoint, the spare. Recover falls back to it when no
-// kept checkpoint is whole. Recover returns exactly the committed data: the seal has a
-// sum of the metadata of every file, and the metadata have the hashes of the data.
+// The free slot holds an older checkpoint, the spare. If no kept checkpoint is undamaged, Recover
+// falls back to the spare. Recover returns exactly the committed data: the seal has a sum of the
+// metadata of every file, and the metadata have the hashes of the data.
 //
 // docs/format-fti-store.md describes the files and the steps of a checkpoint.
 //

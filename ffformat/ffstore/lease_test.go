@@ -63,8 +63,8 @@ func TestLeaseFar(t *testing.T) {
 	})
 }
 
-// TestLeaseWoken: a writer was silent for so long that another machine has taken over. When it continues, it fails. Neither its
-// open file nor its record rename damages the other writer's data.
+// TestLeaseWoken: a writer stops for so long that another machine takes over. When the first writer continues, it fails. Neither
+// its writes to open files nor its rename of a record damages the other writer's data.
 func TestLeaseWoken(t *testing.T) {
 	for _, when := range []string{"in the slot", "while the other writes", "before the rename"} {
 		t.Run(when, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestLeaseWoken(t *testing.T) {
 				if err == nil {
 					t.Error("the writer that has lost its lease has committed")
 				} else if when != "before the rename" && (!errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) ||
-					!strings.Contains(err.Error(), "earlier commits of this Store stay")) { // then the outcome is unknown
+					!strings.Contains(err.Error(), "earlier commits of this Store stay")) { // in this case the outcome is unknown
 					t.Errorf("the writer that has lost its lease: %v", err)
 				}
 				_ = a.Close(ctx)
@@ -143,7 +143,7 @@ func TestLeaseWoken(t *testing.T) {
 	}
 }
 
-// TestLeaseOfTheDead: files left by dead writers of this and older versions are removed with the next commit.
+// TestLeaseOfTheDead: the next commit removes files that dead writers of this version and older versions left behind.
 func TestLeaseOfTheDead(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 1, diff: true}
