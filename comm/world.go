@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// world is the state of a run and of the communication of its ranks. Lock order: group.mu or peer.mu, then world.mu. fail first
-// takes and releases world.mu, then takes the others one by one.
+// world is the state of a run and of the communication of its ranks.
+//
+// Lock order: group.mu or peer.mu, then world.mu. fail first takes and releases world.mu, then takes the others one by one.
 type world struct {
 	n      int
 	opts   *Options

@@ -14,6 +14,8 @@ type piece struct {
 // encode returns the metadata as pieces of the file in ascending order. Layouts C0 to F have one piece, at FB.DataSize. Layouts A
 // and B have the file block at 0 and each block's records at Block.Offset. encode writes hashes, sizes and pads unchanged, so
 // encoding a decoded File restores its bytes.
+//
+// The error is ErrRange if a value does not fit the layout.
 func (f *File) encode() ([]piece, error) {
 	l := f.Layout
 	if !l.valid() {

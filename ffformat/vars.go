@@ -45,8 +45,8 @@ func addSat(a, b int64) int64 {
 	return a + b
 }
 
-// Containers returns the containers of a variable in file order, as pointers into f. In a sound file their dptr ascend. The
-// result is nil if there is no such variable.
+// Containers returns the containers of a variable in file order, as pointers into f. In a sound file their dptr fields
+// ascend. The result is nil if the file does not have the variable.
 func (f *File) Containers(id int32) []*Container {
 	var cs []*Container
 	for p := range f.all() {
@@ -63,7 +63,7 @@ func (f *File) RecordOffset(block, container int) int64 {
 }
 
 // bounds refuses records whose sizes exceed the file. A program that allocates memory for the variables of a file then never
-// needs more than the size of the file. bounds does not check the offset of every container.
+// needs more memory than the size of the file. bounds does not check offsets.
 func (f *File) bounds() error {
 	t := &f.Layout.table().vmd
 	room := f.dataEnd() // space for containers

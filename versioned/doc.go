@@ -10,15 +10,15 @@
 //	Hierarchy               the levels of an AMR run, each with its box table
 //	OpenView, Rebuild       read, check, prune and mend a store without ranks
 //
-// The current state is in the memory of the ranks. Committed versions are in a
-// Store: memory (nil), with copies in the memory of other nodes, or a directory that all
-// nodes see. Levels keeps versions in an scr.Session, which survives the loss of nodes.
+// The current state is in the memory of the ranks. Committed versions are in a Store. A Store is a
+// directory that all nodes see, or memory (nil), with copies in the memory of other nodes. Levels
+// keeps versions in an scr.Session, which survives the loss of nodes.
 //
-// When Inc returns nil, the version is committed on all ranks. A failure before the
-// commit leaves no trace. A kill at any instant leaves the newest version or the one
-// before. If it is unknown which of the two would survive a power loss, the array is
-// broken (ErrBroken) and must be opened again. Readers read whole chunks and verify
-// their digests. Any number of ranks can open an array again.
+// When Inc returns nil, the version is committed on all ranks. After a failure before the commit,
+// the array is unchanged. After a kill at any instant, the newest version or the version before it
+// is the last one. If it is unknown which of the two would survive a power loss, the array is
+// broken (ErrBroken) and must be opened again. Readers read whole chunks and verify their digests.
+// Any number of ranks can open an array again.
 //
 // docs/gvr.md is the guide, docs/format-versions.md describes the files.
 //
@@ -40,12 +40,12 @@ package versioned
 //  5. All ranks agree that no step has failed.
 //  6. The two files of the record are replaced: written, synced and renamed, and the
 //     directory is synced.
-//  7. Files that no version needs any more are removed.
+//  7. Files that no version needs are removed.
 //
 // A store in memory has no record, so step 6 is skipped. Processes read versions in the
 // memory of other processes through windows (readers.go).
 //
-// A version writes only the chunks that changed. Dropped versions leave unneeded chunks in
-// files. A new version rewrites the needed chunks of such files, and the files are removed.
-// So k kept versions of an array that changes everywhere never take more than k+1 times
-// its size (plus the tables).
+// A version writes only the chunks that changed. When a version is dropped, files have chunks that
+// no version needs. A new version rewrites the needed chunks of such files, and the files are
+// removed. If an array changes everywhere, k kept versions therefore need at most k+1 times its
+// size (plus the tables).

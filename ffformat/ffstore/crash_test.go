@@ -18,6 +18,9 @@ var long = crashtest.Long()
 
 // afterCrash checks the state that a crash left in step n. All ranks must have checkpoint n or the one before it, with the
 // right bytes, and the next differential checkpoint must succeed.
+//
+// If skip is 1, the next checkpoint gets another id than the interrupted checkpoint. Containers of the interrupted checkpoint
+// must then not be mistaken for containers of the next one.
 func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 	got, err := m.holdsStep(fsys, 0)
 	if err != nil {
