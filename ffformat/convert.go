@@ -19,7 +19,7 @@ func (o *Options) checkConvert() error {
 	case o.BlockSize != 0 && (o.BlockSize < minBlockSize || o.BlockSize > maxBlockSize):
 		return fault.Usage("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
 	case o.BlockSize != 0 && o.Hash != Fast:
-		return fault.Usage("block size needs fast hashes")
+		return fault.Usage("a block size needs fast hashes")
 	case o.Workers < 0:
 		return fault.Usage("%d workers", o.Workers)
 	}

@@ -120,7 +120,7 @@ func (d *Digests) Marshal() []byte {
 }
 
 // UnmarshalDigests reads the output of Marshal. b must contain nothing else. Errors are of type FormatError and have name as the
-// file. The digests refer to the memory of b.
+// file name. The digests refer to the memory of b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
 		return fault.At(name, off, "digests: "+field, class, format, args...)

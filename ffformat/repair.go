@@ -16,7 +16,7 @@ import (
 // checkRepair returns an error if o is invalid.
 func (o *Options) checkRepair() error {
 	if o != nil && (fateOf[o.Bad] == "" || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
-		return fault.Usage("bad variables %q, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
+		return fault.Usage("Options.Bad %q, Workers %d, CkptID %d or Layout %d is invalid", o.Bad, o.Workers, o.CkptID, o.Layout)
 	}
 	return nil
 }

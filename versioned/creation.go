@@ -157,7 +157,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 		snapshot = g.Newest()
 	}
 	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // all ranks take this branch
-		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots up to %d: %w", name, top, ErrTainted))
+		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots up to %d are %w", name, top, ErrTainted))
 	}
 	rec, err := h.global.readAll(ctx, snapshot)
 	if err != nil {

@@ -122,7 +122,7 @@ func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 
 func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	if len(lo) != len(shape) || len(hi) != len(shape) {
-		return fault.Usage("array %s: range has %d and %d dimensions, want %d", name, len(lo), len(hi), len(shape))
+		return fault.Usage("array %s: ends of the range have %d and %d dimensions, want %d", name, len(lo), len(hi), len(shape))
 	}
 	n := int64(1)
 	for d := range shape {

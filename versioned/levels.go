@@ -27,7 +27,7 @@ import (
 type Levels struct {
 	Comm    comm.Comm // the ranks of the session
 	Session *scr.Session
-	FS      vfs.FS // from the session's Config; nil: the operating system's
+	FS      vfs.FS // file system of the session (Config); nil: the file system of the operating system
 }
 
 // file returns the name of a rank's file in the prefix directory.

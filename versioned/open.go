@@ -104,7 +104,7 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if version == newest {
 		v := rec.newest()
 		if v == nil {
-			return nil, fmt.Errorf("array %s: all %d versions: %w", a.spec.Name, len(rec.Versions), ErrTainted)
+			return nil, fmt.Errorf("array %s: all %d versions are %w", a.spec.Name, len(rec.Versions), ErrTainted)
 		}
 		version = v.Number
 	}

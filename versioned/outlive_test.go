@@ -48,7 +48,7 @@ func TestOlderVersionsOutlive(t *testing.T) {
 }
 
 // TestNewerVersionsOutlive: the loss of a file affects only versions that need the file, and versions that no other file
-// describes. Newer versions whose chunks are all left stay readable, and the array can be opened.
+// describes. Newer versions stay readable if all their chunks are in other files, and the array can be opened.
 func TestNewerVersionsOutlive(t *testing.T) {
 	const n = 640 // 10 chunks
 	mem, st := memStore(t)

@@ -147,8 +147,8 @@ func TestDamagedNewest(t *testing.T) {
 	})
 }
 
-// TestOpenAt: an array can be opened at any version. The next version continues from this version, with a number above the newest
-// version's.
+// TestOpenAt: an array can be opened at any version. The next version continues from this version, with a higher number than the
+// newest version.
 func TestOpenAt(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

@@ -104,7 +104,7 @@ type Rebuilt struct {
 	Whole    bool          `json:"whole"`     // both seals were sound, and Rebuild did nothing
 	FromTwin bool          `json:"from_twin"` // a damaged or lost seal was replaced by a copy of the other seal
 	Versions []VersionInfo `json:"versions"`  // versions in the seal, oldest first
-	Left     []Finding     `json:"left"`      // files of none of these versions; their names now begin with "left-"
+	Left     []Finding     `json:"left"`      // files that belong to none of these versions; their new names begin with "left-"
 }
 
 // Rebuild restores the lost or damaged seal of an array. It copies the other seal of the array or, if neither seal is sound,

@@ -124,7 +124,7 @@ const (
 type Store struct {
 	// Dir is a directory that all nodes see, with a subdirectory for each array. "" means memory.
 	Dir string
-	// FS is the file system; default: the operating system's.
+	// FS is the file system. The default is the file system of the operating system.
 	FS vfs.FS
 	// Copies is the number of other nodes, 0 to 8, that keep a copy of a node's files in their memory. It is only for stores in
 	// memory.

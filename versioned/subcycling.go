@@ -148,7 +148,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 }
 
 // errCadence means that a program puts boxes one by one, but not every step of every level is saved.
-var errCadence = fmt.Errorf("%w: per-box puts need cadence 1 of every level", fault.ErrUsage)
+var errCadence = fmt.Errorf("%w: puts of single boxes need cadence 1 on every level", fault.ErrUsage)
 
 // Validate checks that the settings are valid for the levels of s.
 func (c *Config) Validate(s Subcycling) error {

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// taintSpec describes an array whose chunks change at different times: see storyState.
+// taintSpec describes an array whose chunks change at different times (see storyState).
 var taintSpec = Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512}
 
 // stands checks that Newest returns version and that the current state is want.

@@ -11,9 +11,9 @@ const adaptBytes = 4000
 
 // Byte offsets in adapt_buffer. The fields from adaptValid on are not aligned.
 const (
-	adaptCurr      = 0    // i32 27, 27 levels
-	adaptNext      = 112  // i32 27, 27 levels
-	adaptLast      = 224  // i32 216, 8 x 27 levels
+	adaptCurr      = 0    // an int32 (27), then 27 levels
+	adaptNext      = 112  // an int32 (27), then 27 levels
+	adaptLast      = 224  // an int32 (216), then 8 x 27 levels
 	adaptValid     = 1092 // u8
 	adaptRank      = 1093 // i32
 	adaptPeriodic  = 1097 // 3 counts: root blocks on a periodic axis, 0 on another
@@ -41,7 +41,7 @@ type levelInfo struct {
 // its direction (fx, fy, fz), each -1, 0 or 1, as the number (fx+1)+3((fy+1)+3(fz+1)).
 type adaptBuffer struct {
 	Curr, Next         [27]int32
-	Last               [8][27]int32 // the first index is the child's, cx+2(cy+2cz)
+	Last               [8][27]int32 // the first index is the number of the child, cx+2(cy+2cz)
 	Valid              bool         // true for leaves and for blocks below level 0
 	Rank               int32
 	Periodic           [3]int32 // number of root blocks on periodic axes, otherwise 0

@@ -99,7 +99,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		m.Files = append(m.Files, l...)
 	}
 	if len(m.Files) != len(j.names) {
-		return fault.Usage("%d of %d files were written", len(m.Files), len(j.names))
+		return fault.Usage("only %d of %d files were written", len(m.Files), len(j.names))
 	}
 	if j.yt != "" {
 		if err := j.ytLists(); err != nil {

@@ -214,7 +214,7 @@ func splitParticle(name string, types []string) (typ, attr string) {
 func fieldShape(g *amr.Geometry, spec *amr.FieldSpec, d []int64) (ghosts bool, err error) {
 	m, ok := shape(d)
 	if !ok {
-		return false, fmt.Errorf("rank %d, want 1 to 3", len(d))
+		return false, fmt.Errorf("%d dimensions, want 1 to 3", len(d))
 	}
 	with, without := 0, 0
 	for i := range 3 {

@@ -23,7 +23,7 @@ type Finding = fault.Finding
 // spot is the position of a finding.
 type spot struct{ file, block, field string }
 
-// finding makes a Finding. If format is empty, the text is err's.
+// finding makes a Finding. If format is empty, the text of the Finding is the text of err.
 func finding(s fault.Severity, at spot, err error, effect, format string, args ...any) Finding {
 	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
 	if format == "" {

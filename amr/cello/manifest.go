@@ -24,10 +24,10 @@ type manifest struct {
 	ID      string `json:"id"`               // random, 32 hex digits
 	Dump    bool   `json:"dump,omitempty"`   // a dump of selected fields, levels or leaves, which is not a checkpoint
 	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint with scrambled cells
-	// Reversed: the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
+	// Reversed means that the datasets of fields have their dimensions in reverse (see Options.ForEnzoE).
 	Reversed bool `json:"reversed,omitempty"`
-	// Unverified: the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums are those of the
-	// bytes as read.
+	// Unverified means that the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums match the
+	// bytes that were read, which may be damaged.
 	Unverified bool           `json:"unverified,omitempty"`
 	Datasets   []string       `json:"datasets"`        // datasets of every block, in the order of its checksums and data
 	List       subfile.CRC    `json:"file_list"`       // CRC-32 of check.file_list

@@ -23,7 +23,7 @@ type OpenOptions struct {
 	// then set, and copies are marked. Default: reading a group or dataset that does not match its checksum returns ErrChecksum.
 	NoVerify bool
 
-	FS vfs.FS // default (nil): the operating system's
+	FS vfs.FS // default (nil): the file system of the operating system
 }
 
 // Open opens a checkpoint of Enzo-E, or a checkpoint or dump of Write. It reads the lists and the headers of all blocks but no

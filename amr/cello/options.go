@@ -144,7 +144,7 @@ type Options struct {
 	// names are synced in an order that survives a power loss.
 	NoSync bool
 
-	FS vfs.FS // default (nil): the operating system's
+	FS vfs.FS // default (nil): the file system of the operating system
 }
 
 // dump reports whether the options ask for a dump.

@@ -107,7 +107,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	}
 	order := o.Ordering.Order(p.tree)
 	if len(order) != p.tree.Len() {
-		return nil, fault.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
+		return nil, fault.Usage("ordering %s gives %d blocks, want all %d", o.Ordering.Name(), len(order), p.tree.Len())
 	}
 	p.tree.Sorted() // so that later calls only read
 	if !o.dump() {

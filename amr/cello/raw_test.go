@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// raw is a checkpoint as plain groups. Tests damage them and write them with the general HDF5 writer, to make files that Write
-// would not make.
+// raw is a checkpoint in the form of plain Go structures. Tests damage them and write them with the general HDF5 writer, to
+// make files that Write would not make.
 type raw struct {
 	list  string // content of check.file_list; "": list all files
 	files []*rawFile

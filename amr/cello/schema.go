@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// schemaCol is a dataset of every block.
+// schemaCol describes a dataset that every block has.
 type schemaCol struct {
 	name  string
 	typ   h5.Type

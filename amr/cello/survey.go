@@ -10,8 +10,8 @@ import (
 )
 
 // A survey counts implausible values: NaN, infinities, negative densities and energies, particles far from their block, and
-// numbers that differ from those of all other blocks. Without checksums, data cannot be checked in any other way. A survey needs
-// the same small memory for any number of blocks. Only one goroutine at a time may use it.
+// numbers of one block that differ from the numbers of all other blocks. Without checksums, data cannot be checked in any other
+// way. A survey needs the same small memory for any number of blocks. Only one goroutine at a time may use it.
 type survey struct {
 	m      *amr.Meta
 	fields []fieldSurvey

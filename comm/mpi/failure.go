@@ -144,7 +144,7 @@ func (e *Engine) enter(ctx context.Context) error {
 // begun begins each call.
 func (e *Engine) begun() error {
 	if e.closed {
-		return fault.Usage("a call after Finalize")
+		return fault.Usage("call after Finalize")
 	}
 	f := e.failure.Load()
 	if e.calls++; f == nil && (e.calls%64 == 0 || !e.node.whole || len(e.sends) > 0 || e.node.broken.Load() != 0) {

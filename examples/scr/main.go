@@ -82,7 +82,7 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	if o.pause < 0 {
-		return fmt.Errorf("-pause %v, want no less than 0", o.pause)
+		return fmt.Errorf("-pause %v, want 0 or more", o.pause)
 	}
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "blobio-scr")

@@ -62,7 +62,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	switch {
 	case err != nil:
 	case s.busy:
-		err = fault.Usage("checkpoint %d during an incremental one", id)
+		err = fault.Usage("checkpoint %d was begun during an incremental checkpoint", id)
 	case id < 1:
 		err = fault.Usage("checkpoint id %d, want at least 1", id)
 	case id <= s.ledger.last:

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// far is a file system shared by several machines whose locks do not work between machines.
+// far is a file system that several machines share. Its locks do not work between machines.
 type far struct{ vfs.FS }
 
 func (far) Local(string) bool { return false }

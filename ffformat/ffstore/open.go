@@ -140,7 +140,7 @@ type Store struct {
 // different variables.
 func (s *Store) Protect(id int32, data []byte) error {
 	if s.busy {
-		return fault.Usage("Protect of %d during an incremental checkpoint", id)
+		return fault.Usage("Protect of variable %d during an incremental checkpoint", id)
 	}
 	if _, ok := s.data[id]; !ok {
 		s.order = append(s.order, id)

@@ -39,8 +39,8 @@ type Options struct {
 	// the ranks of the process.
 	Workers int
 
-	// FS is the file system; default: the operating system's. All ranks on all nodes must see the same directory. Each node
-	// writes its own side file in it.
+	// FS is the file system. The default is the file system of the operating system. All ranks on all nodes must see the same
+	// directory. Each node writes its own side file in it.
 	FS    vfs.FS
 	Clock func() time.Time // default time.Now
 

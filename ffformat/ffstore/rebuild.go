@@ -256,7 +256,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	for _, e := range rec.Checkpoints {
 		rec.Slots = max(rec.Slots, e.Slot+1)
 	}
-	// One slot must be free. If all slots found are usable, there was one more slot.
+	// One slot must be free. If a checkpoint is in every slot that was found, add an empty slot.
 	rec.Slots = max(rec.Slots, len(rec.Checkpoints)+1)
 	return rec, left
 }

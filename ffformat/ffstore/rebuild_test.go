@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecordLost: a store without its record, or with a damaged one, is neither read nor overwritten. Rebuild finds its
+// TestRecordLost: if the record of a store is lost or damaged, the store is neither read nor overwritten. Rebuild finds its
 // checkpoints.
 func TestRecordLost(t *testing.T) {
 	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {

@@ -90,7 +90,7 @@ func (m *Meta) Validate() error {
 		}
 		for i := m.Rank; i < 3; i++ {
 			if f.Centered[i] {
-				return fault.Usage("field %q: face-centred on axis %d of %d", f.Name, i, m.Rank)
+				return fault.Usage("field %q is face-centred on axis %d, but there are only %d axes", f.Name, i, m.Rank)
 			}
 		}
 	}

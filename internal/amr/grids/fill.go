@@ -55,7 +55,7 @@ func (m *Mesh) at(level int, b Span, other int) Span {
 	return b.Coarsen(m.scale(other, level))
 }
 
-// spread stores the cells of a box in an array. The box is of the array's level or coarser.
+// spread stores the cells of a box in an array. The level of the box is the level of the array or coarser.
 func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []bool) {
 	s, n, to := m.scale(level, f.Level), b.Len(), f.Len()
 	part, some := m.at(level, b.Span, f.Level).Cut(f.Span)
@@ -75,7 +75,7 @@ func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []boo
 	}
 }
 
-// gather adds the cells of a box to an array. The box is of a level finer than the array's.
+// gather adds the cells of a box to an array. The level of the box is finer than the level of the array.
 func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []bool) {
 	s, to := m.scale(f.Level, level), f.Len()
 	w := 1 / float64(s[0]*s[1]*s[2])

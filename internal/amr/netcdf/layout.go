@@ -243,7 +243,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	var types []string
 	for _, p := range m.Particles {
 		if strings.ContainsAny(p.Name, " \t\n") {
-			return nil, fault.Usage("particles %q: a name with white space", p.Name)
+			return nil, fault.Usage("particles %q: the name has white space", p.Name)
 		}
 		types = append(types, p.Name)
 	}

@@ -20,7 +20,7 @@ type call struct {
 	do   func(ctx context.Context, c comm.Comm) error
 }
 
-// calls are all collectives, and Recv of a message from rank 1 that never comes.
+// calls are all collectives, and a Recv of a message that rank 1 never sends.
 var calls = []call{
 	{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
 	{"Bcast", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 0, nil); return err }},

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Launcher returns the path of mpirun. The environment variable BLOBIO_MPIRUN sets it; the default is Open MPI's mpirun, or
-// MPICH's with the build tag mpich. If there is no mpirun, Launcher skips the test.
+// Launcher returns the path of mpirun. The environment variable BLOBIO_MPIRUN sets it; the default is the mpirun of Open MPI
+// or, with the build tag mpich, the mpirun of MPICH. If there is no mpirun, Launcher skips the test.
 func Launcher(t testing.TB) string {
 	t.Helper()
 	names := launchers
@@ -30,7 +30,7 @@ func Launcher(t testing.TB) string {
 	return ""
 }
 
-// OpenMPI reports whether the launcher is Open MPI's.
+// OpenMPI reports whether the launcher belongs to Open MPI.
 func OpenMPI(launcher string) bool {
 	out, _ := exec.Command(launcher, "--version").CombinedOutput()
 	return bytes.Contains(out, []byte("Open"))
