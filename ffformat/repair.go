@@ -291,7 +291,6 @@ func (w *repairing) sort() {
 	}
 }
 
-// write writes the new file.
 func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	old := w.f
 	to := newFile(old, dst.Name(), &Options{Layout: old.Layout, Hash: old.Hash, BlockSize: old.BlockSize})

@@ -74,8 +74,8 @@ func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byt
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
 }
 
-// Pieces reads the box [lo, hi) of a version in pieces of at most most bytes, in row-major order. Elements are in the byte order
-// of the host. f must not use its argument after it returns.
+// Pieces reads the box [lo, hi) of a version in pieces, in row-major order. most is the maximum size of a piece in bytes.
+// Elements are in the byte order of the host. f must not use its argument after it returns.
 func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most int, f func(lo, hi []int64, b []byte) error) error {
 	size := int64(v.spec.Type.Size())
 	buf := []byte(nil)
@@ -94,7 +94,7 @@ func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most i
 	})
 }
 
-// slabs cuts a box into boxes of at most most elements, and calls f for them in row-major order.
+// slabs cuts a box into smaller boxes and calls f for them in row-major order. most is the maximum number of elements of a box.
 func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 	per := int64(1) // number of elements per index of dimension d
 	d := len(lo) - 1

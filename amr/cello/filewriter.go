@@ -150,7 +150,6 @@ func (w *fileWriter) put(b []byte) {
 	}
 }
 
-// add adds the next block from memory.
 func (w *fileWriter) add(b *amr.Block) error {
 	t, dst, err := w.stamp()
 	if err != nil {

@@ -140,7 +140,6 @@ func (c *testCase) split(ranks int, seed int64) [][]*amr.Block {
 	return out
 }
 
-// write writes a case with some ranks.
 func (c *testCase) write(ctx context.Context, ranks int, isolate bool, dir string, o *Options) error {
 	local := c.split(ranks, 5)
 	return comm.Run(ctx, ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, co comm.Comm) error {

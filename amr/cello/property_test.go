@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPropertyTrees: random trees of any rank and shape, are written with random options. They read back equal, have no faults,
+// TestPropertyTrees: random trees of any rank and shape are written with random options. They read back equal, have no faults,
 // and restart on any number of ranks.
 func TestPropertyTrees(t *testing.T) {
 	ctx := context.Background()

@@ -15,7 +15,6 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// build builds the program for MPI.
 func build(t *testing.T) (program string) {
 	mpitest.Launcher(t)
 	program = filepath.Join(t.TempDir(), "amr-waves")

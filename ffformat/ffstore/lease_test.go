@@ -23,7 +23,6 @@ func (f far) Create(name string) (vfs.File, error) { return hide(f.FS.Create(nam
 func (f far) Open(name string) (vfs.File, error)   { return hide(f.FS.Open(name)) }
 func (f far) OpenRW(name string) (vfs.File, error) { return hide(f.FS.OpenRW(name)) }
 
-// hide hides the locks of a file.
 func hide(f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err

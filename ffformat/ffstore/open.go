@@ -136,8 +136,8 @@ type Store struct {
 }
 
 // Protect registers the memory of a variable, like FTI_Protect. Each checkpoint reads that memory, and Recover fills it. A second
-// call with the same id changes the memory. The caller keeps ownership of the slice. Protect is not collective; ranks may have
-// different variables.
+// call with the same id replaces the registered memory. The caller keeps ownership of the slice. Protect is not collective; ranks
+// may have different variables.
 func (s *Store) Protect(id int32, data []byte) error {
 	if s.busy {
 		return fault.Usage("Protect of variable %d during an incremental checkpoint", id)

@@ -11,9 +11,9 @@ import (
 // underscores.
 const MaxName = 1 + 3*(arrayBits+1+MaxDepth) + 2
 
-// digits returns the number of binary digits in the array part of a name, for an axis with roots root blocks at a level. If a
-// block of the level is wider than all root blocks of the axis, the name has one digit, 0. This happens if axes differ, for
-// example 4 x 2 root blocks: Enzo-E halves the number to 0 and counts the digits of -1.
+// digits returns the number of binary digits in the array part of a name, for a block of a level. roots is the number of root
+// blocks of the axis. If a block of the level is wider than all root blocks of the axis, the name has one digit, 0. This happens
+// if axes differ, for example 4 x 2 root blocks: Enzo-E halves the number to 0 and counts the digits of -1.
 func digits(roots, level int) int {
 	n := roots
 	if level < 0 {

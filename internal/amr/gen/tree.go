@@ -7,8 +7,9 @@ import (
 	"blobio/internal/amr"
 )
 
-// Geometry returns the geometry of the unit cube with rank axes. Each axis has roots root blocks of block cells, with ghost
-// ghosts. The finest level is maxLevel, and the coarsest is the level with a single block.
+// Geometry returns the geometry of the unit cube with rank axes. roots is the number of root blocks on each axis, block the
+// number of cells of a block, and ghost the number of ghost cells on each side. The finest level is maxLevel, and the coarsest is
+// the level with a single block.
 func Geometry(rank, roots, block, ghost, maxLevel int) amr.Geometry {
 	g := amr.Geometry{Rank: rank, Roots: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Upper: [3]float64{1, 1, 1}, MaxLevel: maxLevel}
 	for i := range rank {

@@ -55,7 +55,7 @@ type maker struct {
 	l       *layout
 	list    []placed // by row
 	workers int
-	leaves  *cache.Cache[leafKey, []float64] // cells of leaves, for the grids of levels: a read needs one row of cells of each block
+	leaves  *cache.Cache[leafKey, []float64] // data of leaves, cached for the variables on grids, because a read of a grid needs rows of cells of many blocks
 }
 
 // tableBytes is the number of bytes computed at once for rows that need no data.

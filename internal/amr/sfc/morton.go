@@ -1,8 +1,8 @@
 package sfc
 
 // Morton returns the position of point p on the Morton curve through the cube of 2^bits points per axis, 0 < bits <= MaxBits, in
-// three dimensions. It interleaves the bits of the coordinates, with x lowest. It uses only the low bits bits of each
-// coordinate.
+// three dimensions. It interleaves the bits of the coordinates, with x lowest. It ignores the bits of a coordinate from bit
+// number bits on.
 func Morton(bits int, p [3]uint32) Key {
 	mask := uint32(1<<uint(bits) - 1)
 	// The low 21 bits of each coordinate give 63 bits of the key. The remaining bits go above them.
