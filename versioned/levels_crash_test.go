@@ -50,7 +50,7 @@ func TestLevelsCrash(t *testing.T) {
 		defer mu.Unlock()
 		now = v
 	}
-	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(197, 11), // Torn is low, because each of 1,500 operations takes minutes
+	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(197, 11), // a sample, because a test of all 1,500 operations takes minutes
 		Mark: func() int64 {
 			mu.Lock()
 			defer mu.Unlock()

@@ -159,7 +159,7 @@ func (o *Options) validate() error {
 	case o.EnzoFloat != 0 && !o.EnzoFloat.Float():
 		return fault.Usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
 	case o.ForEnzoE && o.dump():
-		return fault.Usage("Options.ForEnzoE cannot be combined with Fields, Levels or Leaves")
+		return fault.Usage("Options.ForEnzoE cannot be combined with Fields, Levels or LeavesOnly")
 	case o.Levels != nil && o.Levels[0] > o.Levels[1]:
 		return fault.Usage("Options.Levels %d to %d is an empty range", o.Levels[0], o.Levels[1])
 	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):
