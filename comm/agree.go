@@ -11,23 +11,24 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// Agree is a collective that shares errors: each rank passes its error or nil, and either all return nil or all return an error.
-// A failing rank returns its own error. The other ranks return the error of the lowest failing rank, as a *RankError. (If that is
-// another rank, a failing rank returns both in one chain.) An agreed error does not break the Comm. If the ranks of c have agreed
-// on an error before, the error keeps its rank and text.
+// Agree is a collective that shares errors. Each rank passes its error or nil, and either all ranks return nil or all return an
+// error. The agreed error is a *RankError with the error of the lowest failing rank. Another failing rank returns its own error
+// joined with the agreed error. An agreed error does not break the Comm. If the ranks of c have agreed on an error before, the
+// error keeps its rank and text.
 //
-// On every rank, errors.Is finds the errors that the failing rank's error wraps. Ranks without a common heap get its text, and
-// errors.Is finds only the sentinels of this module and of package context, and common ones of package fs.
+// On ranks that share a heap with the failing rank, errors.Is finds all errors that the failing rank's error wraps. Other ranks
+// get the text of the error, and errors.Is finds only wrapped sentinels of this module, of package context, and some of package
+// fs.
 //
-// If the Comm is broken, Agree returns that error, with the rank's own.
+// If the Comm is broken, Agree returns the ErrBroken error, joined with the rank's own error.
 func Agree(ctx context.Context, c Comm, err error) error {
 	_, err = AgreeMin(ctx, c, err)
 	return err
 }
 
-// AgreeMin is Agree and AllreduceInt64 of v by Min in one step. (For the maximum of x, pass ^x: the minimum of ^x is ^ of the
-// maximum.) AgreeMin returns the minima with an agreed error, too. If the Comm breaks in this step, the minima are nil, and other
-// ranks may not have err.
+// AgreeMin combines Agree with an AllreduceInt64 of v by Min. (To get the maximum of x, pass ^x and invert the result again.)
+// AgreeMin returns the minima even with an agreed error. If the Comm breaks in this call, the minima are nil, and other ranks may
+// not receive err.
 func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
 	first := int64(math.MaxInt64)
 	if err != nil {
@@ -71,8 +72,8 @@ func tellError(ctx context.Context, c Comm, root int, err error) error {
 	return with(err, re)
 }
 
-// MetBy returns the error of another rank of c, received from it for example by Gather. If the ranks of c agree on the error, it
-// stays that rank's.
+// MetBy returns a RankError for an error that another rank of c met and sent to this rank, for example by Gather. If the ranks of
+// c later agree on the RankError, it keeps that rank's number.
 func MetBy(c Comm, rank int, err error) *RankError { return &RankError{rank, err, c} }
 
 // sameComm reports whether a and b are the same Comm.
@@ -80,7 +81,7 @@ func sameComm(a, b Comm) bool {
 	return a != nil && reflect.TypeOf(a).Comparable() && a == b
 }
 
-// with returns other, joined with own unless other includes it.
+// with joins own and other, or returns one of them if the other is nil or already part of its text.
 func with(own, other error) error {
 	if own == nil {
 		return other
@@ -91,7 +92,7 @@ func with(own, other error) error {
 	return &agreedError{own, other}
 }
 
-// agreedError is a rank's own error and the agreed error.
+// agreedError joins a rank's own error and the agreed error.
 type agreedError struct{ own, other error }
 
 func (e *agreedError) Error() string   { return fmt.Sprintf("%v (and %v)", e.own, e.other) }

@@ -15,7 +15,8 @@ func nothing(*round) {}
 func (m *member) Rank() int { return m.rank }
 func (m *member) Size() int { return m.g.n }
 
-// usage breaks the communication because of a bad argument, so that other ranks do not wait in vain.
+// usage breaks the communication because of a bad argument. Otherwise the other ranks would wait
+// forever.
 func (m *member) usage(format string, args ...any) error {
 	if err := m.g.w.broken(); err != nil {
 		return err
@@ -41,7 +42,7 @@ func (m *member) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error
 		return nil, err
 	}
 	if m.rank == root {
-		buf = bytes.Clone(buf) // outside the lock; the caller may reuse its buffer
+		buf = bytes.Clone(buf) // copied outside the lock; the caller may reuse its buffer after the call
 	}
 	r, err := m.enter(ctx, signature{kind: kBcast, root: root}, func(r *round) {
 		if m.rank == root {
@@ -88,7 +89,7 @@ func (m *member) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 		return nil, m.usage("Alltoallv has %d slices, want %d", len(b), m.g.n)
 	}
 	var row [][]byte
-	if len(b) > 0 { // one copy of all data from this rank
+	if len(b) > 0 { // allocate one copy for all data from this rank
 		size := 0
 		for _, x := range b {
 			size += len(x)
@@ -134,7 +135,7 @@ func (m *member) AllreduceInt64(ctx context.Context, v []int64, op Op) ([]int64,
 		if r.ints == nil {
 			r.ints = slices.Repeat([]int64{op.IdentityInt64()}, len(v))
 		}
-		op.CombineInt64(r.ints, v) // any order: all operations on integers are commutative
+		op.CombineInt64(r.ints, v) // the order does not matter, because all integer operations are commutative
 	}, nothing)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (m *member) ExscanInt64(ctx context.Context, v []int64, op Op) ([]int64, er
 				here[k] = acc[k]
 				acc[k] = x
 			}
-			// acc has the numbers of this rank, and here the result of the lower ranks.
+			// acc has the sum of the lower ranks and this rank, and here the sum of the lower ranks.
 			op.CombineInt64(acc, here)
 		}
 	})

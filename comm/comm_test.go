@@ -17,7 +17,7 @@ func isolated(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.C
 	return inProcess(t, n, perNode, func(ctx context.Context, c comm.Comm) error { return f(ctx, commtest.Isolate(c)) })
 }
 
-// self runs one rank as Self. It skips more ranks, which inProcess has run.
+// self runs f on a Comm from Self. It skips tests with more ranks, which inProcess runs.
 func self(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
 	if n == 1 {
 		return f(t.Context(), comm.Self())

@@ -9,23 +9,22 @@ import (
 
 // Classes of errors, re-exported.
 var (
-	ErrBroken = fault.ErrBroken // a call after the communication broke; the chain has the cause, too
+	ErrBroken = fault.ErrBroken // returned by calls after the communication broke; wraps the cause
 	ErrUsage  = fault.ErrUsage  // a bad argument: a rank or tag out of range, or a wrong op
 	ErrRange  = fault.ErrRange  // a window access out of range
 )
 
-// Errors of ranks whose calls do not match.
 var (
-	// ErrMismatch: ranks of one Comm are in different collectives, or in the same with different arguments.
+	// ErrMismatch: ranks of one Comm call different collectives, or the same collective with different arguments.
 	ErrMismatch = remote.ErrMismatch
-	// ErrExited: a rank returned while others need it.
+	// ErrExited: a rank returned while other ranks wait for it.
 	ErrExited = remote.ErrExited
-	// ErrDeadlock: every rank waits for another.
+	// ErrDeadlock: every rank waits for another rank.
 	ErrDeadlock = remote.ErrDeadlock
 )
 
-// RankError is an error of one rank as the other ranks see it. Rank is the rank's number in the run, or in the Comm of Agree for
-// an agreed error.
+// RankError is the form in which other ranks receive an error of a rank. Rank is the rank's number in the run; for an error from
+// Agree it is the number in the Comm.
 type RankError struct {
 	Rank int
 	Err  error
@@ -35,7 +34,7 @@ type RankError struct {
 
 // Error names the rank, unless there is only one rank.
 func (e *RankError) Error() string {
-	if e.in != nil && e.in.Size() == 1 { // a program of one process has no ranks
+	if e.in != nil && e.in.Size() == 1 { // no text about ranks in a program of one process
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("rank %d: %v", e.Rank, e.Err)
@@ -59,7 +58,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// brokenError is the error of calls after the communication broke.
+// brokenError is returned by all calls after the communication broke.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string { return fmt.Sprintf("%v: %v", ErrBroken, e.cause) }

@@ -9,10 +9,11 @@ import (
 	"blobio/comm"
 )
 
-// Four ranks, goroutines of this process, compute the offsets of their elements in a common array.
+// Four ranks are goroutines of this process. They compute the offsets of their elements in a common
+// array.
 func Example() {
 	err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
-		n := int64(10 * (c.Rank() + 1)) // elements of this rank
+		n := int64(10 * (c.Rank() + 1)) // number of elements of this rank
 		below, err := c.ExscanInt64(ctx, []int64{n}, comm.Sum)
 		if err != nil {
 			return err
@@ -38,7 +39,7 @@ func Example() {
 	// rank 3: elements 60 to 99 of 100
 }
 
-// One rank fails. Agree gives the error to all ranks, which continue together.
+// One rank fails. Agree gives the error to all ranks. The ranks then continue together.
 func ExampleAgree() {
 	errDisk := errors.New("disk full")
 	err := comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// group is the ranks of one Comm. A collective is a round: each rank adds its part and waits. The last rank computes the result
-// and ends the round. A round has the same outcome on every rank.
+// group is the shared state of the ranks of one Comm. Each collective is a round: each rank adds its part and waits. The last
+// rank computes the result and ends the round. A round has the same outcome on every rank.
 type group struct {
 	w       *world
 	n       int
@@ -23,10 +23,9 @@ type group struct {
 type member struct {
 	g     *group
 	rank  int
-	world int // rank in the world
+	world int // number of the rank in the run
 }
 
-// worldRank returns the world rank of a rank of the group.
 func (g *group) worldRank(rank int) int {
 	if g.members == nil {
 		return rank
@@ -34,7 +33,6 @@ func (g *group) worldRank(rank int) int {
 	return int(g.members[rank])
 }
 
-// has reports whether the group has a world rank.
 func (g *group) has(world int) bool {
 	if g.members == nil {
 		return true
@@ -47,7 +45,7 @@ func (g *group) has(world int) bool {
 	return false
 }
 
-// gone returns a world rank of the group that has left the run, or -1. world.mu is held.
+// gone returns the world rank of a member that has left the run, or -1. world.mu is held.
 func (g *group) gone() int {
 	if g.w.numGone == 0 {
 		return -1
@@ -82,7 +80,7 @@ const (
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64",
 	"ExscanInt64", "Split", "SplitNode", "Share", "NewWindow", "Window.Fence", "Window.Free"}
 
-// signature must be equal on all ranks of a round.
+// signature is the part of a collective's arguments that must be equal on all ranks of a round.
 type signature struct {
 	kind  kind
 	op    Op
@@ -101,24 +99,24 @@ func (s signature) String() string {
 	return kindNames[s.kind]
 }
 
-// round is a running collective. put fills it under group.mu, and the last rank's finish completes it. It is read-only after done
-// is closed.
+// round is a running collective. Each rank's put fills the round under group.mu, and the last rank's finish completes it. The
+// round is read-only after done is closed.
 type round struct {
 	sig     signature
 	first   int    // world rank that began the round
-	call    string // the caller's operation, from In
+	call    string // name of the caller's operation (In)
 	arrived int
-	here    []uint64 // one bit per rank
+	here    []uint64 // one bit for each rank that has entered
 	failed  bool
 	done    chan struct{}
 
 	// Data of a collective:
 	parts [][]byte   // by rank, or only the part of root
-	rows  [][][]byte // Alltoallv: by sender
+	rows  [][][]byte // for Alltoallv: parts by sender
 	ints  []int64
 	vals  []any
 	keys  []splitKey
-	subs  []member // Split: by rank
+	subs  []member // for Split: members by rank
 	win   *shared
 }
 
@@ -165,7 +163,7 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 	w.sleep()
 	g.mu.Unlock()
 
-	// The context of the run needs no check: when it ends, fail ends the round.
+	// The context of the run needs no select here: when it ends, fail closes r.done.
 	if d := ctx.Done(); d == nil || d == w.done {
 		<-r.done
 	} else {
@@ -173,7 +171,7 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 		case <-r.done:
 		case <-d:
 			w.failCtx(m.world, ctx)
-			<-r.done // the round ended by a failure or is complete
+			<-r.done // wait: the round may be complete, or a failure ends it
 		}
 	}
 	if r.failed {
@@ -207,7 +205,7 @@ func (g *group) end() {
 	g.w.wake(g.n - 1)
 }
 
-// missing lists at most most world ranks that have not reached the round. g.mu is held.
+// missing lists up to most world ranks that have not entered the round. g.mu is held.
 func (g *group) missing(r *round, most int) string {
 	var s []string
 	for i := range g.n {
@@ -225,7 +223,7 @@ func (g *group) missing(r *round, most int) string {
 // mismatch returns the error of a rank that enters a round with another signature.
 func mismatch(r *round, rank int, s signature, call string) error {
 	one, two := r.sig.String(), s.String()
-	if one == two && r.sig != s { // the same call on different windows
+	if one == two && r.sig != s { // the same collective on different windows
 		one, two = one+" of one window", two+" of another"
 	}
 	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, r.first, calls.Within(r.call, one), rank, calls.Within(call, two))

@@ -4,18 +4,18 @@ import "context"
 
 // Memory is common memory of the ranks of a Comm.
 type Memory interface {
-	// Bytes returns the memory, the same for all ranks. Stores of one rank are visible to another after a Fence, or after another
-	// collective in which each rank gets data from all others. Between two of these, a rank must not access bytes that another rank
-	// may change.
+	// Bytes returns the memory that all ranks share. Stores of one rank are visible to another rank after a Fence, or after
+	// another collective in which each rank gets data from all ranks. Between two such collectives, a rank must not access bytes
+	// that another rank may change.
 	Bytes() []byte
-	// Fence is collective: all ranks see earlier stores after it.
+	// Fence is collective. After a Fence all ranks see the stores made before it.
 	Fence(ctx context.Context) error
 }
 
-// SharedMemory returns n bytes that all ranks of c share. n must be equal on all ranks. It returns nil on all ranks if they
-// cannot share memory (ranks of different nodes). The memory lives as long as the Comm. An engine may return the same memory to a
-// later call for n bytes or fewer. Before such a call, all ranks must have met in a collective after their last access. The
-// initial content is undefined. Collective.
+// SharedMemory returns n bytes that all ranks of c share. n must be equal on all ranks. SharedMemory is collective. It returns
+// nil on all ranks if the ranks cannot share memory, for example if they are on different nodes. The memory lives as long as the
+// Comm. A later call for n bytes or fewer may return the same memory. Before such a call, all ranks must take part in a
+// collective after their last access. The initial content is undefined.
 func SharedMemory(ctx context.Context, c Comm, n int) (Memory, error) {
 	if s, ok := c.(interface {
 		SharedMemory(ctx context.Context, n int) (Memory, error)
@@ -43,7 +43,6 @@ func SharedMemory(ctx context.Context, c Comm, n int) (Memory, error) {
 	return &heap{c, *all[0].(*[]byte)}, nil
 }
 
-// heap is Memory for ranks of one process.
 type heap struct {
 	c Comm
 	b []byte
@@ -52,8 +51,8 @@ type heap struct {
 func (h *heap) Bytes() []byte                   { return h.b }
 func (h *heap) Fence(ctx context.Context) error { return h.c.Barrier(ctx) }
 
-// Apart reports whether it is known, without communication, that no two ranks of c share a Go heap. All ranks, and all Comms made
-// from c, get the same result.
+// Apart reports whether no two ranks of c share a Go heap. It does not communicate, and returns false if it cannot know. The
+// result is the same on all ranks and for all Comms made from c.
 func Apart(c Comm) bool {
 	a, ok := c.(interface{ Apart() bool })
 	return ok && a.Apart()

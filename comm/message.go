@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// peer has the unreceived messages of one sender and the receivers that wait for more. It belongs to the sender, so that a rank
-// that leaves finds all ranks that wait for it.
+// peer has the unreceived messages of one sender, and the receivers that wait for its messages. All of them are stored with the
+// sender, so that a sender that leaves the run can fail the receivers.
 type peer struct {
 	gone atomic.Bool // set under mu
 
@@ -16,20 +16,18 @@ type peer struct {
 	queues map[address]*queue // nil until needed
 }
 
-// address is the receiver and tag of a message.
 type address struct {
 	g   *group
 	to  int // world rank
 	tag int
 }
 
-// queue has either messages without a receiver or receivers without a message.
+// queue holds either messages or waiting receivers, never both.
 type queue struct {
 	msgs  [][]byte
 	waits []*wait
 }
 
-// wait is a waiting receiver.
 type wait struct {
 	done   chan struct{}
 	msg    []byte
@@ -48,14 +46,13 @@ func (p *peer) queue(a address) *queue {
 	return q
 }
 
-// tidy drops an empty queue.
 func (p *peer) tidy(a address, q *queue) {
 	if len(q.msgs) == 0 && len(q.waits) == 0 {
 		delete(p.queues, a)
 	}
 }
 
-// failAll ends the wait of all receivers.
+// failAll makes the calls of all waiting receivers fail.
 func (p *peer) failAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +65,7 @@ func (p *peer) failAll() {
 	}
 }
 
-// leave marks the rank as gone. It returns the world rank of a waiting receiver, or -1.
+// leave marks the rank as gone. It returns the world rank of a receiver that waits for this rank, or -1.
 func (p *peer) leave() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +78,7 @@ func (p *peer) leave() int {
 	return -1
 }
 
-// describe appends the receivers that wait for messages of this rank, up to most in total.
+// describe appends to s the receivers that wait for messages of this rank, up to most in total.
 func (p *peer) describe(s []string, from, n, most int) ([]string, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +92,6 @@ func (p *peer) describe(s []string, from, n, most int) ([]string, int) {
 	return s, n
 }
 
-// Send copies b and does not wait.
 func (m *member) Send(ctx context.Context, to, tag int, b []byte) error {
 	w := m.g.w
 	if err := m.checkMessage(ctx, to, tag); err != nil {

@@ -8,7 +8,7 @@ import (
 // Op is an operation that combines elements.
 type Op uint8
 
-// The operations. On integers Sum wraps around.
+// The values of Op. Sum of integers wraps around.
 const (
 	Sum Op = iota
 	Max
@@ -29,7 +29,7 @@ func (op Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(op))
 }
 
-// IdentityInt64 returns the value e with e op x = x.
+// IdentityInt64 returns the value e for which e op x = x.
 func (op Op) IdentityInt64() int64 {
 	switch op {
 	case Max:
@@ -40,7 +40,7 @@ func (op Op) IdentityInt64() int64 {
 	return 0
 }
 
-// CombineInt64 sets acc[i] = acc[i] op v[i].
+// CombineInt64 sets acc[i] to acc[i] op v[i].
 func (op Op) CombineInt64(acc, v []int64) { combine(op, acc, v) }
 
 func combine[T int64 | float64](op Op, acc, v []T) {
@@ -61,7 +61,6 @@ func combine[T int64 | float64](op Op, acc, v []T) {
 	}
 }
 
-// identityFloat64 is IdentityInt64 for float64.
 func (op Op) identityFloat64() float64 {
 	switch op {
 	case Max:

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Options of Run. nil means all defaults.
+// Options are the options of Run. A nil pointer means the defaults.
 type Options struct {
 	// RanksPerNode is the number of ranks per node. 0 (default) puts all ranks on one node.
 	RanksPerNode int
 	// RoundRobin puts rank r on node r mod nodes, where nodes = ceil(ranks / RanksPerNode). By default the first RanksPerNode ranks
 	// are on the first node, the next on the second, and so on.
 	RoundRobin bool
-	// DeadlockAfter is the time after which ranks that all wait for each other get ErrDeadlock. Default (0) is 1 second. A negative
-	// value disables the check, for programs whose ranks communicate from several goroutines and then compute for longer.
+	// DeadlockAfter is the time after which the run fails with ErrDeadlock if all ranks wait for each other. 0 (default) means 1
+	// second. A negative value disables the check. Disable it if a rank may communicate from one goroutine while another
+	// goroutine computes for longer than the limit.
 	DeadlockAfter time.Duration
 }
 
@@ -28,7 +29,6 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// node returns the node of a rank in a run of n ranks.
 func (o *Options) node(rank, n int) int {
 	if o == nil || o.RanksPerNode == 0 || n == 0 {
 		return 0

@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// maxDistinct is the maximum of different rank errors that Run returns besides the first.
+// maxDistinct is the maximum number of different errors that Run returns besides the first.
 const maxDistinct = 16
 
 // Run calls f on n ranks, each a goroutine of this process, and waits for all. c.Rank() is the number of the rank.
 //
 // The first rank that returns an error or panics (*PanicError) breaks the communication: the calls of the other ranks fail with a
 // *RankError, and their context is cancelled. A cancelled ctx and calls that do not match (ErrMismatch, ErrExited, ErrDeadlock)
-// also break it. Run returns the first cause, joined with other ranks' own errors. If ctx was cancelled, errors.Is(err,
-// ctx.Err()) holds. Run returns the error that broke the communication even if all ranks return nil.
+// break the communication, too. Run returns the first cause, joined with the own errors of other ranks. If ctx was cancelled, the
+// error wraps ctx.Err(). Run returns the error that broke the communication even if all ranks return nil.
 //
 // n must be in 1 ... 1<<24.
 func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c Comm) error) error {
@@ -86,7 +86,7 @@ func (w *world) note(rank int, err error) {
 	f := w.failure.Load()
 	var re *RankError
 	if own := (*agreedError)(nil); errors.As(err, &own) {
-		err = own.own // another rank has the other part
+		err = own.own // the other part is another rank's error
 	} else if err == f.err || errors.Is(err, f.err) || errors.Is(err, error(f.broken)) || errors.Is(err, context.Canceled) {
 		return // the error only repeats why the communication broke
 	}
@@ -95,7 +95,7 @@ func (w *world) note(rank int, err error) {
 	}
 	text := err.Error()
 	if strings.Contains(f.text, text) {
-		return // part of the first cause
+		return // the first cause includes this error
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *world) result() error {
 	case f == nil:
 		return nil
 	case f.ctxErr != nil && f.rank < 0 && w.numFailed == 0:
-		return nil // cancelled after the work was done
+		return nil // the run was cancelled after the work was done
 	case len(w.failed) == 0:
 		return f.err
 	}

@@ -37,7 +37,7 @@ func TestPlacement(t *testing.T) {
 	for _, k := range []struct {
 		o    comm.Options
 		n    int
-		want string // the ranks of each node as each rank sees them
+		want string // for each rank, the ranks of its node
 	}{
 		{comm.Options{RanksPerNode: 2}, 5, "01 01 23 23 4"},
 		{comm.Options{RanksPerNode: 2, RoundRobin: true}, 5, "03 14 2 03 14"},
@@ -62,7 +62,7 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// TestCancel: the context of the run ends while ranks wait, compute, or watch it.
+// TestCancel: the context of the run is cancelled while ranks wait, compute, or watch the context.
 func TestCancel(t *testing.T) {
 	for _, withCause := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { testCancel(t, withCause) })
@@ -76,7 +76,7 @@ func testCancel(t *testing.T, withCause bool) {
 	err := comm.Run(ctx, 6, nil, func(ctx context.Context, c comm.Comm) error {
 		switch c.Rank() {
 		case 5:
-			synctest.Wait() // until the other ranks wait
+			synctest.Wait() // returns when the other ranks wait
 			if withCause {
 				cancel(cause)
 			} else {
@@ -109,7 +109,6 @@ func testCancel(t *testing.T, withCause bool) {
 	cancel(nil)
 }
 
-// TestCancelledWhenDone: a context that ends after the work is done causes no error.
 func TestCancelledWhenDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
@@ -119,13 +118,13 @@ func TestCancelledWhenDone(t *testing.T) {
 		cancel()
 		return nil
 	})
-	if err != nil && !errors.Is(err, context.Canceled) { // a rank may still have been in Barrier
+	if err != nil && !errors.Is(err, context.Canceled) { // a rank may have been in Barrier when the context ended
 		t.Error(err)
 	}
 	cancel()
 }
 
-// TestSwallowed: Run returns the error that broke the communication even if all ranks drop it.
+// TestSwallowed: Run returns the error that broke the communication even if the functions of all ranks drop it.
 func TestSwallowed(t *testing.T) {
 	err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 0 {
@@ -140,7 +139,7 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines: without the deadlock check, ranks may communicate from another goroutine while they compute.
+// TestManyGoroutines: without the deadlock check, a rank may communicate from one goroutine while another computes.
 func TestManyGoroutines(t *testing.T) {
 	err := comm.Run(t.Context(), 3, &comm.Options{DeadlockAfter: -1}, func(ctx context.Context, c comm.Comm) error {
 		other, err := c.Split(ctx, 0, 0)
@@ -178,7 +177,7 @@ func TestShared(t *testing.T) {
 				c = commtest.Isolate(commtest.Isolate(c))
 			}
 			var err error
-			if c, err = c.Split(ctx, 0, 0); err != nil { // groups inherit the isolation
+			if c, err = c.Split(ctx, 0, 0); err != nil { // a Comm from Split is isolated, too
 				return err
 			}
 			all, err := c.Allgather(ctx, []byte{1})
@@ -203,7 +202,7 @@ func TestShared(t *testing.T) {
 				}
 			}
 			if isolate {
-				all[0][0], one[0] = 9, 9 // a race if they were shared
+				all[0][0], one[0] = 9, 9 // the race detector reports this if the bytes are shared
 			}
 			return c.Barrier(ctx)
 		})
@@ -239,8 +238,8 @@ func testSelf(t *testing.T) {
 	}
 }
 
-// TestStress: random programs, equal on all ranks except for one failure at a random step of a random rank. Each collective has
-// the same outcome on all ranks. The first collective that fails is one that the failing rank did not complete.
+// TestStress: all ranks run the same random program, and a random rank fails at a random step. Each collective has the same
+// outcome on all ranks. The first collective that fails is one that the failing rank did not complete.
 func TestStress(t *testing.T) {
 	rounds := 300
 	if testing.Short() {

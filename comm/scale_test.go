@@ -20,7 +20,7 @@ func TestProduction(t *testing.T) {
 		t.Skip("SKIPPED: 21,600 ranks, in -short mode")
 	}
 	n, subfiles := production, 338
-	if raceEnabled { // the race detector allows 8,128 goroutines
+	if raceEnabled { // the race detector supports at most 8,128 goroutines
 		n, subfiles = 1000, 16
 	}
 	perFile := (n + subfiles - 1) / subfiles
@@ -46,7 +46,7 @@ func TestProduction(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for i := rank; i < n; i += 997 { // each rank checks a few; together they check all
+		for i := rank; i < n; i += 997 { // each rank checks some ranks, and all ranks together check all
 			if got := binary.LittleEndian.Uint64(all[i]); got != uint64(i)*3 {
 				return fmt.Errorf("part of rank %d is %d", i, got)
 			}
@@ -105,7 +105,7 @@ func TestProduction(t *testing.T) {
 	}
 }
 
-// TestProductionFailure: one of 21,600 ranks fails while the others wait. All others get the error.
+// TestProductionFailure: one of 21,600 ranks fails while the others wait, and all others get its error.
 func TestProductionFailure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: 21,600 ranks, in -short mode")
@@ -234,7 +234,7 @@ func BenchmarkWindowPut(b *testing.B) {
 	})
 }
 
-// BenchmarkRun starts and ends idle ranks.
+// BenchmarkRun measures the start and the end of ranks that do nothing.
 func BenchmarkRun(b *testing.B) {
 	for _, n := range []int{64, production} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -248,7 +248,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// memStats is not inlined, because its 6 KiB would be on the stack of every rank.
+// memStats must not be inlined, because its 6 KiB of variables would then be on the stack of every rank.
 //
 //go:noinline
 func memStats() *runtime.MemStats {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// splitKey has the arguments of a rank in Split.
+// splitKey has the arguments that a rank passed to Split.
 type splitKey struct{ color, key, rank int }
 
 func (m *member) Split(ctx context.Context, color, key int) (Comm, error) {
@@ -33,7 +33,6 @@ func (m *member) split(ctx context.Context, k kind, color, key int) (Comm, error
 	return nil, nil
 }
 
-// divide makes the groups of a Split.
 func (g *group) divide(r *round) {
 	slices.SortFunc(r.keys, func(a, b splitKey) int {
 		return cmp.Or(cmp.Compare(a.color, b.color), cmp.Compare(a.key, b.key), cmp.Compare(a.rank, b.rank))

@@ -12,13 +12,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Number is an element type of the generic helpers.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// Allreduce is Comm.AllreduceInt64 for any number type. Integers wrap around in T. Floating-point elements are combined in double
-// precision in rank order, so that every run has the same result.
+// Allreduce does the same as Comm.AllreduceInt64, for any number type. The result wraps around at the range of an integer type T.
+// Floating-point elements are combined in double precision in rank order, so that every run has the same result.
 func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
 	if elem.IsFloat[T]() {
 		return reduceFloat(ctx, c, v, op)
@@ -30,7 +29,7 @@ func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error)
 	return fromInt64[T](r, op), nil
 }
 
-// AllreduceOne is Allreduce of one element.
+// AllreduceOne does an Allreduce of a single element.
 func AllreduceOne[T Number](ctx context.Context, c Comm, v T, op Op) (T, error) {
 	r, err := Allreduce(ctx, c, []T{v}, op)
 	if err != nil {
@@ -39,7 +38,8 @@ func AllreduceOne[T Number](ctx context.Context, c Comm, v T, op Op) (T, error) 
 	return r[0], nil
 }
 
-// flip maps uint64 to int64 in the same order, for Max and Min. Other operations and types need no mapping.
+// flip returns the mask of an XOR that maps uint64 to int64 and keeps the order, for Max and Min. For other operations and types
+// the mask is 0.
 func flip[T Number](op Op) uint64 {
 	if !elem.IsSigned[T]() && unsafe.Sizeof(T(0)) == 8 && (op == Max || op == Min) {
 		return 1 << 63
@@ -65,8 +65,8 @@ func fromInt64[T Number](v []int64, op Op) []T {
 	return r
 }
 
-// reduceFloat combines on rank 0 in rank order and sends the result to all ranks. Each rank sends its op before its elements, so
-// that differences between ranks are detected.
+// reduceFloat combines the elements on rank 0, in rank order, and sends the result to all ranks. Each rank sends op before its
+// elements, so that rank 0 detects a mismatch.
 func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
 	b := []byte{byte(op)}
 	for _, x := range v {

@@ -12,7 +12,8 @@ import (
 	"blobio/comm"
 )
 
-// TestAlltoallvSlices: appending to received slices is safe, and a wrong number of slices is an error.
+// TestAlltoallvSlices: appending to a received slice does not change other slices, and a wrong number of slices is an
+// error.
 func TestAlltoallvSlices(t *testing.T) {
 	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
 		var send [][]byte
@@ -70,7 +71,7 @@ func TestFloatLengths(t *testing.T) {
 	}
 }
 
-// TestIsolatedValues: isolated ranks own the values that they get, even in groups.
+// TestIsolatedValues: isolated ranks own the values that they receive, also in groups made by Split.
 func TestIsolatedValues(t *testing.T) {
 	err := isolated(t, 4, 2, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)
@@ -122,7 +123,7 @@ func TestIsolatedValues(t *testing.T) {
 	}
 }
 
-// partly is a Comm with one rank that shares no heap with the others.
+// partly is a Comm in which one rank shares no heap with the others.
 type partly struct{ comm.Comm }
 
 func (p partly) Share(ctx context.Context, v any) ([]any, error) {
@@ -136,7 +137,7 @@ func (p partly) Share(ctx context.Context, v any) ([]any, error) {
 	return all, err
 }
 
-// TestMemoryOfSome: if one rank cannot share memory, no rank gets any.
+// TestMemoryOfSome: if one rank cannot share memory, SharedMemory returns nil on all ranks.
 func TestMemoryOfSome(t *testing.T) {
 	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
 		m, err := comm.SharedMemory(ctx, partly{c}, 8)
@@ -150,7 +151,7 @@ func TestMemoryOfSome(t *testing.T) {
 	}
 }
 
-// TestGoneBefore: a call after another rank has returned is ErrExited, not ErrDeadlock.
+// TestGoneBefore: if another rank has returned, a call that needs this rank fails with ErrExited, not ErrDeadlock.
 func TestGoneBefore(t *testing.T) {
 	for name, late := range map[string]func(ctx context.Context, c comm.Comm) error{
 		"Barrier": func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) },

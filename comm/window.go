@@ -44,13 +44,13 @@ func (w *window) Len(rank int) int64 {
 	return int64(len(w.s.parts[rank].b))
 }
 
-// access runs f on bytes [off, off+n) of a rank's part, under its lock.
+// access runs f on bytes [off, off+n) of a rank's part and holds the lock of the part.
 func (w *window) access(ctx context.Context, rank int, off, n int64, f func(b []byte)) error {
 	if err := w.m.g.w.broken(); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return err // one-sided: no rank waits for this call
+		return err // no other rank waits for a one-sided call, so the communication does not break
 	}
 	if w.freed {
 		return fault.Usage("the window was freed")

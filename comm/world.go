@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// world is one run: its ranks and the state of their communication.
+// world is the state of a run and of the communication of its ranks.
 //
 // Lock order: group.mu or peer.mu, then world.mu. fail first takes and releases world.mu, then takes the others one by one.
 type world struct {
 	n      int
 	opts   *Options
-	parent context.Context         // context of Run; nil for Self, which no rank leaves
-	done   <-chan struct{}         // Done of the ranks' context, which fail cancels
+	parent context.Context         // context of Run; nil for Self, whose rank never leaves
+	done   <-chan struct{}         // closed when fail cancels the ranks' context
 	cancel context.CancelCauseFunc // cancels the ranks' context
 
 	failure atomic.Pointer[failure] // set once, under mu
 	active  atomic.Int64            // number of ranks that neither wait in a call nor are gone
-	wakes   atomic.Int64            // counts ends of waits; each end refutes a suspected deadlock
+	wakes   atomic.Int64            // number of ended waits; a change refutes a suspected deadlock
 	peers   []peer                  // by rank
 
 	mu        sync.Mutex
@@ -32,17 +32,17 @@ type world struct {
 	numFailed int            // number of ranks that returned an error
 	timer     *time.Timer    // timer of a suspected deadlock
 	timers    sync.WaitGroup // timers that may still run
-	failed    []RankError    // own errors of ranks, each text once
+	failed    []RankError    // the ranks' own errors, each different text once
 	distinct  map[string]bool
-	more      int // number of errors over the limit
+	more      int // number of further errors, beyond maxDistinct
 }
 
 // failure is the reason why the communication broke.
 type failure struct {
-	err    error        // the cause, returned by pending calls
+	err    error        // the cause; pending calls return it
 	ctxErr error        // set if a context was cancelled
-	rank   int          // the rank with that context; -1: the run
-	broken *brokenError // error of later calls
+	rank   int          // the rank whose context it was; -1: the context of the run
+	broken *brokenError // returned by later calls
 	text   string       // text of err
 }
 
@@ -60,8 +60,8 @@ func (w *world) broken() error {
 	return nil
 }
 
-// pendingErr returns the error for a pending call of rank when the communication broke. It is the bare context error if this
-// rank's context ended.
+// pendingErr returns the error of a call of this rank that was pending when the communication broke. If this rank's context
+// ended, the error is the context's error without a RankError.
 func (w *world) pendingErr(rank int) error {
 	f := w.failure.Load()
 	if f.ctxErr != nil && (f.rank == rank || f.rank < 0) {
@@ -70,7 +70,7 @@ func (w *world) pendingErr(rank int) error {
 	return f.err
 }
 
-// fail breaks the communication and ends all waits. The first failure stays.
+// fail breaks the communication and ends all waits. Only the first failure is kept.
 func (w *world) fail(f *failure) {
 	if w.failure.Load() != nil {
 		return
@@ -88,11 +88,11 @@ func (w *world) fail(f *failure) {
 	}
 	clear(w.open)
 	w.mu.Unlock()
-	if w.cancel != nil { // first, so that a rank that wakes finds the context ended
+	if w.cancel != nil { // cancel first, so that a rank that wakes finds its context cancelled
 		w.cancel(f.err)
 	}
 
-	// From here on no rank begins to wait: both kinds of wait check failure under the locks taken here.
+	// After this no rank begins to wait, because both kinds of wait check failure under the locks that are taken here.
 	for _, g := range groups {
 		g.mu.Lock()
 		if r := g.cur; r != nil {
@@ -107,7 +107,7 @@ func (w *world) fail(f *failure) {
 	}
 }
 
-// failErr is fail with a plain cause. It returns the error for the caller.
+// failErr breaks the communication with the cause err. It returns the error for the caller.
 func (w *world) failErr(err error) error {
 	w.fail(&failure{err: err, rank: -1})
 	return err
@@ -127,7 +127,7 @@ func (w *world) failParent() {
 	w.fail(&failure{err: ctxError(w.parent), ctxErr: w.parent.Err(), rank: -1})
 }
 
-// ctxError returns ctx.Err(), with its cause if that differs.
+// ctxError returns ctx.Err(), joined with context.Cause(ctx) if the cause differs.
 func ctxError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
@@ -135,21 +135,21 @@ func ctxError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wake records that k ranks stop waiting, before they wake.
+// wake records that k ranks stop waiting. It is called before the ranks wake.
 func (w *world) wake(k int) {
 	w.wakes.Add(1)
 	w.active.Add(int64(k))
 }
 
-// sleep records that a rank is about to wait, or is gone.
+// sleep records that a rank is about to wait or has left.
 func (w *world) sleep() {
 	if w.active.Add(-1) <= 0 {
 		w.suspect()
 	}
 }
 
-// suspect is called when no rank is active. If this lasts for a while and ranks wait, it is a deadlock. (The pause is for ranks
-// that use their Comms from several goroutines.)
+// suspect is called when no rank is active. If this state lasts for DeadlockAfter and some ranks wait, it is a deadlock. The
+// delay is for ranks that use their Comms from several goroutines.
 func (w *world) suspect() {
 	after := w.opts.deadlockAfter()
 	w.mu.Lock()
@@ -207,14 +207,14 @@ func (w *world) waiting() string {
 	return strings.Join(s, "; ")
 }
 
-// leave records that a rank has returned, with its error or nil.
+// leave records that a rank has returned err, which may be nil.
 func (w *world) leave(rank int, err error) {
 	if err == nil {
 		w.exit(rank)
 		return
 	}
 	if w.parent.Err() != nil && errors.Is(err, w.parent.Err()) {
-		w.failParent() // this rank noticed the end before the context's watcher
+		w.failParent() // this rank noticed the end of the context before the context's watcher did
 	}
 	var re *RankError
 	if !errors.As(err, &re) || error(re) != err {
@@ -223,12 +223,12 @@ func (w *world) leave(rank int, err error) {
 	w.mu.Lock()
 	w.numFailed++
 	w.mu.Unlock()
-	w.fail(&failure{err: re, rank: -1}) // the first failure stays
+	w.fail(&failure{err: re, rank: -1}) // fail keeps only the first failure
 	w.note(rank, err)
 	w.exit(rank)
 }
 
-// exit records that a rank has left. Ranks that wait for it fail.
+// exit records that a rank has left. If a rank waits for it, the communication breaks.
 func (w *world) exit(rank int) {
 	waiter := w.peers[rank].leave()
 	w.mu.Lock()

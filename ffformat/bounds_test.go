@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// claims returns the variables whose sizes, as the opened file reports them, exceed the file.
+// claims returns the variables whose recorded sizes exceed the size of the file.
 func claims(f *File) (bad []VarInfo) {
 	size, reserved := int64(0), int64(0)
 	for _, v := range f.Vars() {
@@ -54,7 +54,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	// a truncated file has fewer bytes than the variable
+	// a truncated file that is shorter than the recorded size of a variable
 	for _, l := range []Layout{LayoutA, LayoutB} {
 		_, b := build(t, l, MD5, 0, [][]spec{{{1, 5000, 5000}}})
 		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &Options{Lenient: true})
@@ -104,7 +104,7 @@ func TestMetadataCap(t *testing.T) {
 		if err := capped(n); err != nil {
 			t.Errorf("%s: as much as there is: %v", k.name, err)
 		}
-		less := n - 1 // where records are read one by one, their sum counts
+		less := n - 1 // where the reader reads records one by one, the limit applies to their sum
 		if k.layout.atEnd() {
 			less = k.layout.fbSize() + 8
 		}
@@ -114,7 +114,7 @@ func TestMetadataCap(t *testing.T) {
 	}
 }
 
-// hiccup fails once, at the n-th read.
+// hiccup is a reader whose n-th read fails. All other reads succeed.
 type hiccup struct {
 	b []byte
 	n *int
@@ -127,7 +127,7 @@ func (h hiccup) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(h.b).ReadAt(p, off)
 }
 
-// TestPassingReadError: a transient read error is returned unchanged and does not count as damage of the file.
+// TestPassingReadError: a transient read error is returned unchanged and is not reported as damage of the file.
 func TestPassingReadError(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, seven)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spec is a container of a test file. chunk -1 means no content.
+// spec describes a container of a test file. A chunk of -1 means that the container has no content.
 type spec struct {
 	id          int32
 	room, chunk int64
@@ -45,7 +45,7 @@ func fill(p []byte, id, cid int32) {
 	}
 }
 
-// layOut places containers by the growth rule and sets all fields but hashes.
+// layOut places containers by the growth rule and sets all fields except the hashes.
 func layOut(l Layout, specs [][]spec) *File {
 	f := &File{Layout: l, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: 1795220042}}
 	if l.table().fb.ckptID.len > 0 {
@@ -70,11 +70,11 @@ func layOut(l Layout, specs [][]spec) *File {
 		}
 		f.Blocks = append(f.Blocks, bl)
 	}
-	f.layOut() //nolint:errcheck // also for sizes too large for layout E
+	f.layOut() //nolint:errcheck // the error for layout E is ignored, because some tests need sizes too large for it
 	return f
 }
 
-// build makes a sound file like FTI's, but with the reader's checksum.
+// build makes a sound file like a file of FTI, but with the checksum that FTI's reader expects.
 func build(t rapid.TB, l Layout, h Hash, blockSize int, specs [][]spec) (*File, []byte) {
 	t.Helper()
 	f := layOut(l, specs)
@@ -110,7 +110,7 @@ func chunkHash(f *File, p []byte) digest {
 	return fastChunk(ds)
 }
 
-// reseal writes the metadata of f to b with a right checksum and hash.
+// reseal computes the checksum and the hash of f and writes the metadata to b.
 func reseal(t rapid.TB, f *File, b []byte) {
 	t.Helper()
 	sum := readerChecksum(f.Blocks)

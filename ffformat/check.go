@@ -19,8 +19,8 @@ import (
 
 // Check yields all findings about a file: first those about the file as a whole, then about its records, its chunks and its
 // checksum. The last finding is a note that lists the ids that no hash of the file covers (in FTI's own files). Check examines
-// damaged and torn files as far as it can find their records. The end of ctx and a failure of r are findings too. No goroutine
-// runs while Check yields a finding.
+// damaged and torn files as far as it can find their records. If ctx ends or r fails, Check yields this error as a finding,
+// too. No goroutine runs while Check yields a finding.
 func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *Options) iter.Seq[Finding] {
 	if o == nil {
 		o = &Options{}
@@ -39,11 +39,11 @@ type checker struct {
 
 	rd  *Reader
 	f   *File
-	bad int // chunks whose bytes do not match their hash
-	odd int // empty chunks whose recorded hash is not the hash of no bytes
+	bad int // number of chunks whose bytes do not match their hash
+	odd int // number of empty chunks whose recorded hash is not the MD5 of zero bytes
 	// Among the bad chunks:
 	holes int64 // bytes in blocks of zeros
-	cut   int   // chunks whose size shrank to a multiple of a block
+	cut   int   // number of chunks whose size shrank to a multiple of a block
 }
 
 func (c *checker) report(f Finding) {
@@ -139,7 +139,6 @@ func (c *checker) fileBlock() {
 	}
 }
 
-// parity checks the parity bytes of a level 3 file.
 func (c *checker) parity(ctx context.Context) {
 	if c.Quick {
 		return
@@ -154,7 +153,7 @@ func (c *checker) parity(ctx context.Context) {
 	}
 }
 
-// data hashes the chunks and, in layouts A and B, the rest of the bytes that the checksum covers.
+// data hashes the chunks. In layouts A and B it also hashes the other bytes that the checksum covers.
 func (c *checker) data(ctx context.Context, s *structure) {
 	jobs := make([]chunkJob, 0, c.f.containers())
 	for p := range c.f.all() {
@@ -196,7 +195,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 	case c.f.Layout.atEnd():
 		c.checksum(hashes)
 	case sumErr != nil:
-		if isIO(sumErr) { // else the chunk's own finding names the I/O error
+		if isIO(sumErr) { // a chunk's finding names any other error
 			c.report(findingOf(Error, c.name, sumErr))
 		}
 	case sum != c.f.FB.Checksum:
@@ -210,7 +209,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 
 // chunk reports a chunk that does not match its record.
 func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
-	if c.bad >= maxFlaws && p.ChunkSize > 0 && (res.err != nil || res.hash != p.Hash) { // the finding has the severity of verdict, but not its text
+	if c.bad >= maxFlaws && p.ChunkSize > 0 && (res.err != nil || res.hash != p.Hash) { // the finding would have the severity that verdict gives, but its text is omitted
 		c.bad++
 		return
 	}
@@ -242,7 +241,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 // zeroBlock is the smallest block of a differential checkpoint of FTI, in bytes.
 const zeroBlock = 512
 
-// zeros counts the bytes of a chunk in blocks that hold only zeros.
+// zeros returns how many bytes of a chunk are in blocks of only zeros.
 func (c *checker) zeros(ctx context.Context, p place) (n int64) {
 	buf := make([]byte, min(pieceSize, p.ChunkSize))
 	for off := int64(0); off < p.ChunkSize && ctx.Err() == nil; off += pieceSize {
@@ -270,7 +269,7 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// torn adds a note about the likely cause of mismatching chunks.
+// torn adds a note about the likely cause if chunks do not match their hashes.
 func (c *checker) torn(chunks int) {
 	if c.bad == 0 {
 		return

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestCheckVectors: every whole file is sound, with two exceptions: the writer's checksum in checkpoint 7 from v1.3 on, and the
-// short file of v1.2.
+// TestCheckVectors: every undamaged vector is sound, with two exceptions: checkpoint 7 from v1.3 on has the writer's checksum,
+// and the file of v1.2 is too short.
 func TestCheckVectors(t *testing.T) {
 	dir, m := vectors(t)
 	for name, e := range m {
@@ -39,7 +39,7 @@ func TestCheckVectors(t *testing.T) {
 	}
 }
 
-// badVars returns the variables that Check reports as bad, ascending.
+// badVars returns the ids of the variables that Check reports as bad, ascending.
 func badVars(fs []Finding) []int32 {
 	ids := []int32{}
 	for _, f := range fs {
@@ -55,7 +55,7 @@ func badVars(fs []Finding) []int32 {
 var damagedVectors = []struct {
 	name string
 	bad  []int32
-	says string // text of one of the findings; "": no findings
+	says string // text of one finding; "": no findings
 	good int
 }{
 	{"torn/cp1-complete", nil, "", 3},

@@ -19,7 +19,7 @@ func (o *Options) checkConvert() error {
 	case o.BlockSize != 0 && (o.BlockSize < minBlockSize || o.BlockSize > maxBlockSize):
 		return fault.Usage("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
 	case o.BlockSize != 0 && o.Hash != Fast:
-		return fault.Usage("block size needs fast hashes")
+		return fault.Usage("a block size needs fast hashes")
 	case o.Workers < 0:
 		return fault.Usage("%d workers", o.Workers)
 	}
@@ -27,12 +27,12 @@ func (o *Options) checkConvert() error {
 }
 
 // Convert writes the checkpoint of r to dst, an empty file, in another layout or with other hashes. The containers keep their
-// numbers, sizes, order and blocks. Only their offsets follow the new layout. Convert verifies all chunks and returns a varError
-// for each bad chunk. dst is then unusable; Repair keeps the good data.
+// numbers, sizes, order and blocks. Only their offsets change, by the rules of the new layout. Convert verifies all chunks and
+// returns a varError for each bad chunk. In that case dst is unusable, and Repair can save the good data.
 //
-// The new file has level 1 or 4, because the sizes of partner files (MaxFs, PtFs) would be wrong. Convert fills the fields that
-// the old layout lacks: Idx from the order of first appearance, the timestamp from the stored bits. The error is ErrRange if the
-// file is too large for layout E (2 GiB and more). The caller syncs dst.
+// The new file has level 1 or 4, because the sizes of partner files (MaxFs, PtFs) would be wrong. If the old layout lacks a
+// field, Convert computes the field: Idx from the order of first appearance, and the timestamp from the stored bits. Convert
+// returns ErrRange if the file is too large for layout E (2 GiB and more). The caller must sync dst.
 func Convert(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
 	w, err := newRewriting(r, dst, o)
 	if err != nil {
@@ -115,7 +115,8 @@ func newFile(old *File, name string, o *Options) *File {
 	return f
 }
 
-// tableOf returns the index of each variable in FTI's table: Idx if the layout stores it, else the order of first appearance.
+// tableOf returns the index of each variable in FTI's table: Idx if the layout stores it, and otherwise the variable's position
+// in the order of first appearance.
 func tableOf(f *File) map[int32]int32 {
 	idx := map[int32]int32{}
 	stored := f.Layout.table().vmd.idx.len > 0
@@ -134,9 +135,9 @@ func tableOf(f *File) map[int32]int32 {
 // nothing returns the hash of an empty chunk.
 func (w *rewriting) nothing() digest { return newSum(w.to).Sum() }
 
-// Compact writes the checkpoint of r to dst, an empty file, without unused space. Each variable gets one block with one
-// container, in the order of first appearance. FTI can restart from the new file. In all other respects Compact is like Convert.
-// A Writer that resumes from the file (Writer.Resume) adds a container when a variable grows.
+// Compact writes the checkpoint of r to dst, an empty file, and omits unused space. Each variable gets one block with one
+// container, in the order of first appearance. FTI can restart from the new file. In all other respects Compact behaves like
+// Convert. A Writer can resume from the file (Writer.Resume); it adds a container when a variable grows.
 func Compact(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
 	w, err := newRewriting(r, dst, o)
 	if err != nil {

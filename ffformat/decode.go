@@ -11,14 +11,14 @@ import (
 // maxMeta is the maximum size of a file's metadata in bytes. It is enough for over a million containers.
 const maxMeta = 64 << 20
 
-// Decode reads the metadata of a file of size bytes. It finds the layout and the kind of hash by content: in exactly one layout
-// the file block has the hash of its own fields. name is the file name for errors.
+// Decode reads the metadata of a file of size bytes. It finds the layout and the kind of hash by content, because only in the
+// right layout the file block has the hash of its own fields. name is the file name for errors.
 //
-// Decode checks everything that it needs to find all records (else ErrCorrupt): the hash of the file block, the sizes in it, and
-// that the records fill their space. Containers and chunks together must not be larger than the file. Check finds all other
-// faults. The errors are *FormatError of the classes ErrNotFormat (no file block), ErrChecksum (a file block whose hash is
-// wrong), ErrTruncated, ErrCorrupt, ErrTooLarge and ErrUnsupported (a big-endian file), or errors of r. With Lenient, Decode
-// returns a damaged file with File.Damaged set. An error then means that no records were found.
+// Decode checks everything that it needs to find all records: the hash of the file block, the sizes in it, and that the records
+// fill their space. Containers and chunks together must not be larger than the file. If a check fails, Decode returns
+// ErrCorrupt. Check finds all other faults. The errors are *FormatError of the classes ErrNotFormat (no file block), ErrChecksum
+// (a file block whose hash is wrong), ErrTruncated, ErrCorrupt, ErrTooLarge and ErrUnsupported (a big-endian file), or errors of
+// r. With Lenient, Decode returns a damaged file with File.Damaged set. An error then means that no records were found.
 func Decode(r io.ReaderAt, size int64, name string, o *Options) (*File, error) {
 	d := decoder{r: r, size: size, name: name, maxMeta: maxMeta}
 	if o != nil {
@@ -58,7 +58,7 @@ func (d *decoder) decode() (*File, error) {
 	return nil, serr
 }
 
-// isIO reports whether err is an error other than one about the content of the file.
+// isIO reports whether err comes from reading, and is not about the content of the file.
 func isIO(err error) bool {
 	var fe *FormatError
 	return err != nil && !errors.As(err, &fe)
@@ -104,9 +104,9 @@ func (d *decoder) read(off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// byHash finds the layout whose file block has the right hash. It returns nil, nil if there is none. It returns a file and an
-// error if the hash fits but other metadata are wrong. C and D have the same file block; byHash distinguishes them by their
-// records.
+// byHash finds the layout whose file block has the right hash. It returns nil, nil if there is none. If the hash fits but other
+// metadata are wrong, it returns a file and an error. Layouts C and D have the same file block, so byHash distinguishes them by
+// their records.
 func (d *decoder) byHash() (*File, error) {
 	var best *File
 	var bestErr error
@@ -128,7 +128,7 @@ func (d *decoder) byHash() (*File, error) {
 	return best, bestErr
 }
 
-// better reports whether f with the error ferr is a more likely reading than g with gerr.
+// better reports whether f is more likely than g to be the right interpretation of the file. ferr and gerr are their errors.
 func better(f *File, ferr error, g *File, gerr error) bool {
 	if (ferr == nil) != (gerr == nil) {
 		return ferr == nil
@@ -138,7 +138,7 @@ func better(f *File, ferr error, g *File, gerr error) bool {
 
 // byHashOf tries one layout for byHash.
 func (d *decoder) byHashOf(l Layout) (*File, error) {
-	places := []int64{d.size - l.fbSize()} // a parity file in A or B has its file block here
+	places := []int64{d.size - l.fbSize()} // a parity file of layout A or B has its file block here
 	if !l.atEnd() {
 		places = []int64{0, d.size - l.fbSize()}
 	}
@@ -219,7 +219,7 @@ func (d *decoder) fill(f *File, at int64) error {
 	case fb.CkptSize != fb.FileSize:
 		return d.err(at+int64(t.ckptSize.off), "FB.ckptSize", ErrCorrupt, "%d, but fs is %d", fb.CkptSize, fb.FileSize)
 	case fb.FileSize == d.size:
-	case l == LayoutB && d.size < fb.FileSize: // the last containers may be empty and never written
+	case l == LayoutB && d.size < fb.FileSize: // FTI may not have written the last containers, because they are empty
 	case !l.wide() && d.size > math.MaxInt32:
 		return d.err(off, "FB.fs", fault.ErrRange, "%d, but the file has %d bytes, which is too large for layout E", fb.FileSize, d.size)
 	default:
@@ -254,8 +254,8 @@ func swapped(v int64, n int) int64 {
 	return int64(r)
 }
 
-// blocks parses records (C0 to F) that must fill b, which begins at byte base of the file. On error it returns the blocks before
-// the fault.
+// blocks parses the records of layouts C0 to F in b, which they must fill. b begins at byte base of the file. On error blocks
+// returns the blocks before the fault.
 func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 	var blocks []Block
 	for off := base; len(b) > 0; {
@@ -274,8 +274,8 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 	return blocks, nil
 }
 
-// inline reads the blocks of A and B up to byte end. There each block's metadata come before its data. On error inline returns
-// the blocks before the fault.
+// inline reads the blocks of layouts A and B up to byte end. In these layouts each block's metadata come before its data. On
+// error inline returns the blocks before the fault.
 func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 	var blocks []Block
 	meta := l.fbSize()
@@ -306,7 +306,7 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 	return blocks, nil
 }
 
-// fieldOf sets the field of a FormatError that has none.
+// fieldOf sets the field of a FormatError, if the error names no field.
 func fieldOf(err error, field string) error {
 	var fe *FormatError
 	if errors.As(err, &fe) && fe.Field == "" {

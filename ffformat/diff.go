@@ -9,7 +9,7 @@ import (
 
 const (
 	maxGap    = 1 << 20
-	maxRanges = 100_000   // per variable
+	maxRanges = 100_000   // maximum number of ranges per variable
 	diffPiece = 512 << 10 // bytes read at once from each file
 	diffStep  = 4096      // bytes compared at once
 )
@@ -28,19 +28,20 @@ type Range struct {
 	Len int64 `json:"bytes"`
 }
 
-// VarDiff describes the differences of a variable between two files.
+// VarDiff describes how a variable differs between two files.
 type VarDiff struct {
 	ID           int32
 	SizeA, SizeB int64   // in bytes; -1 if the file does not have the variable
 	Bytes        int64   // differing bytes within the smaller of the two sizes
-	Ranges       []Range // ranges of differing bytes, ascending
-	More         int64   // number of ranges beyond the 100,000 in Ranges
+	Ranges       []Range // the first 100,000 ranges of differing bytes, ascending
+	More         int64   // number of further ranges
 }
 
 // Diff compares the variables of two checkpoint files byte by byte. The files may differ in layout, hash and containers, and Diff
 // does not rely on equal hashes. Diff yields the variables that differ: first the variables of a, then those that only b has.
-// Diff verifies chunks and yields an error, not a difference, for a damaged chunk. An error belongs to the variable yielded with
-// it, and Diff continues with the next variable. An error with a VarDiff of ID 0 and sizes -1 (from ctx, or ErrUsage) ends Diff.
+// Diff verifies chunks and yields an error, not a difference, for a damaged chunk. An error belongs to the variable that is
+// yielded with it, and Diff continues with the next variable. If ctx ends or an argument is wrong, Diff yields the error with a
+// VarDiff of ID 0 and sizes -1, and stops.
 func Diff(ctx context.Context, a, b *Reader, o *Options) iter.Seq2[VarDiff, error] {
 	return func(yield func(VarDiff, error) bool) {
 		none := VarDiff{SizeA: -1, SizeB: -1}
@@ -78,7 +79,7 @@ type differ struct {
 	bufA, bufB  []byte
 	done, total int64
 	open        bool  // a range is open
-	off, end    int64 // of the open range
+	off, end    int64 // first byte of the open range, and the byte after it
 }
 
 func (d *differ) variables() []VarDiff {
@@ -129,7 +130,7 @@ func (d *differ) compare(v *VarDiff) error {
 	d.open = false
 	for off := int64(0); off < both; off += diffPiece {
 		if d.ctx.Err() != nil {
-			return nil // Diff returns the error
+			return nil // Diff returns this error
 		}
 		n := min(diffPiece, both-off)
 		x, y := d.bufA[:n], d.bufB[:n]
@@ -148,7 +149,7 @@ func (d *differ) compare(v *VarDiff) error {
 	return nil
 }
 
-// piece finds the ranges of differing bytes in x and y, which begin at base.
+// piece finds the ranges in which x and y differ. Both begin at byte base of the variable.
 func (d *differ) piece(v *VarDiff, x, y []byte, base int64) {
 	for i := 0; i < len(x); i += diffStep {
 		n := min(diffStep, len(x)-i)

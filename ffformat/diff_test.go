@@ -37,7 +37,7 @@ func diffs(t rapid.TB, a, b *Reader, o *Options) []VarDiff {
 
 func TestDiff(t *testing.T) {
 	_, a := build(t, LayoutF, MD5, 0, six)
-	_, b := build(t, LayoutA, MD5, 0, seven) // the same content with another layout and other sizes
+	_, b := build(t, LayoutA, MD5, 0, seven) // the same content in another layout and with other container sizes
 	got := fmt.Sprint(diffs(t, reader(t, a, "a"), reader(t, b, "b"), nil))
 	if want := "[{2 3200 400 0 [] 0} {3 3600 800 0 [] 0}]"; got != want {
 		t.Errorf("checkpoints 6 and 7: %s, want %s", got, want)
@@ -123,13 +123,13 @@ func TestDiffBounds(t *testing.T) {
 	}
 }
 
-// An unreadable variable does not hide the others.
+// TestDiffDamaged: an unreadable variable does not hide the differences of other variables.
 func TestDiffDamaged(t *testing.T) {
 	f, a := build(t, LayoutF, MD5, 0, six)
-	f.Blocks[0].Containers[1].Dptr = 8 // of variable 2
+	f.Blocks[0].Containers[1].Dptr = 8 // a container of variable 2
 	b := bytes.Clone(a)
 	put(t, f, b)
-	b[f.Blocks[0].Containers[0].Fptr] ^= 1 // of variable 1: damage is not a difference
+	b[f.Blocks[0].Containers[0].Fptr] ^= 1 // a byte of variable 1; damage is not a difference
 	c := &f.Blocks[3].Containers[0]
 	b[c.Fptr] ^= 1
 	c.Hash = md5.Sum(b[c.Fptr : c.Fptr+c.ChunkSize])

@@ -12,13 +12,13 @@ import (
 const digestLen = 16
 
 // Digests are the block digests (XXH3-128) of one file. With them a differential update does not need to read the file, and a
-// reader verifies the file at memory speed. At the default block size they have a thousandth of the size of the data.
+// reader verifies the file at memory speed. At the default block size, the digests need a thousandth of the space of the data.
 //
 // Digests are immutable.
 type Digests struct {
 	CkptID    int32
 	Timestamp int64
-	MetaSum   [16]byte // metadata sum of the file, see File.MetaSum
+	MetaSum   [16]byte // metadata sum of the file (File.MetaSum)
 	Hash      Hash     // kind of the chunk hashes in the file's records
 	BlockSize int
 
@@ -27,13 +27,13 @@ type Digests struct {
 }
 
 type chunkDigests struct {
-	id, n  int32  // variable, and number of its container
-	size   int64  // of the chunk; 0 if no digests are known
-	hash   digest // from the record
+	id, n  int32  // id of the variable, and number of its container
+	size   int64  // size of the chunk; 0 if its digests are unknown
+	hash   digest // hash of the chunk, from the record
 	blocks []byte // digests of the blocks
 }
 
-// chunk returns the known digests of a container's chunk.
+// chunk returns the digests of a container's chunk, if they are known.
 func (d *Digests) chunk(c *Container) chunkDigests {
 	if d == nil {
 		return chunkDigests{}
@@ -53,7 +53,7 @@ func (d *Digests) index() *Digests {
 	return d
 }
 
-// Match returns an error of class ErrChecksum unless d belongs to the file f.
+// Match returns an error of class ErrChecksum unless d has the digests of the file f.
 func (d *Digests) Match(f *File) error {
 	sum, err := f.MetaSum()
 	if err != nil {
@@ -119,8 +119,8 @@ func (d *Digests) Marshal() []byte {
 	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// UnmarshalDigests reads the output of Marshal. b must contain nothing else. Errors are of type FormatError and contain name. The
-// digests share memory with b.
+// UnmarshalDigests reads the output of Marshal. b must contain nothing else. Errors are of type FormatError and have name as the
+// file name. The digests refer to the memory of b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
 		return fault.At(name, off, "digests: "+field, class, format, args...)

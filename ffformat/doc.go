@@ -3,9 +3,9 @@
 // application and metadata. Package ffstore keeps checkpoints of many ranks.
 //
 //	NewReader          reads and verifies variables: ReadVar, ReadVars, CopyVar
-//	Check, Diff        find faults; find differences
+//	Check, Diff        Check finds faults, Diff finds differences
 //	Repair             saves the good data of a damaged file
-//	Convert, Compact   change the layout or hash; remove dead space
+//	Convert, Compact   Convert changes the layout or hash, Compact removes dead space
 //	NewWriter          writes checkpoints, full or differential, in place
 //	Decode             reads only the metadata: a File
 //

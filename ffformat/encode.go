@@ -11,9 +11,9 @@ type piece struct {
 	Data []byte
 }
 
-// encode returns the metadata as pieces of the file in ascending order. C0 to F have one piece at FB.DataSize. A and B have the
-// file block at 0 and each block's records at Block.Offset. encode writes hashes, sizes and pads unchanged, so encoding a decoded
-// File restores its bytes.
+// encode returns the metadata as pieces of the file in ascending order. Layouts C0 to F have one piece, at FB.DataSize. Layouts A
+// and B have the file block at 0 and each block's records at Block.Offset. encode writes hashes, sizes and pads unchanged, so
+// encoding a decoded File restores its bytes.
 //
 // The error is ErrRange if a value does not fit the layout.
 func (f *File) encode() ([]piece, error) {
@@ -47,8 +47,8 @@ func (f *File) encode() ([]piece, error) {
 	return pieces, nil
 }
 
-// metaOffset returns the offset of the metadata in C0 to F. It equals DataSize unless the offset exceeds the 32 bits of DataSize
-// (layout E, files over 2 GiB).
+// metaOffset returns the offset of the metadata in C0 to F. It differs from DataSize only if the offset exceeds the 32 bits of
+// DataSize (layout E, files over 2 GiB).
 func (f *File) metaOffset() int64 {
 	if len(f.Blocks) > 0 && !f.Layout.wide() && int64(int32(f.Blocks[0].Offset)) == f.FB.DataSize {
 		return f.Blocks[0].Offset

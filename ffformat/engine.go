@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// pieceSize is the number of bytes read and hashed at once. A piece stays in the cache between the two steps.
+	// pieceSize is the number of bytes read and hashed at once. It is small enough to stay in the cache between the two steps.
 	pieceSize = 256 << 10
 	// segmentSize is the number of bytes of a Fast chunk that one worker takes.
 	segmentSize = 4 << 20
@@ -24,13 +24,13 @@ type chunkJob struct {
 	c   place
 	dst []byte // destination of the bytes; nil: only hash
 
-	// want, if not nil, holds the XXH3-128 digests of the chunk's blocks of bs bytes. They come from a side file and replace the
-	// record's hash in the check.
+	// want, if not nil, holds the XXH3-128 digests of the chunk's blocks of bs bytes. They come from a side file. The chunk is
+	// compared with them instead of the record's hash.
 	want []byte
 	bs   int64
 }
 
-// with adds the known block digests of the chunk.
+// with returns the job with the chunk's block digests from d, if d has them.
 func (j chunkJob) with(d *Digests) chunkJob {
 	if k := d.chunk(j.c.Container); k.size == j.c.ChunkSize && k.hash == j.c.Hash {
 		j.want, j.bs = k.blocks, int64(d.BlockSize)
@@ -52,13 +52,13 @@ type segment struct {
 // blockState is the state of a chunk whose blocks several workers hash.
 type blockState struct {
 	once    sync.Once
-	digests []byte       // for a Fast file: all digests of the chunk
-	left    atomic.Int64 // segments left to do
+	digests []byte       // for a Fast file: the digests of all blocks of the chunk
+	left    atomic.Int64 // number of segments still to be hashed
 	failed  sync.Mutex   // guards errAt and the result's err
-	errAt   int64        // offset of the first failure
+	errAt   int64        // lowest offset of a failure
 }
 
-// hashing is one run of hashChunks.
+// hashing is the state of one call of hashChunks.
 type hashing struct {
 	r    *Reader
 	jobs []chunkJob
@@ -67,10 +67,10 @@ type hashing struct {
 	res  []chunkResult
 
 	md5s  md5Server
-	lanes bool // hash several MD5 sums in the SIMD lanes of one processor
+	lanes bool // hash several chunks in the SIMD lanes of one processor
 }
 
-// hashChunks reads and hashes chunks on several workers and waits for them. It fails only when ctx ends.
+// hashChunks reads and hashes chunks on several workers and waits for them. It returns an error only if ctx ends.
 func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) ([]chunkResult, error) {
 	h := &hashing{r: r, jobs: jobs, res: make([]chunkResult, len(jobs))}
 	h.cut()
@@ -93,8 +93,8 @@ func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) (
 	return h.res, ctx.Err()
 }
 
-// cut divides the chunks into segments. Chunks that need one hash over all bytes come first, the longest of them first, so that
-// no worker starts a long chunk at the end.
+// cut divides the chunks into segments. Chunks that need one hash over all bytes come first, in order of decreasing length, so
+// that no worker starts a long chunk at the end.
 func (h *hashing) cut() {
 	for i := range h.jobs {
 		if j := &h.jobs[i]; h.whole(j) {
@@ -116,7 +116,7 @@ func (h *hashing) cut() {
 		}
 		step := max(segmentSize/j.bs, 1) * j.bs
 		size := j.c.ChunkSize
-		if size > h.r.f.Size { // not enough bytes: the first read fails, so no digests are needed
+		if size > h.r.f.Size { // the chunk exceeds the file, so the first read fails and no digests are needed
 			size = min(size, step)
 		}
 		n := max(1, (size+step-1)/step)
@@ -147,7 +147,7 @@ func (h *hashing) work(ctx context.Context, segs iter.Seq[int]) error {
 	return nil
 }
 
-// piece reads n bytes at off of a chunk into their destination or, without one, into buf.
+// piece reads n bytes at off of a chunk. It reads into the job's destination or, if there is none, into buf.
 func (h *hashing) piece(j *chunkJob, buf []byte, off, n int64) ([]byte, error) {
 	p := buf
 	if j.dst != nil {
@@ -176,8 +176,8 @@ func (h *hashing) md5Chunk(ctx context.Context, s segment, buf []byte) {
 	sum.Sum(h.res[s.job].hash[:0])
 }
 
-// blocks hashes the blocks of a segment. It compares their digests with known digests or collects them. The worker of a chunk's
-// last segment hashes the collected digests.
+// blocks hashes the blocks of a segment. It compares their digests with known digests, or collects the digests. The worker that
+// finishes the last segment of a chunk hashes the collected digests.
 func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 	j, st := &h.jobs[s.job], &h.fast[s.job]
 	st.once.Do(func() {
@@ -215,7 +215,7 @@ func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 	st.digests = nil
 }
 
-// fail records an error at byte off of a chunk. The error with the lowest offset wins.
+// fail records an error at byte off of a chunk. Only the error with the lowest offset is kept.
 func (h *hashing) fail(job int, off int64, err error) {
 	st := &h.fast[job]
 	st.failed.Lock()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// workedExample is the file of docs/format-fti-ff.md: variable 1 of 4 bytes, in layout F.
+// workedExample returns the example file in docs/format-fti-ff.md, of layout F, with one variable
+// of 4 bytes.
 func workedExample(t testing.TB) []byte {
 	t.Helper()
 	f := layOut(LayoutF, [][]spec{{{1, 4, 4}}})
@@ -21,7 +22,7 @@ func workedExample(t testing.TB) []byte {
 	return b
 }
 
-// TestWorkedExample: the document shows the bytes of the file.
+// TestWorkedExample: docs/format-fti-ff.md shows exactly the bytes of the example file.
 func TestWorkedExample(t *testing.T) {
 	doc, err := os.Open("../docs/format-fti-ff.md")
 	if err != nil {

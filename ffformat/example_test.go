@@ -44,7 +44,8 @@ func Example() {
 	// variable 4: 1600 bytes in 1 containers
 }
 
-// Change one byte of a variable. Check finds it, and Repair reports the variables that it would save.
+// Change one byte of a variable. Check finds the damage, and Repair reports which variables it would
+// save.
 func ExampleCheck() {
 	b, err := os.ReadFile(checkpoint)
 	if err != nil {

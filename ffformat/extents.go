@@ -8,29 +8,29 @@ import (
 // Kinds of extents.
 const (
 	extentContent = "content"  // a chunk
-	extentEmpty   = "empty"    // the unused end of a container: dead space that a variable uses when it grows again
-	extentMeta    = "metadata" // a file block, or a block header with its records
-	extentGap     = "gap"      // bytes that belong to nothing
+	extentEmpty   = "empty"    // unused end of a container, which a variable uses when it grows again
+	extentMeta    = "metadata" // file block, or block header with its records
+	extentGap     = "gap"      // bytes that belong to no container or metadata
 	extentParity  = "parity"   // parity bytes of a level 3 file
-	extentOverlap = "overlap"  // claimed twice: the file is damaged
-	extentLost    = "lost"     // behind the end of the file: bytes missing from a truncated file or (layout B) the unwritten end of empty containers
+	extentOverlap = "overlap"  // bytes claimed twice: the file is damaged
+	extentLost    = "lost"     // bytes after the end of the file: missing in a truncated file, or (layout B) the unwritten end of empty containers
 )
 
 // An Extent is a run of bytes of one kind in a file.
 type Extent struct {
 	Off, Len  int64  // bytes
 	Kind      string // content, empty, metadata, gap, parity, overlap or lost
-	ID        int32  // of the variable; 0 unless the extent belongs to a container
-	Block     int    // index in File.Blocks; -1 if it belongs to no block
-	Container int    // index in the block; -1 if it belongs to no container
+	ID        int32  // id of the variable; 0 unless the extent belongs to a container
+	Block     int    // index in File.Blocks; -1 if the extent belongs to no block
+	Container int    // index in the block; -1 if the extent belongs to no container
 }
 
-// End returns the offset behind the extent.
+// End returns the offset of the first byte after the extent.
 func (e Extent) End() int64 { return e.Off + e.Len }
 
-// Extents returns the kind of every byte of the file, in ascending order and without holes. It covers 0 to the end of the file
-// or, if the file is truncated, to the end that its metadata give. It leaves out impossible (negative) offsets. No extent is
-// empty.
+// Extents returns the kind of every byte of the file, in ascending order and without holes. They reach from 0 to the end of
+// the file or, if the file is truncated, to the end that the metadata give. Records with impossible (negative) offsets are
+// left out. No extent is empty.
 func (f *File) Extents() []Extent {
 	var all []Extent
 	end := f.Size
@@ -77,10 +77,10 @@ func (f *File) Extents() []Extent {
 	return sweep(all, f.Size, end)
 }
 
-// maxOffset is the maximum offset, so that sums do not overflow.
+// maxOffset is the maximum offset. It is low enough that sums of offsets do not overflow.
 const maxOffset = 1 << 62
 
-// sweep cuts overlapping extents into separate extents from 0 to end. Bytes from size on are lost.
+// sweep cuts overlapping extents into separate extents from 0 to end. Bytes at and after size are lost.
 func sweep(all []Extent, size, end int64) []Extent {
 	slices.SortStableFunc(all, func(a, b Extent) int { return cmp.Compare(a.Off, b.Off) })
 	var out []Extent
@@ -106,7 +106,7 @@ func sweep(all []Extent, size, end int64) []Extent {
 		out = append(out, e)
 	}
 	at := int64(0)   // out covers all bytes before it
-	var cur []Extent // extents that reach beyond at; few unless the file is damaged
+	var cur []Extent // extents that reach beyond at; there are few unless the file is damaged
 	step := func(to int64) {
 		for at < to {
 			next := to
@@ -129,7 +129,7 @@ func sweep(all []Extent, size, end int64) []Extent {
 	}
 	for _, e := range all {
 		step(e.Off)
-		if len(cur) < maxOverlap { // else a hostile file makes the work quadratic
+		if len(cur) < maxOverlap { // the limit keeps the work linear for a hostile file
 			cur = append(cur, e)
 		}
 	}

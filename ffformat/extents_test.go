@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sketch formats extents as "0+400 content 1, ...".
 func sketch(list []Extent) string {
 	var s []string
 	for _, e := range list {
@@ -64,7 +63,7 @@ func TestExtents(t *testing.T) {
 	}
 }
 
-// For any records, extents are in order and without holes.
+// TestExtentsCover: for any records, extents are in order and without holes.
 func TestExtentsCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &File{Layout: Layout(rapid.IntRange(int(LayoutA), int(LayoutF)).Draw(t, "layout")), Size: rapid.Int64Range(0, 2000).Draw(t, "size")}
@@ -117,7 +116,7 @@ func FuzzUnmarshalDigests(f *testing.F) {
 	})
 }
 
-// TestDigestsNegative: a changed byte anywhere in the serialised digests is found.
+// TestDigestsNegative: UnmarshalDigests detects any changed byte.
 func TestDigestsNegative(t *testing.T) {
 	d := &Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, digest{1}, make([]byte, 32)}}}
 	b := d.Marshal()

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Error is the severity of findings that mean lost or untrustworthy data. With lesser findings (warnings and notes) every
-// variable is readable.
+// Error is the severity of findings about lost or untrustworthy data. If all findings have lower severities (warnings and
+// notes), every variable is readable.
 const Error = fault.Error
 
-// A Finding is one thing that Check found.
+// A Finding is one fault or note that Check reports.
 type Finding = fault.Finding
 
-// findingOf converts an error to a Finding. A FormatError gives its file, offset and field, and a varError gives its variable.
-// For all other errors the finding has the given file.
+// findingOf converts an error to a Finding. The finding takes file, offset and field from a FormatError, and the variable from
+// a varError. For any other error the finding has the given file.
 func findingOf(sev fault.Severity, file string, err error) Finding {
 	f := fault.Of(sev, file, err)
 	var ve *varError
@@ -24,7 +24,7 @@ func findingOf(sev fault.Severity, file string, err error) Finding {
 	return f
 }
 
-// varError is the error of one variable. errors.Join combines the errors of several.
+// varError is an error of one variable. Errors of several variables are joined by errors.Join.
 type varError struct {
 	ID  int32
 	Err error
@@ -67,7 +67,7 @@ type FormatError = fault.FormatError
 
 // Error classes of this package, for errors.Is.
 var (
-	// The file is damaged, or of another kind.
+	// Errors of these classes mean that the file is damaged or of another kind.
 	ErrTruncated   = fault.ErrTruncated
 	ErrChecksum    = fault.ErrChecksum
 	ErrCorrupt     = fault.ErrCorrupt

@@ -31,12 +31,12 @@ func FuzzDecode(f *testing.F) {
 		}
 		g, err := decodeBytes(b, "", &Options{Lenient: true})
 		if err == nil {
-			g.encode() //nolint:errcheck // must not panic
+			g.encode() //nolint:errcheck // only checks that encode does not panic
 		}
 	})
 }
 
-// fuzzBlocks decodes without a right hash, which a fuzzer cannot find.
+// fuzzBlocks decodes blocks without a check of the hash, because a fuzzer cannot find a right hash.
 func fuzzBlocks(b []byte, l Layout) *File {
 	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), maxMeta: maxMeta}
 	f := &File{Layout: l, Size: d.size}
@@ -50,7 +50,8 @@ func fuzzBlocks(b []byte, l Layout) *File {
 	return f
 }
 
-// FuzzCheck: Check does not panic or hang on any records. A variable read without an error has its size.
+// FuzzCheck: Check does not panic or hang on any records. If a variable is read without an error, its
+// size is right.
 func FuzzCheck(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -62,7 +63,7 @@ func FuzzCheck(f *testing.F) {
 			r := newReader(bytes.NewReader(b), g)
 			for _, v := range g.Vars() {
 				var p [16]byte
-				r.ReadAt(v.ID, p[:], v.Size/2) //nolint:errcheck // must not panic
+				r.ReadAt(v.ID, p[:], v.Size/2) //nolint:errcheck // only checks that ReadAt does not panic
 				if n, err := r.VarSize(v.ID); err == nil && n < 1<<20 {
 					r.ReadVars(context.Background(), []VarBuf{{v.ID, make([]byte, n)}}, &Options{Workers: 1}) //nolint:errcheck // must not panic
 				}

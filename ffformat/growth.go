@@ -15,25 +15,25 @@ type VarSize struct {
 // growth is the list of containers of one rank. The list only grows, and containers do not move, so their offsets are the same in
 // every file of one Writer.
 //
-// Every version of FTI has the same rule. A variable fills its containers in order; the rest becomes one new container behind
-// everything else. All containers that one checkpoint adds form one block.
+// Every version of FTI follows this growth rule: a variable fills its containers in order. If bytes remain, they get one new
+// container after all others. All containers that one checkpoint adds form one block.
 type growth struct {
 	layout Layout
 	blocks []Block
 	vars   map[int32]*grown
-	end    int64 // end of the containers; in A and B, end of the file
-	open   bool  // the last block belongs to the checkpoint being written
+	end    int64 // end of the containers; in layouts A and B, end of the file
+	open   bool  // the last block belongs to the checkpoint that is being written
 	n      int   // containers
 }
 
 // grown holds the containers of a variable.
 type grown struct {
 	at   []slot
-	room int64 // bytes of all its containers
+	room int64 // sum of the sizes of its containers
 	idx  int32
 }
 
-// slot names a container: blocks[block].Containers[index], which is number seq in file order.
+// slot identifies a container: blocks[block].Containers[index]. seq is its number in file order.
 type slot struct{ block, index, seq int }
 
 func newGrowth(l Layout) *growth {
@@ -44,7 +44,7 @@ func newGrowth(l Layout) *growth {
 	return g
 }
 
-// growthOf returns the growth with the containers of a file.
+// growthOf returns a growth that continues from the containers of a file.
 func growthOf(f *File) *growth {
 	g := newGrowth(f.Layout)
 	g.blocks = make([]Block, len(f.Blocks))
@@ -69,7 +69,6 @@ func growthOf(f *File) *growth {
 	return g
 }
 
-// clone returns a copy that can be discarded.
 func (g *growth) clone() *growth {
 	c := *g
 	c.blocks = slices.Clone(g.blocks)
@@ -86,7 +85,7 @@ func (g *growth) clone() *growth {
 	return &c
 }
 
-// variable returns a variable. If there is none with this id, it adds one at the end of the table.
+// variable returns the variable with this id. If there is none, it adds the variable at the end of the table.
 func (g *growth) variable(id int32) *grown {
 	v := g.vars[id]
 	if v == nil {
@@ -120,8 +119,8 @@ func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
 	return rest, rest > 0 || len(v.at) == 0
 }
 
-// add makes containers for the bytes that did not fit. They join the block that the same checkpoint has begun. In A and B a
-// checkpoint may call add only once, because the number of containers decides where their data begin.
+// add makes containers for the bytes that did not fit, in the block of the current checkpoint. In layouts A and B a checkpoint
+// may call add only once, because the place of the data depends on the number of containers in the block.
 func (g *growth) add(vars ...VarSize) error {
 	if len(vars) == 0 {
 		return nil
@@ -155,11 +154,11 @@ func (g *growth) add(vars ...VarSize) error {
 	return nil
 }
 
-// grow does fit and add for all variables of a checkpoint at once.
+// grow calls fit for all variables of a checkpoint, and then add once.
 func (g *growth) grow(vars []VarSize) error {
 	var more []VarSize
 	for _, v := range vars {
-		g.variable(v.ID) // the order of protection gives the index in the table
+		g.variable(v.ID) // the index in the table is the order of protection
 	}
 	for _, v := range vars {
 		if rest, ok := g.fit(v.ID, v.Size); ok {

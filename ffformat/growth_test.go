@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The byte table of the document's example, static part: block, variable, index in FTI's table, number of the container, dptr,
-// containersize, and fptr in layouts A and F.
+// The fields of the document's example that do not change: block, variable, index in FTI's table, number of the container,
+// dptr, containersize, and fptr in layouts A and F.
 var sevenContainers = []struct {
 	block                                     int
 	id, idx, n                                int32
@@ -35,8 +35,8 @@ var (
 	sevenBlockF = [5]int64{24000000, 16000000, 32000000, 20000000, 16000000}
 )
 
-// TestSevenCheckpoints: every field of every container of every checkpoint matches the example's tables, in layouts A and F, at
-// the sizes of the document.
+// TestSevenCheckpoints: with the sizes of the document's example, every field of every container in every checkpoint matches
+// the example's tables, in layouts A and F.
 func TestSevenCheckpoints(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutF} {
 		g := newGrowth(l)
@@ -91,14 +91,14 @@ func TestSevenCheckpoints(t *testing.T) {
 	}
 }
 
-// TestGrowthModel: for any history of sizes, the containers of a variable tile it: full ones, then one that ends it, then empty
-// ones. The reserved space only grows, by exactly the bytes that did not fit. Containers never move and never overlap. Adding
-// variables one by one gives the same result as adding all at once.
+// TestGrowthModel: for any history of sizes, the containers of a variable hold its bytes in order: first full containers, then
+// the one with the last byte, then empty ones. The reserved space only grows, and by exactly the bytes that did not fit.
+// Containers never move and never overlap. Adding variables one by one gives the same result as adding all at once.
 func TestGrowthModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Layout(rapid.IntRange(int(LayoutA), int(LayoutF)).Draw(t, "layout"))
 		g, one := newGrowth(l), newGrowth(l)
-		room := map[int32]int64{} // model: the space of a variable is its largest size so far
+		room := map[int32]int64{} // the model: a variable reserves its largest size so far
 		places := map[string]int64{}
 		var ids []int32
 		for range rapid.IntRange(1, 12).Draw(t, "checkpoints") {

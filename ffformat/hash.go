@@ -16,7 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Bounds of BlockSize of a Fast file, in bytes.
+// Minimum and maximum of BlockSize for a Fast file, in bytes.
 const (
 	minBlockSize = 512
 	maxBlockSize = 1 << 20
@@ -48,14 +48,13 @@ func parseFast(checksum string) (blockSize int, ok bool, err error) {
 	return blockSize, true, nil
 }
 
-// fastBlock returns the digest of one block of a Fast file.
 func fastBlock(b []byte) digest { return xxh3.Hash128(b).Bytes() }
 
 // fastChunk returns the hash of a Fast file's chunk: the hash of its concatenated block digests.
 func fastChunk(digests []byte) digest { return xxh3.Hash128(digests).Bytes() }
 
-// hashFB returns the MyHash of the serialised file block of an MD5 file. The hash covers the fields in another order than in the
-// file, and it does not cover ckptId (FTIFF_GetHashMetaInfo).
+// hashFB returns the MyHash of the serialised file block of an MD5 file. The hash covers the fields in another order than the
+// file has them, and does not cover ckptId (see FTIFF_GetHashMetaInfo in FTI).
 func hashFB(l Layout, b []byte) digest {
 	t := &l.table().fb
 	h := md5.New()
@@ -67,7 +66,7 @@ func hashFB(l Layout, b []byte) digest {
 }
 
 // hashMeta returns the MyHash of a Fast file. The hash covers all bytes from DataSize to the end of the file, with MyHash and the
-// pad as 0. hashMeta does not change meta.
+// pad set to 0. hashMeta does not change meta.
 func hashMeta(meta []byte) digest {
 	t := &LayoutF.table().fb
 	fb := len(meta) - t.size
@@ -84,7 +83,7 @@ func hashMeta(meta []byte) digest {
 // computeHash returns the MyHash of an MD5 file of layout l, computed from the other fields of fb.
 func (fb *FileBlock) computeHash(l Layout) digest {
 	b := make([]byte, l.fbSize())
-	fb.encode(l, b) // Encode refuses values that do not fit
+	fb.encode(l, b) // encode refuses values that do not fit
 	return hashFB(l, b)
 }
 
@@ -93,7 +92,7 @@ func (fb *FileBlock) computeHash(l Layout) digest {
 func readerChecksum(blocks []Block) string { return checksumOf(blocks, false) }
 
 // writerChecksum returns the checksum that FTI writes to a file of C0 to F: the MD5 of the hash fields of all containers. Empty
-// containers have stale hashes, so from v1.3 on FTI refuses its own files if they have empty containers.
+// containers have stale hashes. FTI from v1.3 on therefore refuses its own files if they have empty containers.
 func writerChecksum(blocks []Block) string { return checksumOf(blocks, true) }
 
 func checksumOf(blocks []Block, all bool) string {
@@ -128,8 +127,8 @@ func (f *File) seal(checksum string) error {
 	return nil
 }
 
-// MetaSum returns the XXH3-128 of all metadata bytes in file order. It includes the timestamp, so it differs for every state of a
-// file.
+// MetaSum returns the XXH3-128 of all metadata bytes in file order. The metadata include the timestamp, so the sum is different
+// for every state of a file.
 func (f *File) MetaSum() ([16]byte, error) {
 	pieces, err := f.encode()
 	if err != nil {
@@ -142,7 +141,7 @@ func (f *File) MetaSum() ([16]byte, error) {
 	return h.Sum128().Bytes(), nil
 }
 
-// md5Of returns the MD5 of n bytes of r from off on. If r has fewer bytes, the error is io.ErrUnexpectedEOF.
+// md5Of returns the MD5 of n bytes of r from off on. If r has fewer bytes, it returns io.ErrUnexpectedEOF.
 func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum digest, err error) {
 	h := md5.New()
 	k, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, off, n)})
@@ -166,22 +165,22 @@ func (c *ctxReader) Read(p []byte) (int, error) {
 }
 
 const (
-	// md5Lanes is the number of chunks that one processor hashes at once in the lanes of its vector registers.
+	// md5Lanes is the number of chunks that one processor hashes in parallel in the lanes of its vector registers.
 	md5Lanes = 16
-	// minLanes is the minimum number of chunks for which lanes are faster than one hash after another. The MD5 of a single chunk is
-	// slower in a lane.
+	// minLanes is the minimum number of chunks for which lanes are faster than separate hashes. A single MD5 is slower in a lane.
 	minLanes      = 3
 	minLanesBytes = 4 << 20
 )
 
-// md5Server makes MD5 hashes that are computed together. The zero value is ready for use. Close it when all hashes are finished.
+// md5Server makes MD5 hashes that one processor computes in parallel. The zero value is ready for use. Close it when all hashes
+// are finished.
 type md5Server struct {
 	once   sync.Once
 	server md5simd.Server
 }
 
-// streams returns how many of n chunks to hash at once on several workers. The sizes are in bytes. lanes reports whether the
-// chunks share the lanes of one processor.
+// streams returns how many of n chunks to hash in parallel. The sizes are in bytes. lanes reports whether the chunks share the
+// lanes of one processor.
 func streams(n int, total, largest int64, workers int) (at int, lanes bool) {
 	if n < minLanes || total < minLanesBytes || largest*minLanes > total || runtime.GOARCH != "amd64" {
 		return min(n, workers), false
@@ -189,7 +188,7 @@ func streams(n int, total, largest int64, workers int) (at int, lanes bool) {
 	return max(min(n, md5Lanes), min(n, workers)), true
 }
 
-// new returns a hash, in a lane or separate.
+// new returns an MD5 hash, either in a lane or separate.
 func (s *md5Server) new(lane bool) hash.Hash {
 	if !lane {
 		return md5.New()
@@ -198,7 +197,7 @@ func (s *md5Server) new(lane bool) hash.Hash {
 	return s.server.NewHash()
 }
 
-// release frees the lane of a hash.
+// release frees the lane of a hash, if the hash has one.
 func release(h hash.Hash) {
 	if c, ok := h.(md5simd.Hasher); ok {
 		c.Close()

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kinds are all layouts, and Fast.
+// kinds are all layouts with MD5, and layout F with Fast.
 var kinds = []struct {
 	name   string
 	layout Layout
@@ -30,7 +30,7 @@ func sound(t rapid.TB, want *File, b []byte) {
 	f, err := decodeBytes(b, "", nil)
 	must(t, err)
 	if want.Layout == LayoutC && len(want.Blocks) == 0 {
-		want.Layout = LayoutD // without records layouts C and D are equal
+		want.Layout = LayoutD // without records, layouts C and D cannot be distinguished
 	}
 	if !reflect.DeepEqual(want, f) {
 		t.Fatal(cmp.Diff(want, f, cmp.AllowUnexported(Container{})))
@@ -94,7 +94,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestRandomFiles: files made by the growth rule are sound for all sizes.
+// TestRandomFiles: files made by the growth rule are sound, whatever the sizes of the variables.
 func TestRandomFiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		k := rapid.SampledFrom(kinds).Draw(rt, "kind")
@@ -103,7 +103,7 @@ func TestRandomFiles(t *testing.T) {
 	})
 }
 
-// drawSpecs draws variables whose containers are full up to a random byte.
+// drawSpecs draws random containers for some variables. Each variable fills its containers up to a random byte.
 func drawSpecs(rt *rapid.T) [][]spec {
 	n := rapid.IntRange(1, 6).Draw(rt, "variables")
 	left := make([]int64, n)
@@ -120,7 +120,7 @@ func drawSpecs(rt *rapid.T) [][]spec {
 			}
 			room := rapid.Int64Range(0, 2000).Draw(rt, "room")
 			if seen[i] {
-				room++ // only a first container can be empty
+				room++ // only the first container of a variable can have size 0
 			}
 			s := spec{int32(i), room, min(room, left[i])}
 			if left[i] -= s.chunk; seen[i] && s.chunk == 0 {
@@ -181,7 +181,7 @@ func (b bigFile) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestOver2GiB: 64-bit sizes work, and layout E reports sizes over 32 bits.
+// TestOver2GiB: layouts with 64-bit sizes hold more than 2 GiB, and layout E returns an error for such sizes.
 func TestOver2GiB(t *testing.T) {
 	specs := [][]spec{{{1, 1 << 30, 1 << 30}, {2, 1 << 30, 1 << 30}}, {{1, 1 << 30, 1 << 30}}}
 	f := layOut(LayoutF, specs)
@@ -201,7 +201,7 @@ func TestOver2GiB(t *testing.T) {
 	if _, err := f.encode(); !errors.Is(err, fault.ErrRange) {
 		t.Errorf("E over 2 GiB: %v", err)
 	}
-	// FTI v1.6 would write the low 32 bits.
+	// FTI v1.6 would write only the low 32 bits.
 	low := func(v int64) int64 { return int64(int32(v)) }
 	size := f.Size
 	f.FB.CkptSize, f.FB.FileSize, f.FB.DataSize = low(f.FB.CkptSize), low(f.FB.FileSize), low(f.FB.DataSize)

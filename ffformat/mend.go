@@ -6,19 +6,19 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// mender corrects records by the growth rule and the hashes of the chunks.
 type mender struct {
 	*repairing
 	ctx    context.Context
-	budget int64 // bytes that may still be hashed to test guesses; bounds the cost of hostile files
-	sizes  int   // number of containers whose size was doubted
+	budget int64 // bytes that may still be hashed to test guesses; the limit bounds the time for hostile files
+	sizes  int   // number of containers whose size was tested by plausible
 }
 
-// maxStrays is the maximum number of containers for which mend tries another variable or size. It is also the maximum number of
-// variables for which mend tries another index in the table.
+// maxStrays limits how often mend tries other values: another variable or size for a container, and another index in the table
+// for a variable.
 const maxStrays = 1000
 
-// mend corrects the fields for which only one value is possible.
+// mend corrects records by the growth rule and the hashes of the chunks. It corrects only fields for which a single value is
+// possible.
 func (m *mender) mend() error {
 	if structureOf(m.f).worst() == nil {
 		return nil
@@ -54,7 +54,7 @@ func (m *mender) fix(p place, at span, field string, was, is int64) {
 	fi.Var = fault.Num(p.ID)
 }
 
-// places makes the containers of each block adjacent. An offset or size that contradicts the neighbours is wrong.
+// places corrects offsets and sizes so that the containers of each block are adjacent.
 func (m *mender) places() error {
 	f, t := m.f, &m.f.Layout.table().vmd
 	var next int64
@@ -64,7 +64,7 @@ func (m *mender) places() error {
 			next = addSat(f.Blocks[p.block].Offset, f.Layout.blockMeta(len(f.Blocks[p.block].Containers)))
 		}
 		if p.Fptr != next {
-			// Either this offset is wrong or the size of the container before it.
+			// Either this offset or the size of the container before it is wrong.
 			ok, err := m.matches(next, m.used(p), p.Hash)
 			if err != nil {
 				return err
@@ -74,14 +74,14 @@ func (m *mender) places() error {
 				p.Fptr = next
 			}
 		}
-		// where the next container begins
+		// end is where the next container begins.
 		end := m.end(all, i)
 		if room := end - p.Fptr; room != p.ContainerSize && room >= 0 && (p.ContainerSize < 0 || end >= 0 && m.plausible(all, i, room)) {
 			m.fix(p, t.room, "containersize", p.ContainerSize, room)
 			p.ContainerSize = room
 		}
 		if p.ContainerSize < 0 {
-			return nil // the remaining places cannot be mended
+			return nil // the remaining containers cannot be corrected
 		}
 		next = addSat(p.Fptr, p.ContainerSize)
 	}
@@ -103,7 +103,8 @@ func (m *mender) used(p place) int64 {
 	return 0
 }
 
-// end returns where the container after container i begins, or the data end; -1 if unknown.
+// end returns where container i ends: at the begin of the next container or at the end of the data. It returns -1 if this is
+// unknown.
 func (m *mender) end(all []place, i int) int64 {
 	f := m.f
 	if i+1 < len(all) && (f.Layout.atEnd() || all[i+1].block == all[i].block) {
@@ -118,8 +119,8 @@ func (m *mender) end(all []place, i int) int64 {
 	return f.FB.FileSize
 }
 
-// plausible reports whether room, and not the recorded size, is the right size of container i. The variable's next container or
-// the size of the block must agree with room.
+// plausible reports whether room, instead of the recorded size, is the right size of container i. To be right, it must agree
+// with the variable's next container or with the size of the block.
 func (m *mender) plausible(all []place, i int, room int64) bool {
 	if m.sizes++; m.sizes > maxStrays {
 		return false
@@ -165,7 +166,7 @@ func (m *mender) numbers() {
 			v = &state{idx: p.Idx}
 		}
 		if p.ContainerID != v.n || p.Dptr != v.sum {
-			// not this variable's container: find the variables that it can continue
+			// The container does not belong to this variable. Find the variables that it can continue.
 			if strays++; strays > maxStrays {
 				return
 			}
@@ -183,7 +184,7 @@ func (m *mender) numbers() {
 				claims[numbered{p.ID, p.ContainerID}]--
 				p.ID, v = owner, seen[owner]
 				claims[numbered{p.ID, p.ContainerID}]++
-			case fits > 0: // ambiguous: several variables are possible
+			case fits > 0: // ambiguous, because several variables are possible
 			case p.ContainerID == v.n && claims[numbered{p.ID, v.n}] == 1:
 				m.fix(p, t.dptr, "dptr", p.Dptr, v.sum)
 				p.Dptr = v.sum
@@ -206,8 +207,8 @@ func (m *mender) numbers() {
 	m.table(order)
 }
 
-// table corrects the indexes of variables in FTI's table. They must be 0, 1, ..., each used once. If two variables claim one
-// index, the variable whose order of appearance equals the index is right.
+// table corrects the indexes of variables in FTI's table. They must be 0, 1, ..., each used once. If two variables have the
+// same index, table keeps the index of the variable whose order of appearance equals it.
 func (m *mender) table(order []int32) {
 	t := &m.f.Layout.table().vmd
 	if t.idx.len == 0 {

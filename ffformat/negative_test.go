@@ -14,15 +14,15 @@ import (
 // at returns a container of a file by block and index.
 func (f *File) at(b, i int) *Container { return &f.Blocks[b].Containers[i] }
 
-// negative is a corpus of files with one fault each. The metadata are sealed again, so that no hash reveals the fault and FTI
-// would accept the file.
+// negative is a corpus of files with one fault each. Their hashes are computed again after the change, so that no hash reveals
+// the fault and FTI would accept the file.
 var negative = []struct {
 	name   string
 	specs  [][]spec
-	field  string // end of the finding's field
+	field  string // end of the field name in the finding
 	class  error
 	bad    []int32 // variables that must be reported as bad
-	only   string  // layouts; "": all
+	only   string  // names of the layouts; "": all
 	change func(f *File)
 }{
 	{"dptr moved", six, "dptr", ErrCorrupt, []int32{2}, "", func(f *File) { f.at(2, 0).Dptr += 4 }},
@@ -95,7 +95,7 @@ func TestNegative(t *testing.T) {
 	}
 }
 
-// neverWrong checks that reading each variable of a damaged file gives its true bytes or an error.
+// neverWrong checks that each read of a variable in a damaged file returns the true bytes or an error.
 func neverWrong(t *testing.T, b []byte, specs [][]spec) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &Options{Lenient: true})
@@ -134,7 +134,7 @@ func contentOf(specs [][]spec) map[int32][]byte {
 }
 
 // uncovered reports whether no reader can detect a wrong bit in the metadata. f is the decoded file with the wrong bit, and good
-// the file without.
+// is the file without the wrong bit.
 func uncovered(good, f *File) bool {
 	if f == nil || f.Damaged != nil || f.Hash == Fast || len(f.Blocks) != len(good.Blocks) {
 		return false
@@ -155,10 +155,10 @@ func uncovered(good, f *File) bool {
 				x.HasCkpt, y.HasCkpt = false, false
 			}
 			if !x.HasContent && !y.HasContent {
-				x.Hash, y.Hash = digest{}, digest{} // only the writer's rule covers it
+				x.Hash, y.Hash = digest{}, digest{} // only the writer's checksum covers it
 			}
 			if len(good.Containers(x.ID)) == 1 && len(f.Containers(y.ID)) == 1 {
-				x.ID, y.ID = 0, 0 // another variable with the same content
+				x.ID, y.ID = 0, 0 // the id of another variable with the same content
 			}
 			if x != y {
 				return false
@@ -180,7 +180,7 @@ func TestEveryBit(t *testing.T) {
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
 					for bit := range 8 {
-						if n++; n%crashtest.Times(61, 2) != 0 { // testing all bits finds no more
+						if n++; n%crashtest.Times(61, 2) != 0 { // a sample: all bits would take long and find no more
 							continue
 						}
 						b[at] ^= 1 << bit
@@ -207,7 +207,7 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// onlyPad reports a flip in the pad of a Fast file's file block, which no hash covers.
+// onlyPad reports whether the wrong bit is in the pad of a Fast file's file block, which no hash covers.
 func onlyPad(good, f *File) bool {
 	if f == nil {
 		return false
@@ -219,7 +219,7 @@ func onlyPad(good, f *File) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// idChanged reports whether a variable with one container has another id now.
+// idChanged reports whether the id of a variable with one container has changed.
 func idChanged(good, f *File) bool {
 	for _, v := range good.Vars() {
 		if len(f.Containers(v.ID)) == 0 {

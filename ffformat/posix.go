@@ -18,27 +18,27 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default). It holds the bytes of the variables, one after
-// the other. A separate file for each group of ranks holds the metadata: META/<id>/l<level>/sector<n>-group<n>.fti.
+// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default). It holds only the bytes of the variables, one
+// after the other. The metadata are in another file, one for each group of ranks: META/<id>/l<level>/sector<n>-group<n>.fti.
 type PosixFile struct {
 	Meta    string // path of the metadata file
-	Section string // section of this file in Meta: the rank in its group
+	Section string // section of this file in Meta: the number of the rank in its group
 	Name    string // base name
 	Size    int64
 	Sum     string // MD5 of the file in hex; empty if unknown
 	Vars    []PosixVar
 
-	Copy   bool // a partner's copy (Pcof): all fields but Name describe the partner's file
+	Copy   bool // a partner's copy (Pcof): all fields except Name describe the partner's file
 	Parity bool // a parity file of level 3 (RSed), without variables
 
 	group     []PosixFile // files of all ranks of the group, in group order
 	at        int         // index in group
 	maxSize   int64       // size of the largest file of the group, which is the size of parity files
 	paritySum string      // MD5 of this rank's parity file; empty if unknown
-	dirs      []string    // directories to search for the group's files
+	dirs      []string    // directories in which the group's files may be
 }
 
-// other returns the name of another file of the same rank. kind is Rank, Pcof or RSed.
+// other returns the name of this rank's file of another kind: Rank, Pcof or RSed.
 func (p *PosixFile) other(kind string) string {
 	m := posixName.FindStringSubmatch(p.Name)
 	if m == nil {
@@ -47,7 +47,6 @@ func (p *PosixFile) other(kind string) string {
 	return "Ckpt" + m[1] + "-" + kind + m[3] + ".fti"
 }
 
-// PosixVar is a variable of a file.
 type PosixVar struct {
 	ID        int32
 	Pos, Size int64 // bytes
@@ -115,7 +114,8 @@ func parseIni(b []byte, file string) (sections []*iniSection, err error) {
 	return sections, nil
 }
 
-// number returns the value of a key, at least 0. If the key is absent, number returns none or, if none is negative, an error.
+// number returns the value of a key, at least 0. If the key is absent, number returns none. If none is negative, it returns an
+// error instead.
 func (s *iniSection) number(key string, bits int, none int64) (int64, error) {
 	text, ok := s.values[key]
 	if !ok && none >= 0 {
@@ -149,7 +149,7 @@ func parsePosix(b []byte, name string) ([]PosixFile, error) {
 	var all []PosixFile
 	for _, s := range sections {
 		if _, err := strconv.ParseUint(s.name, 10, 31); err != nil {
-			continue // not the section of a rank
+			continue // this is not the section of a rank
 		}
 		f, err := s.posixFile()
 		if err != nil {
@@ -195,7 +195,7 @@ func (s *iniSection) posixFile() (*PosixFile, error) {
 		if v.Size, err = s.number(key+"_size", 64, -1); err != nil {
 			return nil, err
 		}
-		if v.Pos, err = s.number(key+"_pos", 64, next); err != nil { // older versions do not store the position
+		if v.Pos, err = s.number(key+"_pos", 64, next); err != nil { // older versions of FTI do not store the position
 			return nil, err
 		}
 		if seen[id] {
@@ -211,8 +211,8 @@ func (s *iniSection) posixFile() (*PosixFile, error) {
 	return f, nil
 }
 
-// near lists the directories in which FTI may have files of the same run and level as file. These are its own directory and the
-// directories below its parents, for example Local/node3/<id>/l2 and Meta/<id>/l2.
+// near lists the directories in which FTI may have files of the same run and level as file. They are the file's own directory and
+// directories below the parents of this directory, for example Local/node3/<id>/l2 and Meta/<id>/l2.
 func near(file string) ([]string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -236,8 +236,9 @@ func near(file string) ([]string, error) {
 }
 
 // FindPosix finds the metadata of a checkpoint file, a partner's copy or a parity file. The file itself may be absent. FindPosix
-// looks beside the file and in FTI's usual directories, if the directories of the run (ckpt_dir, glbl_dir, meta_dir) are near
-// each other. It returns nil if there are no metadata. It returns an error if metadata of the same level and run are unreadable.
+// looks in the directory of the file and in FTI's usual directories. It finds the metadata only if the directories of the run
+// (ckpt_dir, glbl_dir, meta_dir) are near each other. It returns nil if there are no metadata, and an error if metadata of the
+// same level and run are unreadable.
 func FindPosix(file string) (*PosixFile, error) {
 	base := filepath.Base(file)
 	m := posixName.FindStringSubmatch(base)
@@ -276,7 +277,7 @@ func FindPosix(file string) (*PosixFile, error) {
 			p := all[i]
 			p.dirs = dirs
 			switch m[2] {
-			case "Pcof": // each rank keeps the file of the rank before it, in a ring
+			case "Pcof": // in a ring, each rank keeps a copy of the file of the rank before it
 				p = all[(i+len(all)-1)%len(all)]
 				p.dirs, p.Copy = dirs, true
 			case "RSed":
@@ -289,8 +290,8 @@ func FindPosix(file string) (*PosixFile, error) {
 	return nil, failed
 }
 
-// Check compares a file with its metadata. With quick it compares only the size. name is the file name in findings. Check returns
-// only errors of ctx.
+// Check compares a file with its metadata. If quick is true, it compares only the size. name is the file name in findings. The
+// returned error is always an error of ctx.
 func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
 	if size != p.Size {
 		list = append(list, findingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))

@@ -9,9 +9,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// NewReader makes a Reader of the variables of a file, with one block as in FTI-FF. It first reads the whole file and compares
-// its MD5, because the variables have no hashes. If the file differs, NewReader returns an error or, with lenient, sets
-// File.Damaged.
+// NewReader makes a Reader of the variables of a file. The Reader presents the file as an FTI-FF file with one block.
+// Variables have no hashes, so NewReader first reads the whole file and compares its MD5. If the MD5 differs, NewReader
+// returns an error or, if lenient is true, sets File.Damaged.
 func (p *PosixFile) NewReader(ctx context.Context, r io.ReaderAt, size int64, name string, lenient bool) (*Reader, error) {
 	if p.Parity {
 		return nil, fault.At(name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
@@ -38,7 +38,7 @@ func (p *PosixFile) NewReader(ctx context.Context, r io.ReaderAt, size int64, na
 	block := Block{Offset: p.Size}
 	for _, v := range p.Vars {
 		c := Container{ID: v.ID, Idx: int32(len(block.Containers)), HasContent: true, Fptr: v.Pos, ChunkSize: v.Size, ContainerSize: v.Size}
-		if c.Hash, err = md5Of(ctx, r, v.Pos, v.Size); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // list has this error
+		if c.Hash, err = md5Of(ctx, r, v.Pos, v.Size); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // list already has this error
 			return nil, err
 		}
 		block.Size += v.Size

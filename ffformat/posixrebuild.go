@@ -18,8 +18,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Missing lists the files of the group's ranks that are not near this one. lost reports whether the listed files are lost. FTI
-// puts the ranks of a group on different nodes, so if only one rank's files are here, the others may be on other disks.
+// Missing lists the files of the group's ranks that are not in the directories near this file. lost reports whether the listed
+// files must be lost. FTI puts the ranks of a group on different nodes, so if only one rank's files are near, the other files may
+// be on other disks.
 func (p *PosixFile) Missing() (names []string, lost bool) {
 	near := 0
 	for i := range p.group {
@@ -75,7 +76,7 @@ func (p *PosixFile) sound(ctx context.Context, name string, size int64, sum stri
 }
 
 // Rebuild writes the file of a rank to dst, an empty file. It uses the partner's copy (level 2), or the files and parity files of
-// the group (level 3). It verifies everything that it reads, and finally the result. from names its sources.
+// the group (level 3). It verifies everything that it reads, and then the result. from names the files that it used.
 func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err error) {
 	own := &p.group[p.at]
 	switch {
@@ -101,9 +102,9 @@ func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err
 	return "", errors.Join(fmt.Errorf("%s cannot be rebuilt from the copy of its partner: %w", p.Name, cerr), fmt.Errorf("nor from parity: %w", perr))
 }
 
-// FTI's level 3 uses 16-bit little-endian words and as many parity files as there are ranks (k). Parity i is the sum over j of
-// 1/(i xor (k+j)) times the word of rank j, in the field of 2^16 elements with the polynomial 0x1100b. Shorter files count as
-// padded with zeros to the size of the largest.
+// FTI's level 3 computes with 16-bit little-endian words, and writes one parity file for each of the k ranks of a group. A word
+// of parity file i is the sum over j of 1/(i xor (k+j)) times the word of rank j, in the field of 2^16 elements with the
+// polynomial 0x1100b. Shorter files are padded with zeros to the size of the largest.
 const (
 	fieldPoly  = 0x1100b
 	fieldOrder = 1<<16 - 1
@@ -155,7 +156,7 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 		return "", err
 	}
 	end := own.Size
-	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI cuts the last parity word in half
+	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI writes only half of the last parity word
 		end--
 	}
 	h := md5.New()
@@ -185,9 +186,9 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 
 // survivors are the files from which a lost file of the group is rebuilt.
 type survivors struct {
-	files        map[int]vfs.File // by rank in the group; parity files have the keys from the number of ranks on
+	files        map[int]vfs.File // files by rank in the group; a parity file has the key k + its rank
 	lost, parity []int            // ranks
-	factor       map[int]uint16   // factor by file: the sum of the words times their factors is the word of the rebuilt file
+	factor       map[int]uint16   // factor of each file: a word of the lost file is the sum of the files' words times their factors
 }
 
 // survivors opens the sound files of the group, and one sound parity file for each lost file.
@@ -246,7 +247,7 @@ func (s *survivors) solve(k, rank int) error {
 	return nil
 }
 
-// sum stores the words of the rebuilt file from byte at in to. buf has the same length.
+// sum computes the words of the rebuilt file from byte at on, and stores them in to. buf is scratch memory of the same length.
 func (s *survivors) sum(to, buf []byte, at int64) error {
 	clear(to)
 	for i, f := range s.files {
@@ -270,8 +271,8 @@ func (s *survivors) sum(to, buf []byte, at int64) error {
 	return nil
 }
 
-// lastByte compares the MD5 of a file with sum. If the file lacks its last byte, lastByte finds the byte with which the MD5
-// equals sum.
+// lastByte compares the MD5 of a file with sum. If lacks is true, the last byte of the file is missing, and lastByte tries all
+// values of this byte.
 func lastByte(h hash.Hash, sum string, lacks bool) (last []byte, ok bool) {
 	if !lacks {
 		return nil, hex.EncodeToString(h.Sum(nil)) == sum
@@ -289,11 +290,11 @@ func lastByte(h hash.Hash, sum string, lacks bool) (last []byte, ok bool) {
 	return nil, false
 }
 
-// code returns the factor of rank j in parity i of a group of k ranks.
+// code returns the factor of rank j's words in parity file i of a group of k ranks.
 func code(k, i, j int) uint16 { return invField(uint16(i ^ (k + j))) }
 
-// invertField inverts the part of the code for some parity files and equally many lost ranks. Row n computes lost rank n from the
-// parity files.
+// invertField inverts the matrix of code for some parity files and as many lost ranks. Row n of the result has the factors by
+// which lost rank n is computed from the parity files.
 func invertField(k int, parity, lost []int) ([][]uint16, error) {
 	n := len(lost)
 	a := make([][]uint16, n)

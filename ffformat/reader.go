@@ -15,25 +15,25 @@ type Reader struct {
 	f    *File
 	r    io.ReaderAt
 	vars map[int32]*variable
-	recs *structure // flaws of the records: these variables are unreadable
-	good sync.Map   // chunks that ReadAt has verified, by their record offsets
+	recs *structure // flaws of the records; variables with flaws are unreadable
+	good sync.Map   // chunks that ReadAt has verified, by the offsets of their records
 }
 
 // variable holds the chunks of a variable.
 type variable struct {
 	size   int64
 	chunks []place // not empty; if gap is nil, ascending by Dptr without gaps
-	gap    *place  // a chunk that does not follow the one before it: the variable is unreadable
+	gap    *place  // the first chunk that does not follow the chunk before it; the variable is then unreadable
 }
 
 // VarBuf is a variable and the buffer for its bytes.
 type VarBuf struct {
 	ID   int32
-	Data []byte // of exactly the size of the variable
+	Data []byte // must have exactly the size of the variable
 }
 
 // NewReader decodes the metadata of a file like Decode and returns the same errors. A parity file has no variables. r must stay
-// usable while the Reader is in use.
+// open while the Reader is in use.
 func NewReader(r io.ReaderAt, size int64, name string, o *Options) (*Reader, error) {
 	f, err := Decode(r, size, name, o)
 	if err != nil {
@@ -53,7 +53,7 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 		if !p.HasContent || p.ChunkSize == 0 {
 			continue
 		}
-		if p.Dptr != v.size && v.gap == nil { // reads rely on it
+		if p.Dptr != v.size && v.gap == nil { // the reads depend on this
 			q := p
 			v.gap = &q
 		}
@@ -67,7 +67,7 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 // File returns the metadata. The caller must not change them.
 func (r *Reader) File() *File { return r.f }
 
-// variable returns a variable that is readable by its records.
+// variable returns a variable. It fails if the records of the variable are wrong.
 func (r *Reader) variable(id int32) (*variable, error) {
 	v := r.vars[id]
 	if v == nil {
@@ -82,19 +82,19 @@ func (r *Reader) variable(id int32) (*variable, error) {
 	return v, nil
 }
 
-// ReadAt reads from byte off of the variable. On the first access to a chunk it reads and verifies the whole chunk. Every access
-// to a damaged chunk is an error of class ErrChecksum. Like io.ReaderAt, ReadAt returns fewer bytes than len(p) only with an
+// ReadAt reads the variable from byte off on. On the first access to a chunk it reads and verifies the whole chunk. Every access
+// to a damaged chunk returns an error of class ErrChecksum. Like io.ReaderAt, ReadAt returns fewer bytes than len(p) only with an
 // error, which is io.EOF at the end of the variable.
 func (r *Reader) ReadAt(id int32, p []byte, off int64) (int, error) {
 	return r.readAt(id, p, off, r.whole)
 }
 
-// ReadUnverified is ReadAt without verification, for content that has its own checksums.
+// ReadUnverified does the same as ReadAt, but without verification. Use it for content that has its own checksums.
 func (r *Reader) ReadUnverified(id int32, p []byte, off int64) (int, error) {
 	return r.readAt(id, p, off, nil)
 }
 
-// whole verifies a chunk once.
+// whole verifies a chunk, unless it was verified before.
 func (r *Reader) whole(c place) error {
 	if _, ok := r.good.Load(c.offset); ok {
 		return nil
@@ -106,7 +106,7 @@ func (r *Reader) whole(c place) error {
 	return err
 }
 
-// readAt is ReadAt with verify for each chunk; nil: no verification.
+// readAt reads like ReadAt, but calls verify for each chunk. A nil verify means no verification.
 func (r *Reader) readAt(id int32, p []byte, off int64, verify func(place) error) (int, error) {
 	v, err := r.variable(id)
 	if err != nil {
@@ -165,9 +165,9 @@ func (r *Reader) ReadVar(ctx context.Context, id int32, dst []byte) error {
 }
 
 // ReadVars reads and verifies variables, with their chunks in parallel. It reads all good variables. The error has a varError for
-// each bad one (see BadVars), of class ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or ErrUsage (Data of
-// another size). The Data of bad variables hold the unverified bytes. When ctx ends, ReadVars returns its error, and any variable
-// may be bad.
+// each bad variable (see BadVars), of class ErrChecksum, ErrTruncated, ErrCorrupt (the variable's records), ErrMissing or
+// ErrUsage (Data has another size). The Data of bad variables hold the unverified bytes. When ctx ends, ReadVars returns the
+// error of ctx, and no variable can be trusted.
 func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -213,7 +213,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error 
 	return errors.Join(errs...)
 }
 
-// verdict compares a chunk with its record. An empty chunk is always correct.
+// verdict compares a chunk with its record. An empty chunk is always right.
 func (r *Reader) verdict(c place, res chunkResult) error {
 	if res.err != nil || res.hash == c.Hash || c.ChunkSize == 0 {
 		return res.err
@@ -242,8 +242,8 @@ func (r *Reader) VarSize(id int32) (int64, error) {
 	return v.size, nil
 }
 
-// CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the same pass. The error is a varError of the
-// classes of ReadVars, or comes from ctx or w. After an error, do not trust the bytes already written.
+// CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the same pass. It returns a varError of the
+// same classes as ReadVars, or an error of ctx or w. After an error, the bytes that were already written may be wrong.
 func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	v, err := r.variable(id)
 	if err != nil {
@@ -258,7 +258,7 @@ func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	return nil
 }
 
-// copyChunk writes a chunk to w through buf and verifies it. It returns the same errors as CopyVar.
+// copyChunk writes a chunk to w through buf and verifies it. Its errors are those of CopyVar.
 func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer) error {
 	sum := newSum(r.f)
 	for off, n := int64(0), int64(0); off < c.ChunkSize; off += n {

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// scenario is the content of the vectors: sizes in ints and values, by the formula
-// of their README with U = 100.
+// scenario is the content of the vectors: for each checkpoint the size of each variable in ints, from the formula in the
+// vectors' README with U = 100.
 var scenario = map[int]map[int32]int{
 	1: {1: 1, 2: 2, 3: 3},
 	2: {1: 1, 2: 2, 3: 3, 4: 4},
@@ -43,7 +43,7 @@ func scenarioData(c int, id int32, rank, unit int) []byte {
 
 var vectorName = regexp.MustCompile(`cp(\d)__(?:node\d-)?.*?(Rank|Pcof)(\d)\.fti$`)
 
-// vectorContent returns the checkpoint and rank of the scenario in a vector.
+// vectorContent returns which checkpoint and rank of the scenario a vector has.
 func vectorContent(t *testing.T, name string) (ckpt, rank int) {
 	t.Helper()
 	m := vectorName.FindStringSubmatch(name)
@@ -113,7 +113,7 @@ func TestVectorContent(t *testing.T) {
 	}
 }
 
-// TestReadVarsErrors: ReadVars reads the good variables, whatever other variables are requested.
+// TestReadVarsErrors: ReadVars reads the good variables, even if bad variables are requested, too.
 func TestReadVarsErrors(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)
@@ -137,7 +137,7 @@ func TestReadVarsErrors(t *testing.T) {
 				t.Errorf("%s: other bytes", k.name)
 			}
 		}
-		for range 2 { // reads of the damaged chunk fail, and no others
+		for range 2 { // only reads of the damaged chunk fail
 			if n, err := r.ReadAt(2, make([]byte, 4), f.at(2, 0).Dptr+8); n != 0 || !errors.Is(err, ErrChecksum) || !slices.Equal(BadVars(err), []int32{2}) {
 				t.Errorf("%s: ReadAt: %d, %v", k.name, n, err)
 			}
@@ -159,7 +159,7 @@ func TestReadVarsErrors(t *testing.T) {
 	}
 }
 
-// digestsOf returns the block digests of a file as in a side file.
+// digestsOf returns the block digests of a file, as a side file would have them.
 func digestsOf(t *testing.T, f *File, b []byte, bs int) *Digests {
 	t.Helper()
 	sum, err := f.MetaSum()

@@ -16,30 +16,30 @@ import (
 // checkRepair returns an error if o is invalid.
 func (o *Options) checkRepair() error {
 	if o != nil && (fateOf[o.Bad] == "" || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
-		return fault.Usage("bad variables %q, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
+		return fault.Usage("Options.Bad %q, Workers %d, CkptID %d or Layout %d is invalid", o.Bad, o.Workers, o.CkptID, o.Layout)
 	}
 	return nil
 }
 
-// A RepairReport holds the findings and the actions of Repair.
+// A RepairReport describes what Repair found and did.
 type RepairReport struct {
-	// Sound: the file has no faults, and Repair wrote no new file.
+	// Sound means that the file has no faults, and that Repair wrote no new file.
 	Sound bool
 	// Actions are the repairs, described in words, with their offsets in the old file.
 	Actions []Finding
-	// Good are the whole variables, in order; Bad are the others.
+	// Good are the undamaged variables, in order; Bad are the others.
 	Good []int32
 	Bad  []BadVar
 	// File is the new file; nil if none was written.
 	File *File
 }
 
-// BadVar is a variable that is not whole.
+// BadVar is a variable that has lost bytes or whose records are damaged.
 type BadVar struct {
 	ID    int32
-	Size  int64   // in bytes, as far as the records give it
-	Lost  []Range // the ranges of its bad bytes; none if its records are damaged
-	Err   error   // the first of its faults
+	Size  int64   // size in bytes, as far as the records show it
+	Lost  []Range // ranges of bad bytes; none if the records of the variable are damaged
+	Err   error   // first fault of the variable
 	Fate  string  // "dropped", "zeroed" or "kept"
 	Bytes int64   // bad bytes
 }
@@ -47,8 +47,7 @@ type BadVar struct {
 // fateOf maps Options.Bad to BadVar.Fate.
 var fateOf = map[string]string{"": "dropped", "zero": "zeroed", "keep": "kept"}
 
-// Repair writes the data that it can save from a damaged file to dst, an empty file.
-// Repair only reads r. It mends
+// Repair saves data from a damaged file: it writes them to dst, an empty file. It does not change r. Repair mends
 //
 //   - the file block: lost, truncated, overwritten, or not at the end of the file;
 //     sizes in it that do not match the file;
@@ -59,10 +58,9 @@ var fateOf = map[string]string{"": "dropped", "zero": "zeroed", "keep": "kept"}
 //   - chunks whose bytes are missing or do not match their hash: Repair drops the
 //     variable or follows Options.Bad.
 //
-// The new file has all other variables, verified. The error is Decode's if no
-// records are left, ErrMissing if no variable is whole and bad ones are
-// dropped, ErrUnsupported for a parity file, or an error of r or dst. Repair
-// returns the report with ErrMissing, too. The caller syncs dst.
+// The new file has all other variables, verified. If no records are left, Repair returns the error of Decode. It returns
+// ErrMissing, with the report, if every variable is bad and bad variables are dropped; ErrUnsupported for a parity file; and
+// otherwise only errors of r and dst. The caller must sync dst.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *Options) (*RepairReport, error) {
 	if err := o.checkRepair(); err != nil {
 		return nil, err
@@ -112,7 +110,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 	return w.rep, w.write(ctx, dst)
 }
 
-// repairing is one run of Repair.
+// repairing is the state of one call of Repair.
 type repairing struct {
 	Options
 	f   *File
@@ -121,7 +119,7 @@ type repairing struct {
 	rep *RepairReport
 
 	badChunk map[*Container]error
-	badVar   map[int32]error // variables with bad records
+	badVar   map[int32]error // variables whose records are bad, with the reason
 	rehash   map[*Container]bool
 }
 
@@ -143,9 +141,9 @@ func (w *repairing) diagnose(ctx context.Context) error {
 		return err
 	}
 	s := structureOf(f)
-	for _, fl := range s.flaws { // remaining flaws
+	for _, fl := range s.flaws { // flaws that could not be mended
 		if fl.Severity == fault.Warning && strings.HasSuffix(fl.Field, "hascontent") {
-			continue // FTI accepts it
+			continue // FTI accepts this flaw
 		}
 		id, of := fl.Var.Get()
 		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > fault.Note {
@@ -213,8 +211,8 @@ func (w *repairing) fileBlock() {
 	}
 }
 
-// checksum compares the checksum of the file block with the reader's rule. If it fits the chunks in the file, the recorded hashes
-// are damaged, not the chunks.
+// checksum compares the checksum of the file block with the reader's rule. If the checksum matches the chunks in the file, not
+// the chunks but the recorded hashes are damaged.
 func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]digest) error {
 	f := w.f
 	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
@@ -233,7 +231,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 		if sum, err = c.sumInline(ctx, jobs); isIO(err) {
 			return err
 		} else if err != nil {
-			return nil // the file is truncated: chunks are bad
+			return nil // the file is truncated, so chunks are bad
 		}
 		if len(w.badChunk) > 0 && f.FB.Checksum == sum && f.Layout == LayoutB {
 			w.trust("the checksum fits the bytes as they are")
@@ -250,7 +248,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	return nil
 }
 
-// trust accepts the bad chunks as good and replaces their recorded hashes.
+// trust treats the bad chunks as good and replaces their recorded hashes.
 func (w *repairing) trust(why string) {
 	for p := range w.f.all() {
 		if w.badChunk[p.Container] != nil {
@@ -273,7 +271,7 @@ func (w *repairing) sort() {
 	for _, v := range w.f.Vars() {
 		b := BadVar{ID: v.ID, Size: v.Size, Err: w.badVar[v.ID], Fate: fate}
 		if b.Err != nil {
-			b.Fate = "dropped" // the offsets of its bytes are unknown
+			b.Fate = "dropped" // the places of its bytes are unknown
 		}
 		for _, c := range bad[v.ID] {
 			if b.Err == nil {
@@ -283,7 +281,7 @@ func (w *repairing) sort() {
 			b.Bytes = addSat(b.Bytes, c.ChunkSize)
 		}
 		if w.Bad != "" && b.Bytes > 4*w.f.Size+1<<24 {
-			b.Fate = "dropped" // too many bytes are missing
+			b.Fate = "dropped" // too many bytes are missing to keep the variable
 		}
 		if b.Err == nil {
 			w.rep.Good = append(w.rep.Good, v.ID)
@@ -293,7 +291,6 @@ func (w *repairing) sort() {
 	}
 }
 
-// write writes the new file.
 func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	old := w.f
 	to := newFile(old, dst.Name(), &Options{Layout: old.Layout, Hash: old.Hash, BlockSize: old.BlockSize})
@@ -335,7 +332,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	return nil
 }
 
-// sameSize reports whether f has the same size as old after it receives all blocks of old.
+// sameSize reports whether f would have the size of old if it had all blocks of old.
 func (f *File) sameSize(old *File) bool {
 	g := *f
 	for i := range old.Blocks {
@@ -344,7 +341,7 @@ func (f *File) sameSize(old *File) bool {
 	return g.layOut() == nil && g.Size == old.FB.FileSize
 }
 
-// tableWithout returns the index of each variable in FTI's table without the variables in drop.
+// tableWithout returns the index of each variable in FTI's table after the variables in drop are removed.
 func tableWithout(f *File, drop map[int32]bool) map[int32]int32 {
 	idx := tableOf(f)
 	var ids []int32

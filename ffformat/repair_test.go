@@ -36,8 +36,8 @@ func repaired(t rapid.TB, old []byte, name string, o *Options) (rep *RepairRepor
 	return rep, b, err
 }
 
-// TestRepairVectors: whole vectors need no repair. Checkpoint 7 from v1.3 on gets the reader's checksum and keeps all other
-// bytes.
+// TestRepairVectors: undamaged vectors need no repair. In checkpoint 7 from v1.3 on, Repair replaces the checksum by the
+// reader's checksum and keeps all other bytes.
 func TestRepairVectors(t *testing.T) {
 	dir, m := vectors(t)
 	n := 0
@@ -68,7 +68,7 @@ func TestRepairVectors(t *testing.T) {
 		must(t, err)
 		for _, x := range f.Extents() {
 			switch {
-			case x.Kind == extentEmpty: // stale bytes are not copied
+			case x.Kind == extentEmpty: // stale bytes are not copied to the new file
 			case x.Kind == extentMeta && x.Block < 0:
 				if !bytes.Equal(old[x.Off+49:x.End()-1], b[x.Off+49:x.End()-1]) {
 					t.Errorf("%s: the file block differs in more than checksum and myHash", name)
@@ -156,7 +156,7 @@ func checkFate(t *testing.T, name string, how string, rep *RepairReport, old, b 
 	}
 }
 
-// cannot maps the faults of the negative corpus that lose variables to the number of lost variables of five.
+// cannot has the faults of the negative corpus by which variables are lost, and how many of the five variables are lost.
 var cannot = map[string]int{
 	"hash of a chunk":                  1,
 	"id of the last container unknown": 0,
@@ -177,7 +177,7 @@ func TestRepairNegative(t *testing.T) {
 				rep, b, err := repaired(t, old, "", nil)
 				must(t, err)
 				if rep.Sound && n.name == "hascontent of an empty container" {
-					return // FTI accepts it
+					return // FTI accepts this fault
 				}
 				if rep.Sound {
 					t.Fatal("called sound")
@@ -190,7 +190,7 @@ func TestRepairNegative(t *testing.T) {
 				}
 				lost := cannot[n.name]
 				if k.layout == LayoutB && n.field == "variable 4" {
-					lost = 0 // the checksum covers the bytes, so they are good and the hash is wrong
+					lost = 0 // the checksum shows that the bytes are good and the hash is wrong
 				}
 				if len(rep.Good) != 5-lost {
 					t.Errorf("good %v, bad %v; %v", rep.Good, rep.Bad, rep.Actions)
@@ -200,7 +200,7 @@ func TestRepairNegative(t *testing.T) {
 	}
 }
 
-// TestRepairCut: Repair handles a file that is truncated at any byte or followed by other bytes.
+// TestRepairCut: Repair handles a file that is truncated at any byte, or that has additional bytes at its end.
 func TestRepairCut(t *testing.T) {
 	for _, k := range kinds {
 		f, whole := build(t, k.layout, k.hash, 512, six)
@@ -245,12 +245,12 @@ func TestRepairRecordHash(t *testing.T) {
 	for _, k := range kinds {
 		f, old := build(t, k.layout, k.hash, 512, seven)
 		f.at(1, 0).Hash[3] ^= 0x40
-		put(t, f, old) // without sealing again
+		put(t, f, old) // do not compute the checksum again
 		rep, b, err := repaired(t, old, "", nil)
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)
 		}
-		if k.hash == Fast || k.layout == LayoutA { // checksums cover the record
+		if k.hash == Fast || k.layout == LayoutA { // in these files the checksum covers the record
 			if len(rep.Bad) != 1 || len(rep.Good) != 4 {
 				t.Errorf("%s: %+v", k.name, rep)
 			}
@@ -263,8 +263,8 @@ func TestRepairRecordHash(t *testing.T) {
 	}
 }
 
-// TestRepairEveryBit: for any flipped bit of the metadata Repair does not panic, makes a sound file, and never puts wrong bytes
-// under the right name and size.
+// TestRepairEveryBit: for any flipped bit of the metadata Repair does not panic, makes a sound file, and never stores wrong
+// bytes under the id and size of a variable.
 func TestRepairEveryBit(t *testing.T) {
 	want := contentOf(seven)
 	for i, k := range kinds {
@@ -328,7 +328,7 @@ func FuzzRepair(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
 		if g, err := decodeBytes(b, "", &Options{Lenient: true}); err == nil && max(g.FB.FileSize, g.FB.DataSize) > 1<<24 {
-			return // the new file may be that large
+			return // the new file may be as large as the records say
 		}
 		if _, _, err := repaired(t, b, "", &Options{Bad: []string{"", "zero", "keep"}[how%3]}); isIO(err) && !errors.Is(err, fault.ErrUsage) {
 			t.Error(err)
@@ -336,7 +336,8 @@ func FuzzRepair(f *testing.F) {
 	})
 }
 
-// TestRepairManyVariables: the time for a file of many variables does not grow with their square, for any records.
+// TestRepairManyVariables: the time to repair a file does not grow with the square of the number of variables, whatever the
+// records are.
 func TestRepairManyVariables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// walker finds the records of a damaged file by their fields, where Decode stops at a bad header. The containers of a block are
-// adjacent, and their sizes add up to dbsize.
+// walker finds the records of a damaged file by the rules for their fields. It succeeds where Decode stops at a bad header. The
+// containers of a block are adjacent, and their sizes add up to dbsize.
 type walker struct {
 	d decoder
-	f *File // only the file block and layout
+	f *File // has only the file block and the layout
 
 	mended []Finding
 }
 
-// rewalk returns all blocks of f if they fill their space exactly, else nil.
+// rewalk returns all blocks of f if they fill their space exactly, and otherwise nil.
 func (w *walker) rewalk() ([]Block, error) {
 	l := w.f.Layout
 	from, end := w.f.FB.DataSize, w.d.size-l.fbSize()
@@ -33,7 +33,7 @@ func (w *walker) rewalk() ([]Block, error) {
 	for at := from; at < end; {
 		first := data
 		if !l.atEnd() {
-			first = -1 // behind the records, whatever their number
+			first = -1 // the first container is behind the records, whose number is unknown
 		}
 		b, err := w.block(at, end, first)
 		if b == nil || err != nil {
@@ -73,8 +73,8 @@ func (w *walker) size(b *Block) {
 	}
 }
 
-// block reads the block at byte at, which ends before end. Its first container is at byte first of the file or, if first is -1,
-// behind the records. block returns nil if no number of records fits.
+// block reads the block at byte at. The block must end before end. Its first container is at byte first of the file or, if
+// first is -1, directly after the records. block returns nil if no number of records fits.
 func (w *walker) block(at, end, first int64) (*Block, error) {
 	l := w.f.Layout
 	t := l.table()
@@ -84,7 +84,7 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 	}
 	n, b := decodeBMD(l, head, at)
 	if first < 0 {
-		// The number of records follows from the offset of the first container.
+		// Compute the number of records from the offset of the first container.
 		if k := t.vmd.fptr.get(head[l.bmdSize():]) - at - l.bmdSize(); k > 0 && k%l.vmdSize() == 0 {
 			n = k / l.vmdSize()
 		}
@@ -105,8 +105,8 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 	return nil, nil
 }
 
-// records reads n records of b or, with sum, as many records as have its total size. It reports whether their containers are
-// adjacent from byte first on.
+// records reads n records of b. If sum is true, it reads at most n records, until their container sizes add up to b.Size. It
+// reports whether the containers are adjacent from byte first on.
 func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	l := w.f.Layout
 	base := b.Offset + l.bmdSize()
@@ -135,8 +135,8 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	return !sum && len(b.Containers) > 0, nil
 }
 
-// better looks for more records than a lenient Decode found in a file. why describes the fault of the file. If better finds the
-// records, w.f is whole except for the faults in the actions.
+// better looks for records that a lenient Decode did not find. why is the fault of the file. If better finds all records, it
+// sets w.f and adds the faults to the actions of the report.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
 	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, Options: Options{Layout: w.Layout}}
 	g, err := d.byHash()
@@ -149,7 +149,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	case g != nil && err != nil && !g.Parity: // the file block is valid
 		wk.f = g
 		if blocks, err = wk.rewalk(); err == nil && blocks == nil && g.Layout == LayoutD && w.Layout == 0 {
-			g.Layout = LayoutC // C and D have the same file block
+			g.Layout = LayoutC // C and D have the same file block, so try C, too
 			blocks, err = wk.rewalk()
 		}
 	case g == nil && w.f != nil && !w.f.Layout.atEnd():
@@ -184,7 +184,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 // maxTries is the maximum number of offsets tried for the first block.
 const maxTries = 10_000
 
-// search looks for records of C0 to F that end at a damaged file block. It sets w.f.
+// search looks for records of layouts C0 to F that end at a damaged file block. It sets w.f.
 func (w *walker) search(ctx context.Context) ([]Block, error) {
 	from := max(0, w.d.size-maxScan)
 	b, err := w.d.read(from, w.d.size-from)
@@ -223,7 +223,7 @@ func (w *walker) search(ctx context.Context) ([]Block, error) {
 	return nil, nil
 }
 
-// kind finds the hash of the chunks if the file block does not give it.
+// kind determines the kind of hash from the chunks if the file block does not give it.
 func (w *repairing) kind(ctx context.Context) error {
 	f := w.f
 	if f.Layout != LayoutF {

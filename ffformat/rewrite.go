@@ -18,12 +18,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// rewriting makes a file from the chunks of another. Compact, Convert and Repair choose its containers and the sources of their
-// bytes.
+// rewriting makes a file from the chunks of another file. Compact, Convert and Repair choose the containers and the sources of
+// their bytes.
 type rewriting struct {
 	r        *Reader
 	dst      vfs.File
-	to       *File      // the new file: ids, sizes and content flags are given, and the rest follows
+	to       *File      // the new file; the caller sets ids, sizes and content flags, and layOut sets the rest
 	from     [][]source // sources of each container with content, in file order
 	workers  int
 	progress func(done, total int64)
@@ -34,15 +34,15 @@ type rewriting struct {
 // source is a chunk of the old file, or zeros in its place.
 type source struct {
 	place
-	zero  bool // zeros instead of its bytes
-	trust bool // copy its bytes without comparing their hash; bytes behind the end of the file are zeros
+	zero  bool // write zeros instead of the chunk's bytes
+	trust bool // copy the bytes without a comparison of the hash; bytes after the end of the file are zeros
 }
 
 // rewritePiece is the number of bytes copied at once.
 const rewritePiece = 512 << 10
 
-// layOut sets everything in f that follows from the layout and the ids, sizes and content flags of the containers. These are the
-// offsets and the sizes of the blocks and of the file.
+// layOut computes the offsets and the sizes of the blocks and of the file, from the layout and the ids, sizes and content flags
+// of the containers.
 func (f *File) layOut() error {
 	l := f.Layout
 	var at, meta int64
@@ -95,7 +95,7 @@ func (f *File) layOut() error {
 }
 
 // run writes the data and then the metadata. dst must be empty. The error has a varError for each chunk that does not match its
-// hash. The file is then not whole.
+// hash. After an error the file is incomplete.
 func (w *rewriting) run(ctx context.Context) error {
 	if n, err := w.dst.Size(); err != nil {
 		return err
@@ -109,10 +109,10 @@ func (w *rewriting) run(ctx context.Context) error {
 	if err := f.layOut(); err != nil {
 		return err
 	}
-	if _, err := f.encode(); err != nil { // fail before the data are copied
+	if _, err := f.encode(); err != nil { // fails before any data are copied
 		return err
 	}
-	if err := w.dst.Truncate(f.Size); err != nil { // unwritten bytes read as zeros
+	if err := w.dst.Truncate(f.Size); err != nil { // bytes that are never written read as zeros
 		return err
 	}
 	if err := w.copy(ctx); err != nil {
@@ -141,7 +141,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 		buf := make([]byte, rewritePiece)
 		for i := range chunks {
 			if errs[i] = w.chunk(ctx, list[i], w.from[i], buf); isIO(errs[i]) {
-				return errs[i] // stop at the first such error
+				return errs[i] // stop at the first error that is not about a chunk
 			}
 		}
 		return nil
@@ -155,7 +155,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 // chunk writes one chunk from its sources and sets its hash.
 func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf []byte) error {
 	old := w.r.f
-	// If the chunk has a single source with the same kind of hash, it keeps the hash.
+	// If the chunk has a single source with the same kind of hash, the hash is copied.
 	same := len(from) == 1 && !from[0].zero && !from[0].trust && old.Hash == w.to.Hash && old.BlockSize == w.to.BlockSize
 	var sum chunkSum
 	if !same {
@@ -170,7 +170,7 @@ func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf 
 		}
 		for at := int64(0); at < s.ChunkSize; at += rewritePiece {
 			if ctx.Err() != nil {
-				return nil // copy returns the error
+				return nil // copy returns this error
 			}
 			p := buf[:min(rewritePiece, s.ChunkSize-at)]
 			if err := w.piece(s, p, at); err != nil {
@@ -218,7 +218,7 @@ func (w *rewriting) piece(s source, p []byte, at int64) error {
 	return err
 }
 
-// writeMeta sets the checksums and writes the metadata through put. r reads the same file.
+// writeMeta sets the checksums and writes the metadata by put. r must read from the same file.
 func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, off int64) error) error {
 	putAll := func(pieces []piece) error {
 		for _, p := range pieces {
@@ -232,7 +232,7 @@ func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, 
 	if f.Hash == MD5 {
 		sum = readerChecksum(f.Blocks)
 	}
-	if !f.Layout.atEnd() { // the records first, because the checksum of A covers them
+	if !f.Layout.atEnd() { // write the records first, because the checksum of layout A covers them
 		pieces, err := f.encode()
 		if err != nil {
 			return err
@@ -251,10 +251,10 @@ func (f *File) writeMeta(ctx context.Context, r io.ReaderAt, put func(b []byte, 
 	if err != nil {
 		return err
 	}
-	return putAll(pieces[:1]) // the file block; from C0 on with the records
+	return putAll(pieces[:1]) // the file block; from layout C0 on together with the records
 }
 
-// inlineChecksum returns the checksum of a file of layout A or B, read from r.
+// inlineChecksum computes the checksum of a file of layout A or B, whose data it reads from r.
 func inlineChecksum(ctx context.Context, r io.ReaderAt, f *File) (string, error) {
 	c := &checker{name: f.Name, f: f, rd: newReader(r, f)}
 	var jobs []chunkJob
@@ -266,7 +266,7 @@ func inlineChecksum(ctx context.Context, r io.ReaderAt, f *File) (string, error)
 	return c.sumInline(ctx, jobs)
 }
 
-// chunkSum computes the hash of a chunk from its bytes in order.
+// chunkSum computes the hash of a chunk. The bytes are written in order.
 type chunkSum interface {
 	Write(p []byte)
 	Sum() digest
@@ -286,7 +286,7 @@ func (s md5Sum) Sum() digest    { return digest(s.h.Sum(nil)) }
 
 // fastSum hashes the digests of blocks.
 type fastSum struct {
-	block []byte // the beginning of a block; its capacity is the block size
+	block []byte // begin of an incomplete block; its capacity is the block size
 	h     *xxh3.Hasher128
 }
 

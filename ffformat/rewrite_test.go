@@ -66,7 +66,7 @@ func sameVars(t rapid.TB, what string, got, want map[int32][]byte) {
 func noFaults(t rapid.TB, b []byte, what string) {
 	t.Helper()
 	for _, f := range findings(t, b, "new.fti", nil) {
-		if f.Severity != fault.Note && !strings.HasPrefix(f.Msg, "true for no bytes") { // breaks the growth rule, but is sound
+		if f.Severity != fault.Note && !strings.HasPrefix(f.Msg, "true for no bytes") { // the file breaks the growth rule, but is sound
 			t.Errorf("%s: %v", what, f)
 		}
 	}
@@ -82,7 +82,7 @@ func rewriteKinds() []Options {
 }
 
 // TestConvertVectors: Convert makes a sound file of every kind from every vector, with the same variables in the same containers,
-// and Compact makes a compact one.
+// and Compact makes a file without unused space.
 func TestConvertVectors(t *testing.T) {
 	dir, m := vectors(t)
 	n := 0
@@ -101,7 +101,7 @@ func TestConvertVectors(t *testing.T) {
 		}
 		want := allVars(t, b, name)
 		for i, o := range rewriteKinds() {
-			if (n+i)%5 != 0 { // each kind still meets each layout often
+			if (n+i)%5 != 0 { // in this sample each kind still meets each layout often
 				continue
 			}
 			what := fmt.Sprintf("%s to %v, %d", name, o.Layout, o.Hash)
@@ -144,7 +144,7 @@ func sameContainers(t *testing.T, what string, got, want *File) {
 	}
 }
 
-// TestConvertRoundTrip: conversion there and back gives the same bytes, for all layouts and hashes.
+// TestConvertRoundTrip: converting a file to another layout or hash and back gives the same bytes.
 func TestConvertRoundTrip(t *testing.T) {
 	for _, from := range rewriteKinds() {
 		if from.Hash == Fast {
@@ -176,7 +176,7 @@ func TestConvertRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRewriteRandom: random files, with empty containers and variables.
+// TestRewriteRandom: Convert and Compact handle random files, with empty containers and empty variables.
 func TestRewriteRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ks := rewriteKinds()
@@ -197,7 +197,7 @@ func TestRewriteRandom(t *testing.T) {
 	})
 }
 
-// TestRewriteLarge: large chunks that cross the borders of pieces and blocks.
+// TestRewriteLarge: Convert and Compact handle large chunks, which cross the borders of pieces and blocks.
 func TestRewriteLarge(t *testing.T) {
 	for _, size := range []int64{rewritePiece - 1, rewritePiece, rewritePiece + 1, 3*rewritePiece + 4097} {
 		specs := [][]spec{{{1, size, size}, {2, 100, 100}}, {{1, size, size - 7}}}
@@ -233,7 +233,7 @@ func TestConvertRefuses(t *testing.T) {
 		t.Errorf("into a file with bytes: %v", err)
 	}
 	bad := bytes.Clone(b)
-	bad[1] ^= 1 // of variable 1
+	bad[1] ^= 1 // a byte of variable 1
 	for _, f := range []func(context.Context, *Reader, vfs.File, *Options) (*File, error){Convert, Compact} {
 		for _, o := range []*Options{nil, {Hash: Fast}} {
 			dst, _ := created(t)
@@ -251,7 +251,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
-// TestConvertTooLarge: layout E holds less than 2 GiB. The file is sparse, and no data are copied.
+// TestConvertTooLarge: conversion of a file of 2 GiB to layout E fails before any data are copied. The file is sparse.
 func TestConvertTooLarge(t *testing.T) {
 	f := layOut(LayoutF, [][]spec{{{1, 1 << 31, 0}}})
 	f.Blocks[0].Containers[0].Hash = newSum(f).Sum()
@@ -270,7 +270,6 @@ func TestConvertTooLarge(t *testing.T) {
 	}
 }
 
-// sparse is a file of zeros with some pieces.
 type sparse struct {
 	pieces []piece
 	size   int64
@@ -289,7 +288,7 @@ func (s sparse) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestRewriteFaults: an error of any operation on either file is returned.
+// TestRewriteFaults: if any operation on either file fails, its error is returned.
 func TestRewriteFaults(t *testing.T) {
 	_, b := build(t, LayoutA, MD5, 0, seven)
 	boom := errors.New("boom")

@@ -14,8 +14,8 @@ const maxScan = 32 << 20
 // maxHashed is the maximum number of bytes hashed per layout to distinguish records from other bytes.
 const maxHashed = 256 << 20
 
-// salvage finds the records of a file that byHash does not accept. If byHash found a file block with the right hash, f is its
-// file and cause is its error; otherwise f is nil. The returned File has Damaged set.
+// salvage finds the records of a file that byHash does not accept. If byHash found a file block with the right hash, f and cause
+// are the results of byHash; otherwise f is nil. The returned File has Damaged set.
 func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	if f != nil && !f.Parity {
 		if g, err := d.resized(f); g != nil || err != nil {
@@ -52,7 +52,7 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	return g, nil
 }
 
-// marked reports whether the file ends with the file block of a Fast file, judging by its mark.
+// marked reports whether the file ends with a file block that has the mark of a Fast file.
 func (d *decoder) marked() bool {
 	at := d.size - LayoutF.fbSize()
 	if at < 0 {
@@ -69,7 +69,7 @@ func damaged(f *File, cause error) *File {
 	return f
 }
 
-// onlyIO returns err if it is an I/O error, else nil.
+// onlyIO returns err if it is an I/O error, and otherwise nil.
 func onlyIO(err error) error {
 	if isIO(err) {
 		return err
@@ -77,8 +77,8 @@ func onlyIO(err error) error {
 	return nil
 }
 
-// resized recovers a file whose file block has a correct hash but sizes that do not match the file, or whose records are damaged
-// from some block onward.
+// resized recovers a file whose file block has a right hash, but whose sizes do not match the file or whose records are damaged
+// from some block on.
 func (d *decoder) resized(f *File) (*File, error) {
 	l := f.Layout
 	if f.containers() > 0 {
@@ -130,7 +130,7 @@ func (d *decoder) inPlace() (*File, error) {
 			return nil, onlyIO(err)
 		}
 		f := d.file(l, b)
-		marked := f.markFast() // a damaged mark is a mark, too
+		marked := f.markFast() // treat a damaged mark as a mark
 		if !l.atEnd() {
 			end := f.FB.FileSize
 			if end != f.FB.CkptSize || end < l.fbSize() {
@@ -178,7 +178,7 @@ func (d *decoder) inPlace() (*File, error) {
 	return best, nil
 }
 
-// markFast sets the kind of hash of f by its checksum field.
+// markFast sets the kind of hash of f, according to the checksum field.
 func (f *File) markFast() error {
 	if f.Layout != LayoutF {
 		return nil
@@ -190,8 +190,8 @@ func (f *File) markFast() error {
 	return err
 }
 
-// inPlaceShare returns the fraction, 0 to 1, of the containers that lie where the growth rule puts them. It is high for records
-// and low for other bytes.
+// inPlaceShare returns the fraction, 0 to 1, of the containers that lie where the growth rule puts them. The fraction is high if
+// blocks are real records, and low if they were parsed from other bytes.
 func inPlaceShare(l Layout, blocks []Block) float64 {
 	n, good := 0, 0
 	var at int64
@@ -216,8 +216,8 @@ func inPlaceShare(l Layout, blocks []Block) float64 {
 	return float64(good) / float64(n)
 }
 
-// scan searches the end of the file for records of C0 to F whose file block is lost or not at the end. The first container lies
-// at 0, and the records lie at the end of all their containers.
+// scan searches the end of the file for records of layouts C0 to F. Their file block may be lost, or not at the end of the file.
+// scan recognises the records because the first container is at 0 and the records follow the last container.
 func (d *decoder) scan() (*File, error) {
 	from := max(0, d.size-min(maxScan, d.maxMeta))
 	b, err := d.read(from, d.size-from)
@@ -225,11 +225,12 @@ func (d *decoder) scan() (*File, error) {
 		return nil, onlyIO(err)
 	}
 	for _, l := range d.layouts() {
-		// C0 has the same records as C, and D the same as F; tail finds the kind of file block.
+		// C0 has the same records as C, and D has the same records as F, so do not try C0 and D. tail finds the kind of file
+		// block.
 		if d.Layout == 0 && (l == LayoutC0 || l == LayoutD) || !l.atEnd() {
 			continue
 		}
-		budget := 4*len(b) + 1<<16 // in bytes parsed; bounds the cost of hostile files
+		budget := 4*len(b) + 1<<16 // number of bytes that may be parsed; the limit bounds the time for hostile files
 		hashed := int64(maxHashed)
 		for p := 0; p+int(l.blockMeta(1)) <= len(b) && budget > 0; p++ {
 			if !startsRecords(l, b[p:], from+int64(p)) {
@@ -250,9 +251,9 @@ func (d *decoder) scan() (*File, error) {
 	return nil, nil
 }
 
-// evident reports whether blocks whose records begin at base are real records and not similar bytes of another format. In real
-// records the data end at base, or a chunk matches its hash. rest holds the bytes behind the records, where blobio's own file
-// block may be. budget is the number of bytes that evident may still read.
+// evident reports whether blocks, whose records begin at base, are real records and not similar bytes of another format. They
+// are real if the data end at base, or if a chunk matches its hash. rest holds the bytes after the records, where the file block
+// of a Fast file may be. budget is the number of bytes that evident may still read.
 func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64) (bool, error) {
 	end := int64(0)
 	for i := range blocks {
@@ -295,8 +296,8 @@ func startsRecords(l Layout, b []byte, at int64) bool {
 	return size >= 0 && size <= at && 0 <= chunk && chunk <= room && room <= size
 }
 
-// consistent parses blocks from b while each is whole and its containers are adjacent. It returns the blocks and their length in
-// bytes.
+// consistent parses blocks from b until one is incomplete or its containers are not adjacent. It returns the blocks and their
+// length in bytes.
 func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, used int) {
 	var at int64
 	for {
@@ -308,7 +309,7 @@ func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, us
 		if n <= 0 || n > (int64(len(rest))-l.bmdSize())/l.vmdSize() || bl.Size < 0 || bl.Size > base-at {
 			return blocks, used
 		}
-		// Check the first record before n records are allocated.
+		// Check the first record before memory for n records is allocated.
 		if l.table().vmd.fptr.get(rest[l.bmdSize():]) != at {
 			return blocks, used
 		}
@@ -328,8 +329,8 @@ func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, us
 	}
 }
 
-// tail makes a File of blocks that end at byte at of the file, where b begins. b holds the file block, possibly truncated or
-// overwritten, and any other bytes.
+// tail makes a File from blocks that end at byte at of the file. b holds the bytes from there on: the file block, perhaps
+// truncated or overwritten, and any other bytes.
 func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 	group := []Layout{l}
 	if d.Layout == 0 {
@@ -363,7 +364,7 @@ func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 		if !known && !bytes.HasPrefix(fb, []byte(fastMark)) && !isHex(fb[:32]) {
 			f.FB = FileBlock{}
 		}
-		f.markFast() //nolint:errcheck // an unreadable mark leaves MD5
+		f.markFast() //nolint:errcheck // if the mark is unreadable, the hash stays MD5
 		f.FB.DataSize, f.FB.MetaSize = data, meta
 		f.FB.CkptSize, f.FB.FileSize = data+meta, data+meta
 		if n < l.table().fb.ptFs.off+l.table().fb.ptFs.len || !known {

@@ -11,7 +11,8 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// intact checks that a damaged file is refused, and that a lenient reader returns all variables with their true bytes.
+// intact checks that a damaged file is refused, and that a reader with Lenient returns the true bytes of all
+// variables.
 func intact(t *testing.T, b []byte, l Layout, class error) {
 	t.Helper()
 	if f, err := decodeBytes(b, "", nil); err == nil || !errors.Is(err, class) {
@@ -37,7 +38,7 @@ func intact(t *testing.T, b []byte, l Layout, class error) {
 	}
 }
 
-// TestCutInFileBlock: the records of C0 to F survive a cut in the file block.
+// TestCutInFileBlock: in layouts C0 to F, all records are found if the file is cut within the file block.
 func TestCutInFileBlock(t *testing.T) {
 	for _, k := range kinds {
 		if !k.layout.atEnd() || k.hash == Fast {
@@ -48,19 +49,19 @@ func TestCutInFileBlock(t *testing.T) {
 		for n := at; n < len(b); n++ {
 			l := k.layout
 			if have := n - at; have < 77 && l == LayoutD {
-				l = LayoutF // the same up to there: Decode takes the newest
+				l = LayoutF // the bytes before the cut are the same; Decode takes the newest layout
 			} else if have < 77 && l == LayoutC0 {
 				l = LayoutC
 			}
 			if have := n - at; have < 85 && (k.layout == LayoutC || k.layout == LayoutD || k.layout == LayoutC0) {
-				continue // C and C0, and D and F, cannot be distinguished reliably
+				continue // without a whole file block, C and C0, and D and F, cannot be distinguished reliably
 			}
 			intact(t, b[:n], l, ErrTruncated)
 		}
 	}
 }
 
-// TestTail: other bytes follow the file block, as in an extended file.
+// TestTail: all variables are readable if other bytes follow the file block.
 func TestTail(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, six)
@@ -70,7 +71,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestFileBlockLost: the file block is overwritten with zeros.
+// TestFileBlockLost: all variables are readable if the file block is overwritten with zeros.
 func TestFileBlockLost(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, MD5, 512, six)
@@ -87,12 +88,12 @@ func TestFileBlockLost(t *testing.T) {
 	}
 }
 
-// TestMyHash: the error for a file block with a wrong hash says so.
+// TestMyHash: if the hash of the file block is wrong, the error names the hash.
 func TestMyHash(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)
 		b[f.FileBlockOffset()+myHashOff] ^= 1
-		if k.hash != Fast { // see TestFastDoubt
+		if k.hash != Fast { // TestFastDoubt tests Fast files
 			intact(t, b, k.layout, ErrChecksum)
 		}
 		_, err := decodeBytes(b, "", nil)
@@ -138,7 +139,7 @@ func TestCutInline(t *testing.T) {
 	}
 }
 
-// failing fails from some byte on.
+// failing is a reader that fails from some byte on.
 type failing struct {
 	b  []byte
 	at int64
@@ -171,11 +172,11 @@ func TestReadErrors(t *testing.T) {
 		}
 	}
 	if _, err := Decode(io.NewSectionReader(bytes.NewReader(nil), 0, 0), 5000, "", nil); !errors.Is(err, ErrTruncated) {
-		t.Error(err) // shorter than its size
+		t.Error(err) // the reader returned fewer bytes than its size
 	}
 }
 
-// TestLooksLikeRecords: bytes of another format that look like records but have no data are refused.
+// TestLooksLikeRecords: bytes of another format that look like records, but have no data, are refused.
 func TestLooksLikeRecords(t *testing.T) {
 	for name, at := range map[string][]int{"no room": {225}, "hashes": {225, 225 + 40}, "room": {225, 225 + 4, 225 + 36, 225 + 44}} {
 		b := make([]byte, 8192)

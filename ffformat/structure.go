@@ -12,38 +12,38 @@ import (
 type place struct {
 	*Container
 	block, index int
-	offset       int64 // of the record
+	offset       int64 // offset of the record
 }
 
 func (f *File) place(block, index int) place {
 	return place{&f.Blocks[block].Containers[index], block, index, f.RecordOffset(block, index)}
 }
 
-// maxFlaws is the maximum number of findings about records, and of findings about chunks. The rest are only counted.
+// maxFlaws is the maximum number of findings about records, and also about chunks. Further findings are only counted.
 const maxFlaws = 1000
 
-// structure finds records that break the growth rule of FTI-FF, whether or not a checksum covers them.
+// structure holds the records that break the growth rule of FTI-FF. It finds them without the help of checksums.
 type structure struct {
 	f     *File
-	flaws []Finding // in file order, then by variable
+	flaws []Finding // in file order, then sorted by variable
 	more  [3]int    // number of flaws beyond maxFlaws, by severity
 
-	// lost holds the unreadable variables, each with its first reason. Their bytes cannot be found or put together.
+	// lost holds the variables whose bytes cannot be found or assembled, each with the first reason.
 	lost map[int32]reason
 	// doubtful holds the lost variables whose only fault is a doubtful id: their bytes may belong to another variable.
 	doubtful map[int32]bool
 	// nowhere holds the containers with an impossible offset or size.
 	nowhere map[*Container]bool
-	cut     bool // a block has fewer records than before the damage
-	// moved holds the containers that are not where the rule puts them.
+	cut     bool // some block has fewer records than it had before the damage
+	// moved holds the containers that are not at the place that the growth rule gives.
 	moved map[*Container]bool
 }
 
 // reason is the field of a container that makes a variable unreadable. There may be as many reasons as records, so only the first
-// maxFlaws have texts of their own.
+// maxFlaws reasons store a text.
 type reason struct {
-	block, index int32 // of the container
-	off          int32 // of the field in the record
+	block, index int32 // position of the container
+	off          int32 // offset of the field in the record
 	field, msg   string
 }
 
@@ -105,7 +105,7 @@ func (s *structure) at(p place, f span, field string, lost bool, format string, 
 		}
 		s.lost[p.ID] = r
 	}
-	if len(s.flaws) == maxFlaws { // without its text
+	if len(s.flaws) == maxFlaws { // count the flaw, but do not make a text
 		s.more[Error]++
 		return
 	}
@@ -114,17 +114,17 @@ func (s *structure) at(p place, f span, field string, lost bool, format string, 
 	s.add(fi)
 }
 
-// noPlace is at for a container whose offset or size is impossible.
+// noPlace adds a flaw of a container whose offset or size is impossible.
 func (s *structure) noPlace(p place, f span, field, format string, args ...any) {
 	s.nowhere[p.Container] = true
 	s.at(p, f, field, true, format, args...)
 }
 
-// places checks each block by itself, and that containers are adjacent.
+// places checks each block separately, and checks that containers are adjacent.
 func (s *structure) places() {
 	f, l := s.f, s.f.Layout
 	t := &l.table().vmd
-	var next, sum int64 // offset of the next container; sum of all dbsize
+	var next, sum int64 // offset where the next container must be; sum of all dbsize
 	if !l.atEnd() {
 		sum = l.fbSize()
 	}
@@ -158,7 +158,7 @@ func (s *structure) places() {
 			if p.odd[1] != 0 {
 				s.at(p, t.hasCkpt, "hasCkpt", false, "%d, want 0 or 1", p.odd[1])
 			}
-			// Use the rule and not this fptr, so that one wrong fptr gives one finding.
+			// Continue from the expected offset and not from this fptr, so that one wrong fptr gives only one finding.
 			next = addSat(next, p.ContainerSize)
 		}
 		if len(bl.Containers) == 0 {
@@ -166,7 +166,7 @@ func (s *structure) places() {
 		}
 		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
 			s.add(s.finding(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want))
-			// dbsize and the offsets agree, so numvars is wrong and records are missing.
+			// dbsize and the offsets agree with each other, so numvars must be wrong, and records are missing.
 			s.cut = s.cut || len(bl.Containers) == 0 || s.moved[&bl.Containers[0]]
 		}
 		sum = addSat(sum, want)
@@ -176,7 +176,7 @@ func (s *structure) places() {
 	}
 }
 
-// dataEnd returns the maximum end of containers.
+// dataEnd returns the highest end of a container.
 func (f *File) dataEnd() int64 {
 	if f.Layout.atEnd() {
 		return f.metaOffset()
@@ -196,9 +196,9 @@ func (f *File) FileBlockOffset() int64 {
 	return f.Size - f.Layout.fbSize()
 }
 
-// overlaps finds containers that claim the same bytes.
+// overlaps finds containers that overlap.
 func (s *structure) overlaps() {
-	// Containers where the rule puts them do not overlap each other.
+	// Containers at the places that the rule gives do not overlap.
 	if len(s.moved) == 0 {
 		return
 	}
@@ -214,10 +214,11 @@ func (s *structure) overlaps() {
 		slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.Fptr, b.Fptr) })
 	}
 	t := &s.f.Layout.table().vmd
-	var far place // the container with the highest end so far
+	var far place // container with the highest end so far
 	for _, p := range all {
 		if far.Container != nil && p.Fptr < addSat(far.Fptr, far.ContainerSize) {
-			// A container where the rule puts it counts as right, so the chunks to be read never exceed the file.
+			// If a container is at the place that the rule gives, it is assumed to be right. The chunks to be read then never
+			// exceed the file.
 			if s.moved[p.Container] {
 				s.noPlace(p, t.fptr, "fptr", "%d overlaps container %d of variable %d, [%d, %d)", p.Fptr, far.ContainerID, far.ID, far.Fptr, addSat(far.Fptr, far.ContainerSize))
 			}
@@ -252,17 +253,17 @@ func (f *File) all() func(func(place) bool) {
 	}
 }
 
-// varState is the state of a variable after its containers so far.
+// varState is the state of a variable after the containers that were examined so far.
 type varState struct {
 	n     int32 // number of containers
 	sum   int64 // sum of the container sizes
 	size  int64 // sum of the chunk sizes
 	idx   int32
-	open  bool  // some container was not full or had no content
+	open  bool  // some container was not full, or had no content
 	first place // the first container
 }
 
-// fit holds the fields that the next container of a variable must have.
+// fit holds the values that the fields of a variable's next container must have.
 type fit struct {
 	n    int32
 	dptr int64
@@ -325,8 +326,8 @@ func (s *structure) variables() {
 			single = append(single, v.first)
 		}
 	}
-	defer s.ids(single) // after all other flaws are known
-	// A stray container with a wrong id is missing at the end of another variable that has no flaw of its own.
+	defer s.ids(single) // call it when all other flaws are known
+	// If a container has a wrong id, the variable to which it belongs lacks its last container but has no other flaw.
 	if len(strays) == 0 {
 		return
 	}
@@ -346,7 +347,8 @@ func (s *structure) variables() {
 	}
 }
 
-// content checks the chunks of a variable: all before the last chunk are full, and no container behind it has content.
+// content checks the chunks of a variable: all chunks before the last one must be full, and no container after it may have
+// content.
 func (s *structure) content(v *varState, p place) {
 	t := &s.f.Layout.table().vmd
 	switch {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestOverlap: of containers that claim the same bytes, only those are lost that are not where the rule puts them.
+// TestOverlap: if containers overlap, only containers that are not at the place that the growth rule gives are lost.
 func TestOverlap(t *testing.T) {
 	one := [][]spec{{{1, 100, 100}, {2, 10, 10}, {3, 10, 10}, {4, 0, 0}, {5, 100, 100}}}
 	for _, n := range []struct {
@@ -61,8 +61,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestNumvars: a block has lost records. In A and B the rest of the file is still found by dbsize. A variable whose last
-// container is among the lost records must not appear to end early.
+// TestNumvars: numvars is too low, so records of a block are lost. In layouts A and B, dbsize still leads to the rest of the
+// file. If the last container of a variable is among the lost records, the variable must not be read as a shorter one.
 func TestNumvars(t *testing.T) {
 	for _, k := range kinds {
 		for i := range six {
@@ -76,8 +76,8 @@ func TestNumvars(t *testing.T) {
 	}
 }
 
-// TestManyFindings: for a file of garbage, the first findings of each kind are reported and the others counted. Every variable
-// still has its verdict.
+// TestManyFindings: for a file of garbage, Check reports the first findings of each kind and counts the others. It still
+// reports every bad variable.
 func TestManyFindings(t *testing.T) {
 	const n = 3*maxFlaws + 7
 	specs := func(size int64) [][]spec {
@@ -130,12 +130,12 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
-// TestManyWarnings: warnings beyond the maximum number are not an error and do not hide errors.
+// TestManyWarnings: more than maxFlaws warnings are not an error, and they do not hide errors.
 func TestManyWarnings(t *testing.T) {
 	var b1, b2 []spec
 	for i := range int32(maxFlaws + 50) {
 		b1 = append(b1, spec{i, 2, 1})
-		b2 = append(b2, spec{i, 1, 0}) // with content, which gives a warning
+		b2 = append(b2, spec{i, 1, 0}) // with content, so each container gives a warning
 	}
 	f, b := build(t, LayoutF, MD5, 0, [][]spec{b1, b2})
 	w, err := NewWriter(nil)
@@ -153,7 +153,7 @@ func TestManyWarnings(t *testing.T) {
 	if err := resume(); err != nil {
 		t.Error(err)
 	}
-	f.at(1, maxFlaws+49).ContainerID = 0 // behind the last reported one
+	f.at(1, maxFlaws+49).ContainerID = 0 // after the last reported flaw
 	reseal(t, f, b)
 	if !slices.ContainsFunc(findings(t, b, "x", nil), func(x Finding) bool { return x.Severity >= Error }) {
 		t.Error("the warnings hide an error")

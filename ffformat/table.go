@@ -19,7 +19,8 @@ func (s span) get(b []byte) int64 {
 	return 0
 }
 
-// put stores the low bytes of v and reports whether get then returns v. It accepts any value for a field that is not stored.
+// put stores the low bytes of v. It reports whether v fits, so that get would return v. If the layout does not store the field,
+// put accepts any value.
 func (s span) put(b []byte, v int64) bool {
 	switch s.len {
 	case 0:
@@ -101,7 +102,7 @@ var (
 	}
 )
 
-// layoutTables describe the seven layouts. The numbers were measured on files of each version.
+// layoutTables describe the seven layouts. The numbers were found in files written by each version of FTI.
 var layoutTables = [...]tables{
 	LayoutA: {fbTable{
 		size: 96, ckptSize: span{56, 8}, fs: span{64, 8}, maxFs: span{72, 8}, ptFs: span{80, 8}, timestamp: span{88, 8}, pad: span{49, 7},
@@ -132,11 +133,11 @@ func (l Layout) fbSize() int64  { return int64(l.table().fb.size) }
 func (l Layout) bmdSize() int64 { return int64(l.table().bmd.size) }
 func (l Layout) vmdSize() int64 { return int64(l.table().vmd.size) }
 
-// wide reports whether sizes have 64 bits. Without wide (E) a file has at most 2 GiB - 1.
+// wide reports whether sizes have 64 bits. Otherwise (layout E) a file has at most 2 GiB - 1 bytes.
 func (l Layout) wide() bool { return l != LayoutE }
 
-// atEnd reports whether all metadata are behind the data, with the file block last. In A and B the file block is first, and each
-// block's metadata are before its data.
+// atEnd reports whether all metadata are after the data, and the file block is last. In layouts A and B the file block is first,
+// and each block's metadata are before the block's data.
 func (l Layout) atEnd() bool { return l.table().fb.atEnd }
 
 // blockMeta returns the size in bytes of the metadata of a block of n containers.

@@ -67,7 +67,8 @@ func TestUpdateFaults(t *testing.T) {
 	}
 }
 
-// TestShrinkToBlockMultiple: FTI's defect 4. After a chunk shrinks to a whole number of blocks, its last block is still complete.
+// TestShrinkToBlockMultiple: after a chunk shrinks to a whole number of blocks, its last block is still complete. (FTI fails
+// here: defect 4.)
 func TestShrinkToBlockMultiple(t *testing.T) {
 	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
@@ -82,8 +83,8 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 	}
 }
 
-// TestUndo: after Undo, the next update makes the same file as without the reverted update, although the file is longer by then.
-// Digests of another state do not match.
+// TestUndo: after Undo, the next update makes the same file as if the reverted update had not been made, although the reverted
+// update has extended the file. Digests of another state do not match.
 func TestUndo(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutE, LayoutF} {
 		w, err := NewWriter(&Options{Layout: l})
@@ -110,7 +111,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUpdateLeavesNothing: however an update ends, its hashing goroutines end.
+// TestUpdateLeavesNothing: however an update ends, no hashing goroutine remains.
 func TestUpdateLeavesNothing(t *testing.T) { crashtest.Bubble(t, testUpdateLeavesNothing) }
 
 func testUpdateLeavesNothing(t *testing.T) {
@@ -118,7 +119,7 @@ func testUpdateLeavesNothing(t *testing.T) {
 	cancel()
 	var vars []VarBuf
 	for i := range int32(8) {
-		vars = append(vars, VarBuf{i, make([]byte, 1<<20)}) // enough for lanes
+		vars = append(vars, VarBuf{i, make([]byte, 1<<20)}) // enough data for the use of lanes
 	}
 	for i := range 30 {
 		w, err := NewWriter(nil)

@@ -15,30 +15,31 @@ import (
 // UpdateOptions are the options of Writer.Begin.
 type UpdateOptions struct {
 	CkptID    int32
-	Timestamp int64 // ns since 1970; the file stores OwnTime(Timestamp)
+	Timestamp int64 // ns since 1970; the file stores only OwnTime(Timestamp)
 
 	// Vars are the protected variables, in the order of protection. The caller must add all of them, with these sizes, before
 	// Finish. Layouts A and B require Vars. In other layouts, a checkpoint without Vars holds the added variables.
 	Vars []VarSize
 
-	// Prev has the digests of the bytes in dst. Blocks with the same digest are not written. If Prev is nil or has another BlockSize
-	// or Hash, the update writes everything.
+	// Prev has the digests of the bytes in dst. Blocks whose digest is unchanged are not written. If Prev is nil or has another
+	// BlockSize or Hash, the update writes everything.
 	Prev *Digests
-	// Recent is a newer state, in another file. A chunk equal to its chunk in Recent takes its MD5 from Recent.
+	// Recent has the digests of a newer state, in another file. If a chunk is equal there, its MD5 is taken from Recent and not
+	// computed again.
 	Recent *Digests
 
-	// Differential marks the containers like FTI's differential checkpoints (hasCkpt). It does not affect which blocks are written;
-	// see Prev.
+	// Differential sets the mark hasCkpt in the containers, like FTI's differential checkpoints. It does not affect which blocks
+	// are written; Prev does.
 	Differential bool
-	// Fresh: dst is empty, and its unwritten bytes read as zeros.
+	// Fresh means that dst is empty, so that its unwritten bytes read as zeros.
 	Fresh bool
 }
 
 // Stats are the figures of one update.
 type Stats struct {
-	Data    int64 // bytes of the variables
-	Written int64 // bytes written, with the metadata
-	MD5     int64 // bytes that went through MD5
+	Data    int64 // size of the variables in bytes
+	Written int64 // bytes written, including metadata
+	MD5     int64 // bytes hashed with MD5
 	Blocks  int64 // number of blocks of all chunks
 	Dirty   int64 // number of blocks written
 }
@@ -50,14 +51,14 @@ type Result struct {
 	Stats   Stats
 }
 
-// Update is a checkpoint that is being written to one file. The file is not a valid checkpoint until Finish returns. The caller
-// must sync it.
+// Update is a checkpoint that is being written to one file. The file is not a valid checkpoint until Finish returns. After that,
+// the caller must sync the file.
 type Update struct {
 	w      *Writer
 	o      UpdateOptions
 	dst    vfs.File
 	g      *growth
-	sizes  map[int32]int64 // sizes in o.Vars
+	sizes  map[int32]int64 // sizes from o.Vars
 	added  map[int32]bool
 	chunks []chunkDigests // by container
 	maxFs  int64
@@ -104,7 +105,8 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	return u, nil
 }
 
-// usable returns d if the Writer can compare it with its own digests and copy its chunk hashes to records, else nil.
+// usable returns d if d has the Writer's block size and hash, and otherwise nil. Only then the Writer can compare the digests and
+// copy chunk hashes to records.
 func (w *Writer) usable(d *Digests) *Digests {
 	if d == nil || d.BlockSize != w.o.BlockSize || d.Hash != w.o.Hash {
 		return nil
@@ -112,13 +114,13 @@ func (w *Writer) usable(d *Digests) *Digests {
 	return d
 }
 
-// Add writes one variable. It reads data until it returns. The order of the calls gives the order of new containers in the file.
+// Add writes one variable. The caller must not change data until Add returns. New containers are in the order of the calls.
 func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
 	return u.AddAll(ctx, []VarBuf{{id, data}})
 }
 
-// AddAll writes several variables, like Add in the same order, with their chunks in parallel. After an error the caller can only
-// abort the update.
+// AddAll writes several variables, with the same result as calls of Add in this order, but processes their chunks in parallel.
+// After an error the caller can only abort the update.
 func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 	if u.err != nil {
 		return fmt.Errorf("an earlier update failed: %w: %w", fault.ErrBroken, u.err)
@@ -175,7 +177,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 	return nil
 }
 
-// Abort ends the update and restores the Writer. The file is then invalid.
+// Abort ends the update and restores the state of the Writer. The file is then invalid.
 func (u *Update) Abort() {
 	if u.w.open == u {
 		u.md5s.close()
@@ -184,7 +186,7 @@ func (u *Update) Abort() {
 	}
 }
 
-// Finish writes the metadata and ends the update, also on error.
+// Finish writes the metadata and ends the update. The update also ends if Finish fails.
 func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if u.w.open != u {
 		return nil, fault.Usage("update has already ended")
@@ -229,7 +231,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// SetLargest sets the size in bytes of the largest file of the ranks whose files FTI may protect with parity (level 3).
+// SetLargest sets the size in bytes of the largest file among the ranks whose files FTI may protect together by parity (level 3).
 func (u *Update) SetLargest(size int64) { u.maxFs = size + 8 }
 
 // file returns the metadata to be written, without checksum and MyHash.
@@ -263,11 +265,10 @@ func (u *Update) file() (*File, error) {
 	if err := f.layOut(); err != nil {
 		return nil, err
 	}
-	_, err := f.encode() // fail before any metadata are written
+	_, err := f.encode() // fails before any metadata are written
 	return f, err
 }
 
-// emptyHash returns the hash of a chunk of no bytes.
 func emptyHash(f *File) digest {
 	if f.Hash == Fast {
 		return fastChunk(nil)
@@ -275,7 +276,7 @@ func emptyHash(f *File) digest {
 	return md5.Sum(nil)
 }
 
-// size cuts off bytes behind the end of the file and, in layout A, fills containers with zeros. A fresh file of layout B ends
+// size removes bytes after the end of the checkpoint and, in layout A, fills containers with zeros. A fresh file of layout B ends
 // after its last written byte.
 func (u *Update) size(f *File) error {
 	if u.o.Fresh {

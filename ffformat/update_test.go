@@ -26,7 +26,7 @@ func newSlot(t rapid.TB, fsys vfs.FS, name string) *slotFile {
 	return &slotFile{f: f}
 }
 
-// holds fails unless the file is a sound checkpoint with exactly these variables.
+// holds fails the test unless the file is a sound checkpoint with exactly these variables.
 func (s *slotFile) holds(t rapid.TB, want map[int32][]byte, id int32) *Reader {
 	size, err := s.f.Size()
 	must(t, err)
@@ -62,8 +62,8 @@ func (s *slotFile) holds(t rapid.TB, want map[int32][]byte, id int32) *Reader {
 }
 
 // TestUpdateHistories runs random histories of growing, shrinking, new and changing variables. The updates go to several files in
-// turn, full, differential and piece by piece, with every layout and hash. After each update the file holds exactly the
-// variables, and unchanged blocks were not written.
+// turn. They are full or differential, write all variables at once or one by one, and use every layout and hash. After each
+// update the file holds exactly the variables, and unchanged blocks were not written.
 func TestUpdateHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
@@ -88,7 +88,7 @@ func TestUpdateHistories(t *testing.T) {
 			}
 			for _, id := range order {
 				switch b := data[id]; rng.IntN(4) {
-				case 0: // another size
+				case 0: // change the size
 					n := rng.IntN(5000)
 					c := make([]byte, n)
 					copy(c, b)
@@ -115,7 +115,7 @@ func TestUpdateHistories(t *testing.T) {
 				uo.Vars = append(uo.Vars, VarSize{id, int64(len(data[id]))})
 				bufs = append(bufs, VarBuf{id, data[id]})
 			}
-			if rng.IntN(5) == 0 { // an aborted update leaves no trace
+			if rng.IntN(5) == 0 { // an aborted update has no effect
 				u, err := w.Begin(newSlot(t, fsys, fmt.Sprint("x", cp)).f, UpdateOptions{Vars: []VarSize{{99, 700}, {order[0], 9000}}})
 				must(t, err)
 				must(t, u.Add(ctx, order[0], make([]byte, 9000)))
@@ -154,7 +154,7 @@ func TestUpdateHistories(t *testing.T) {
 				must(t, w.Resume(r.File()))
 			}
 		}
-		// Once more without changes: only metadata are written.
+		// Update once more without changes. Only metadata are written.
 		if s := slots[0]; s.prev != nil && len(slots) == 1 {
 			uo := UpdateOptions{CkptID: 100, Timestamp: 100, Prev: s.prev, Recent: recent, Differential: true}
 			var bufs []VarBuf
@@ -172,7 +172,7 @@ func TestUpdateHistories(t *testing.T) {
 	})
 }
 
-// TestUpdateDirtyRuns: exactly the changed blocks are written, adjacent blocks together.
+// TestUpdateDirtyRuns: only the changed blocks are written, and adjacent blocks are written together.
 func TestUpdateDirtyRuns(t *testing.T) {
 	for _, hash := range []Hash{MD5, Fast} {
 		w, err := NewWriter(&Options{Hash: hash, BlockSize: 1000})
@@ -192,7 +192,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 		}
 		before := mem.Kind(vfs.OpWrite)
 		res := write(first.Digests)
-		// one write for blocks 0 to 2, one for the last block, one for the metadata
+		// There is one write for blocks 0 to 2, one for the last block, and one for the metadata.
 		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, MD5: first.Stats.MD5}); res.Stats != want || mem.Kind(vfs.OpWrite)-before != 3 {
 			t.Errorf("%+v, want %+v in 3 writes", res.Stats, want)
 		}
@@ -201,7 +201,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 	}
 }
 
-// TestUpdateRecentSparesMD5: a chunk equal to the newest state in another file is written without hashing it again.
+// TestUpdateRecentSparesMD5: if a chunk equals its newest state in another file, it is written without being hashed again.
 func TestUpdateRecentSparesMD5(t *testing.T) {
 	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)

@@ -8,8 +8,8 @@ import (
 // VarInfo is one variable of a file.
 type VarInfo struct {
 	ID         int32
-	Size       int64 // bytes of all chunks with content
-	Reserved   int64 // bytes of all containers
+	Size       int64 // size of all chunks with content
+	Reserved   int64 // size of all containers
 	Containers int
 }
 
@@ -34,7 +34,7 @@ func (f *File) Vars() []VarInfo {
 	return vars
 }
 
-// addSat adds file sizes of any value without overflow.
+// addSat adds file sizes of any value. If the sum overflows, it returns the largest value.
 func addSat(a, b int64) int64 {
 	switch {
 	case b < 0:
@@ -45,8 +45,8 @@ func addSat(a, b int64) int64 {
 	return a + b
 }
 
-// Containers returns the containers of a variable in file order, as pointers into f. In a sound file their dptr ascend. The
-// result is nil if there is no such variable.
+// Containers returns the containers of a variable in file order, as pointers into f. In a sound file their dptr fields
+// ascend. The result is nil if the file does not have the variable.
 func (f *File) Containers(id int32) []*Container {
 	var cs []*Container
 	for p := range f.all() {
@@ -63,7 +63,7 @@ func (f *File) RecordOffset(block, container int) int64 {
 }
 
 // bounds refuses records whose sizes exceed the file. A program that allocates memory for the variables of a file then never
-// needs more than the size of the file. bounds does not check the offset of every container.
+// needs more memory than the size of the file. bounds does not check offsets.
 func (f *File) bounds() error {
 	t := &f.Layout.table().vmd
 	room := f.dataEnd() // space for containers

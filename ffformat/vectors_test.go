@@ -37,7 +37,7 @@ type manifestEntry struct {
 	ChecksumRules map[string]bool
 }
 
-// vectors reads the manifest, which names layouts by the version of FTI.
+// vectors reads the manifest of the vectors. It names layouts by the version of FTI.
 func vectors(t testing.TB) (dir string, m map[string]*manifestEntry) {
 	t.Helper()
 	dir = testfiles.Dir(t, "fti")
@@ -63,8 +63,8 @@ func decodeBytes(b []byte, name string, o *Options) (*File, error) {
 	return Decode(bytes.NewReader(b), int64(len(b)), name, o)
 }
 
-// TestVectorFields: every field of every record of every file equals the independent decoder's, and each file encodes to the same
-// bytes. myHash and the checksum rules give the expected values.
+// TestVectorFields: every field of every record of every file equals the output of the independent decoder, and each decoded file
+// encodes to the same bytes. The computed myHash and checksums have the expected values.
 func TestVectorFields(t *testing.T) {
 	dir, m := vectors(t)
 	for name, want := range m {
@@ -148,7 +148,7 @@ func checkRules(t *testing.T, name string, f *File, want *manifestEntry) {
 	}
 }
 
-// TestVectorLayoutGiven: only the right layout fits when a layout is given.
+// TestVectorLayoutGiven: if a layout is given, Decode succeeds only for the right layout.
 func TestVectorLayoutGiven(t *testing.T) {
 	dir, m := vectors(t)
 	for name, want := range m {

@@ -11,13 +11,13 @@ import (
 // ownMark is the low 16 bits of the timestamp in each file that this package writes. The first byte of the pad in such a file
 // holds a CRC-8 of all metadata, computed with that byte as 0.
 //
-// MD5 files of B to F need the CRC because no hash covers their records. In A the checksum covers them, but only Check computes
-// it. The growth rule reveals a wrong id only if the variable has several containers. FTI reads neither the pad of the file block
-// nor the timestamp. Convert, Compact and Repair keep the timestamp, and so they keep the mark.
+// MD5 files of layouts B to F need the CRC because no hash covers their records. In layout A the checksum covers the records, but
+// only Check computes it. The growth rule reveals a wrong id only if the variable has several containers. FTI reads neither the
+// pad of the file block nor the timestamp. Convert, Compact and Repair keep the timestamp and therefore the mark.
 const ownMark = 0xb10b
 
-// OwnTime returns the first timestamp from ns on, in ns since 1970, that marks a file whose ids a CRC covers (see ownMark). A
-// Writer stores it instead of ns. It is at most 65,535 ns later.
+// OwnTime returns the first timestamp at or after ns that has the mark of this package's files in its low bits. A Writer stores
+// it instead of ns. It is at most 65,535 ns later.
 func OwnTime(ns int64) int64 {
 	own := ns&^0xffff | ownMark
 	if own < ns {
@@ -26,7 +26,7 @@ func OwnTime(ns int64) int64 {
 	return own
 }
 
-// canVouch reports whether a reader needs the CRC. The hash of Fast files covers the records.
+// canVouch reports whether f can have a CRC in its pad. Fast files do not need it, because their hash covers the records.
 func (f *File) canVouch() bool { return f.Hash == MD5 && !f.Parity }
 
 // vouched reports whether the pad holds the CRC.
@@ -72,9 +72,9 @@ var crc8 = func() (t [256]byte) {
 	return t
 }()
 
-// ids checks the only sum that covers the ids of all records: the CRC-8 in the pad, or the hash of a Fast file. A lenient reader
-// opens a Fast file despite a wrong hash. If the sum is wrong and no other finding explains it, any id that no other rule
-// confirms may be wrong. ids then marks these variables as lost.
+// ids checks the only sum that covers the ids of all records: the CRC-8 in the pad, or the hash of a Fast file, which a lenient
+// reader opens even if the hash is wrong. If the sum is wrong and no other flaw explains this, any id may be wrong that no other
+// rule confirms. ids marks the variables in single, which have such ids, as lost.
 func (s *structure) ids(single []place) {
 	f := s.f
 	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity >= Error })
@@ -85,7 +85,7 @@ func (s *structure) ids(single []place) {
 			fe := (*FormatError)(nil)
 			return errors.As(err, &fe) && fe.Field == "FB.myHash"
 		}) {
-			return // the sum fits, or is torn or missing, which proves nothing against the records
+			return // the sum is right, torn or missing, so it does not contradict the records
 		}
 		by = "FB.myHash"
 	case f.vouched() && f.Damaged == nil:
@@ -109,7 +109,8 @@ func (s *structure) ids(single []place) {
 	}
 }
 
-// uncovered returns a note that names the variables whose ids no sum and no rule confirms, or "" if there are none.
+// uncovered returns the text of a note about the variables whose ids are confirmed by no sum and no rule, or "" if there are
+// none.
 func (f *File) uncovered() string {
 	if f.Layout == LayoutA || !f.canVouch() || f.vouched() {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ownFile makes a file with a Writer: two variables of one container, two that grew, one that shrank.
+// ownFile makes a file with a Writer. Two variables have one container, two variables have grown, and one has shrunk.
 func ownFile(t testing.TB, o Options) []byte {
 	t.Helper()
 	o.BlockSize, o.Workers = 512, 1
@@ -50,8 +50,8 @@ func image(t testing.TB, b []byte) map[int32]string {
 	return m
 }
 
-// TestOwnEveryBit flips every bit of a file that a Writer made. Check finds each flip that changes data, an id or any other
-// field. No reader returns a variable with wrong bytes or under a wrong id.
+// TestOwnEveryBit flips every bit of a file that a Writer made. Check finds each flip that changes data or a field. No reader
+// returns wrong bytes of a variable, or a variable under a wrong id.
 func TestOwnEveryBit(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestOwnEveryBit(t *testing.T) {
 						}
 						b[at] ^= 1 << bit
 						wrong := slices.ContainsFunc(findings(t, b, "", nil), func(f Finding) bool { return f.Severity != fault.Note })
-						pad := k.hash == Fast && at == f.Size-1 // of the file block
+						pad := k.hash == Fast && at == f.Size-1 // the pad of the file block
 						if !wrong && e.Kind != extentEmpty && !pad {
 							t.Errorf("byte %#x (%v) bit %d: not found", at, e.Kind, bit)
 						}
@@ -94,22 +94,22 @@ func TestOwnEveryBit(t *testing.T) {
 					}
 				}
 			}
-			if dead == 0 && k.layout != LayoutA { // layout A's checksum covers all
+			if dead == 0 && k.layout != LayoutA { // the checksum of layout A covers all bytes
 				t.Error("no dead space was hit")
 			}
 		})
 	}
 }
 
-// TestOwnRepair: if only the sum is wrong, Repair drops the variables that only the sum covers, or keeps them on request. The new
-// file is sound.
+// TestOwnRepair: if only the CRC is wrong, Repair drops the variables whose ids only the CRC covers, or keeps them with
+// Options.Bad = "keep". The new file is sound.
 func TestOwnRepair(t *testing.T) {
 	b := ownFile(t, Options{})
 	want := image(t, b)
 	f, err := decodeBytes(b, "", nil)
 	must(t, err)
 
-	b[f.RecordOffset(0, 0)+1] ^= 1 // variable 266
+	b[f.RecordOffset(0, 0)+1] ^= 1 // changes the id of variable 10 to 266
 	var ids []int32
 	for _, x := range findings(t, b, "", nil) {
 		if id, ok := x.Var.Get(); ok {
@@ -135,8 +135,8 @@ func TestOwnRepair(t *testing.T) {
 	}
 }
 
-// TestFastDoubt: a Fast file opened despite its wrong hash has the same doubtful ids as a Writer's file with a wrong sum. If
-// another flaw explains the wrong hash, no id is doubtful.
+// TestFastDoubt: if a Fast file is opened in spite of a wrong hash, the same ids are doubtful as in an MD5 file with a wrong CRC.
+// If another flaw explains the wrong hash, no id is doubtful.
 func TestFastDoubt(t *testing.T) {
 	for what, c := range map[string]struct {
 		flip func(f *File) int64
@@ -177,7 +177,7 @@ func TestFastDoubt(t *testing.T) {
 	}
 }
 
-// TestUncoveredIDs: for a file of FTI, Check notes the ids that no sum covers. Convert preserves this.
+// TestUncoveredIDs: for a file of FTI, Check adds a note about the ids that no sum covers. A converted file gets the same note.
 func TestUncoveredIDs(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, seven)
@@ -211,7 +211,7 @@ func TestOwnTime(t *testing.T) {
 			t.Errorf("%d: %d", ns, own)
 		}
 	}
-	crc := byte(0xff) // the check value of this CRC-8
+	crc := byte(0xff) // check value from the definition of this CRC-8
 	for _, c := range []byte("123456789") {
 		crc = crc8[crc^c]
 	}
@@ -220,7 +220,7 @@ func TestOwnTime(t *testing.T) {
 	}
 }
 
-// TestOwnOtherDamage: if another flaw explains the wrong sum, ids are not doubted.
+// TestOwnOtherDamage: if another flaw explains the wrong CRC, no id is doubtful.
 func TestOwnOtherDamage(t *testing.T) {
 	for name, change := range map[string]func(tb *vmdTable, record []byte){
 		"dptr": func(tb *vmdTable, record []byte) { record[tb.dptr.off] ^= 1 },
@@ -230,7 +230,7 @@ func TestOwnOtherDamage(t *testing.T) {
 		want := image(t, b)
 		f, err := decodeBytes(b, "", nil)
 		must(t, err)
-		change(&f.Layout.table().vmd, b[f.RecordOffset(2, 0):]) // of variable 11
+		change(&f.Layout.table().vmd, b[f.RecordOffset(2, 0):]) // changes the record of variable 11
 		got := image(t, b)
 		if _, ok := got[11]; ok || len(got) != 3 || got[10] != want[10] || got[13] != want[13] {
 			t.Errorf("%s: %d variables can be read", name, len(got))

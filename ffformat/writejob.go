@@ -19,7 +19,7 @@ const (
 	writeSegment = 4 << 20
 )
 
-// writeJob is a chunk on its way to the file.
+// writeJob is the state of a chunk that is being written.
 type writeJob struct {
 	seq    int
 	c      *Container
@@ -43,7 +43,8 @@ func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
 	return j
 }
 
-// settled returns the hash of the chunk if the blocks seen so far make it known without hashing.
+// settled returns the hash of the chunk if it is known without hashing, because all blocks so far equal those of an earlier
+// state.
 func (j *writeJob) settled() (digest, bool) {
 	switch {
 	case len(j.data) == 0:
@@ -56,9 +57,9 @@ func (j *writeJob) settled() (digest, bool) {
 	return digest{}, false
 }
 
-// write writes the chunks. The MD5 of one chunk cannot be divided. If there are enough chunks, each worker takes one chunk
-// through all steps, so that its bytes are read from memory once. Otherwise blocks and writes are divided finely, beside the
-// workers that hash.
+// write writes the chunks. The MD5 of one chunk cannot be divided among workers. If there are enough chunks, each worker takes
+// one chunk through all steps, so that the bytes are read from memory only once. Otherwise some workers compute the MD5 of whole
+// chunks, while the other workers digest and write segments of chunks.
 func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 	workers := par.Workers(u.w.o.Workers)
 	var total, largest int64
@@ -107,7 +108,7 @@ func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 	return perform(ctx, workers, tasks)
 }
 
-// perform runs the tasks in order on several workers and stops at the first error.
+// perform starts the tasks in order on several workers. It stops at the first error.
 func perform(ctx context.Context, workers int, tasks []func(context.Context) error) error {
 	return par.Each(ctx, workers, len(tasks), func(ctx context.Context, k int) error { return tasks[k](ctx) })
 }
@@ -117,7 +118,8 @@ func (u *Update) pieceLen() int64 {
 	return int64(max(writePiece/u.w.o.BlockSize, 1) * u.w.o.BlockSize)
 }
 
-// through takes a chunk through all steps. Its MD5 starts at the first block that is neither in the file nor in the recent state.
+// through takes a chunk through all steps. It starts the MD5 of the chunk when it finds a block that is neither in the file nor
+// in the recent state.
 func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 	var h hash.Hash
 	defer func() { release(h) }()
@@ -135,7 +137,7 @@ func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 			if h == nil {
 				h = u.md5s.new(lane)
 			}
-			for hashed < to { // in pieces, so that the hash queue does not fill up
+			for hashed < to { // hash in pieces, because the hash queue is limited
 				end := min(hashed+step, to)
 				h.Write(j.data[hashed:end])
 				hashed = end
@@ -156,8 +158,8 @@ func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 	return nil
 }
 
-// segment digests and writes bytes [off, to) of a chunk. If the chunk turns out to need its MD5, which is the longest step, this
-// worker computes it while other workers do the other segments.
+// segment digests and writes bytes [off, to) of a chunk. If a new block shows that the chunk needs a new MD5, this worker
+// computes the MD5, while other workers do the other segments. The MD5 takes longest.
 func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error {
 	for step := u.pieceLen(); off < to; off += step {
 		if err := ctx.Err(); err != nil {
@@ -193,8 +195,8 @@ func (u *Update) sum(ctx context.Context, j *writeJob) error {
 	return nil
 }
 
-// piece digests the blocks of [off, to), which begins at a block, and calls hash if it is not nil. Then it writes the runs of
-// blocks that the file does not hold.
+// piece digests the blocks in [off, to). off must be the start of a block. It calls hash if hash is not nil. Then it writes the
+// runs of blocks that the file does not hold.
 func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	bs, size := int64(u.w.o.BlockSize), int64(len(j.data))
 	dirty, blocks := int64(0), int64(0)
@@ -242,8 +244,8 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	return nil
 }
 
-// sameBlock reports whether the block [at, end) with digest d is in the state p. k is the offset of its digest. A last block of
-// another length is a different block.
+// sameBlock reports whether state p has the block [at, end) with digest d. k is the offset of the block's digest. If the last
+// block has another length in p, it is not the same block.
 func sameBlock(p *chunkDigests, d []byte, at, end, bs, k int64) bool {
 	if at >= p.size || min(at+bs, p.size) != end {
 		return false

@@ -40,17 +40,17 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// Writer writes the checkpoints of one rank. It keeps the list of containers, which grows with the protected variables. A Writer
-// may update several files in turn; a container has the same offset in all of them.
+// Writer writes the checkpoints of one rank. It keeps the list of containers. The list grows with the protected variables. A
+// Writer may update several files in turn; a container has the same offset in all of them.
 //
 // A Writer is not safe for concurrent use; its updates use several processors.
 type Writer struct {
 	o    Options
 	g    *growth
-	dcp  []bool // by container: a differential update has stored it
+	dcp  []bool // by container: a differential update has stored the container
 	open *Update
 
-	before    *growth // state before the last finished update
+	before    *growth // state before the last finished update, for Undo
 	beforeDCP []bool
 }
 
@@ -92,15 +92,16 @@ func (w *Writer) FileSize(vars []VarSize) (int64, error) {
 	return g.size(), nil
 }
 
-// Undo reverts the last finished update, once, if it was not committed. The file is then invalid.
+// Undo reverts the last finished update. Call it if the update was not committed. It can revert only one update. The file is
+// then invalid.
 func (w *Writer) Undo() {
 	if w.before != nil && w.open == nil {
 		w.g, w.dcp, w.before = w.before, w.beforeDCP, nil
 	}
 }
 
-// Holds reports whether the Writer has all containers of a file at the same offsets. An update can use the Digests of the file
-// only if it does.
+// Holds reports whether the Writer has all containers of a file at the same offsets. Only then an update can use the Digests of
+// the file.
 func (w *Writer) Holds(f *File) bool {
 	if f.Layout != w.o.Layout || len(f.Blocks) > len(w.g.blocks) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// update writes one checkpoint and fails on any error.
+// update writes one checkpoint and fails the test on any error.
 func update(t rapid.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf) *Result {
 	t.Helper()
 	u, err := w.Begin(f, o)
@@ -24,8 +24,8 @@ func update(t rapid.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf) *
 	return res
 }
 
-// TestChecksumRules: a variable that shrank leaves empty containers. The checksum then follows the reader's rule, by which FTI
-// restarts, and differs from the writer's.
+// TestChecksumRules: a variable that shrank leaves empty containers. The checksum must follow the rule of FTI's reader, so that
+// FTI can restart. It differs from the checksum by the rule of FTI's writer.
 func TestChecksumRules(t *testing.T) {
 	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
@@ -57,8 +57,8 @@ func TestChecksumRules(t *testing.T) {
 	}
 }
 
-// TestUpdateOtherHash: a file with one kind of chunk hash is updated with the other kind. The hashes in its digests must not get
-// into the records.
+// TestUpdateOtherHash: a file with one kind of chunk hash is updated by a Writer with the other kind. The old hashes in the
+// digests must not get into the new records.
 func TestUpdateOtherHash(t *testing.T) {
 	for _, from := range []Hash{MD5, Fast} {
 		rng := rand.NewChaCha8([32]byte{})
@@ -84,8 +84,8 @@ func TestUpdateOtherHash(t *testing.T) {
 	}
 }
 
-// TestUpdateOtherBlocks: a file is updated with another block size. Old digests that match new blocks only at other offsets must
-// not suppress writes.
+// TestUpdateOtherBlocks: a file is updated with another block size. If an old digest equals the digest of a new block at another
+// offset, the new block must still be written.
 func TestUpdateOtherBlocks(t *testing.T) {
 	a, b, c := bytes.Repeat([]byte{1}, 512), bytes.Repeat([]byte{2}, 512), bytes.Repeat([]byte{3}, 512)
 	vars := []VarBuf{{1, slices.Concat(a, b, c)}}
@@ -97,7 +97,7 @@ func TestUpdateOtherBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, w.Resume(res.File))
-	vars[0].Data = slices.Concat(a, c, c) // the second block of 1024 was c alone
+	vars[0].Data = slices.Concat(a, c, c) // the second block of 1024 bytes was c alone
 	for _, prev := range []*Digests{res.Digests, marshalled(t, res.Digests)} {
 		s.prev = update(t, w, s.f, UpdateOptions{CkptID: 2, Prev: prev, Recent: prev, Differential: true}, vars).Digests
 		s.holds(t, map[int32][]byte{1: vars[0].Data}, 2)
@@ -112,8 +112,8 @@ func marshalled(t rapid.TB, d *Digests) *Digests {
 	return back
 }
 
-// TestUpdateLarge: chunks shared by several workers, and several MD5 at once, give the same result as small ones. MD5 is computed
-// once for a changed chunk and never for an unchanged one.
+// TestUpdateLarge: large chunks, which several workers share, and several MD5 in parallel give right results. MD5 is computed
+// once for a changed chunk and never for an unchanged chunk.
 func TestUpdateLarge(t *testing.T) {
 	const mib = 1 << 20
 	for _, sizes := range [][]int{{9*mib + 5, 100, 0}, {2 * mib, 2*mib + 1, 2*mib - 1, 700}} {
@@ -154,9 +154,9 @@ func TestUpdateLarge(t *testing.T) {
 					}
 				}
 				put(1, slots[0], total, -1)
-				put(2, slots[1], 0, -1) // equal to the first: no MD5
+				put(2, slots[1], 0, -1) // equal to the first state, so no MD5 is computed
 				put(3, slots[0], 0, 0)
-				vars[0].Data[big-1]++ // in its last block, which the last worker sees
+				vars[0].Data[big-1]++ // in the last block, which the last worker handles
 				put(4, slots[1], big, 1)
 				put(5, slots[0], 0, 1)
 				vars[0].Data[0]++

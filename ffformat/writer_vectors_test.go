@@ -13,12 +13,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// vectorRun is the set of files of one rank in a folder of the vectors, with the parameters of the run.
+// vectorRun describes the files of one rank in a folder of the vectors, and the parameters of the run that wrote them.
 type vectorRun struct {
 	layout Layout
 	rank   int            // of the data
-	diff   int            // block size of a differential run in one file; 0: plain files
-	order  []int32        // of the variables
+	diff   int            // block size if the run wrote one file differentially; otherwise 0
+	order  []int32        // order of the variables
 	files  map[int]string // by checkpoint
 }
 
@@ -51,8 +51,8 @@ func vectorRuns(t *testing.T, m map[string]*manifestEntry) map[string]*vectorRun
 }
 
 // TestWriterVectors writes the scenario of the vectors with each layout and compares every file with FTI's byte for byte.
-// Timestamps, pads and the hashes over them may differ. The checksum may differ if containers are empty, because FTI refuses its
-// own checksum in that case.
+// Timestamps, pads and the hashes that cover them may differ. If containers are empty, the checksum may differ, too, because FTI
+// refuses its own checksum in this case.
 func TestWriterVectors(t *testing.T) {
 	dir, m := vectors(t)
 	files := 0
@@ -114,7 +114,7 @@ func TestWriterVectors(t *testing.T) {
 	}
 }
 
-// differsFromVector masks the bytes that may differ and describes the first other difference.
+// differsFromVector ignores the bytes that may differ, and describes the first other difference.
 func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 	t.Helper()
 	if len(got) != len(want) {
@@ -140,17 +140,17 @@ func differsFromVector(t *testing.T, got, want []byte, f *File) string {
 	for _, b := range [][]byte{got, want} {
 		fb := b[at : at+f.Layout.fbSize()]
 		clear(fb[:checksumLen+16])
-		for _, s := range []span{tab.fb.timestamp, tab.fb.pad, tab.fb.maxFs, tab.fb.ptFs} { // the last two are of levels 2 and 3
+		for _, s := range []span{tab.fb.timestamp, tab.fb.pad, tab.fb.maxFs, tab.fb.ptFs} { // the last two fields belong to levels 2 and 3
 			clear(s.bytes(fb))
 		}
 		for p := range f.all() {
 			rec := b[p.offset:]
 			clear(tab.vmd.pad.bytes(rec))
 			if f.Layout == LayoutB {
-				clear(tab.vmd.hasCkpt.bytes(rec)) // FTI sets it by another rule
+				clear(tab.vmd.hasCkpt.bytes(rec)) // FTI has another rule for this field
 			}
 			if !p.HasContent && f.Layout == LayoutB {
-				clear(tab.vmd.hash.bytes(rec)) // FTI writes leftover memory
+				clear(tab.vmd.hash.bytes(rec)) // FTI leaves garbage in this field
 			}
 		}
 	}

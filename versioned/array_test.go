@@ -31,13 +31,13 @@ func seq(lo, n int, f float64) []float64 {
 	return out
 }
 
-// TestCopies (V11): files that a node has lost from its memory, or that are damaged there, are read and restored from the copy on
-// the next node. If the copy is gone, too, all ranks get an error.
+// TestCopies: if a node has lost files from its memory, or if they are damaged, they are read and restored from the copy on the
+// next node. If the copy is gone, too, all ranks get an error.
 func TestCopies(t *testing.T) {
 	const n = 768 // two chunks of each rank
 	state := make([]float64, n)
 	for i := range state {
-		state[i] = float64(1 + btoi(i%128 < 64)) // the first chunk belongs to version 2, the second to version 1
+		state[i] = float64(1 + btoi(i%128 < 64)) // the first chunk is from version 2, the second from version 1
 	}
 	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
 		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
@@ -48,7 +48,7 @@ func TestCopies(t *testing.T) {
 				must(t, Put(ctx, a, []int64{lo}, []int64{lo + 128 - 64*v}, slices.Repeat([]float64{float64(v + 1)}, int(128-64*v))))
 				inc(ctx, t, a)
 			}
-			name := a.nodes.file(dataName(1, 1, 2)) // the file of node 1, copied to node 2
+			name := a.nodes.file(dataName(1, 1, 2)) // a file of node 1, copied to node 2
 			mem := a.nodes.store.fs.(*vfs.Mem)
 			if own := c.Rank() == 2; own || c.Rank() == 4 && strings.HasSuffix(what, "of each") {
 				switch what {
@@ -81,7 +81,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestReserve (A6, A7): reserve, and old generations.
+// TestReserve changes the length of an array, and reads versions of older generations.
 func TestReserve(t *testing.T) {
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
@@ -96,7 +96,7 @@ func TestReserve(t *testing.T) {
 			}
 			got := make([]float64, need)
 			must(t, Get(ctx, a, []int64{0}, []int64{need}, got))
-			if i > 0 { // existing elements stay, the rest is zeros
+			if i > 0 { // existing elements are kept, and new elements are zeros
 				old := state[a.Newest()]
 				want := append(slices.Clone(old[:min(len(old), int(need))]), make([]float64, max(0, int(need)-len(old)))...)
 				if !slices.Equal(got, want) {
@@ -130,7 +130,6 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// Dimensions 1 to 4, compared with an array in memory.
 func sub(x, y []int64) []int64 {
 	out := slices.Clone(x)
 	for d := range out {
@@ -147,7 +146,7 @@ func TestBoxes(t *testing.T) {
 			n := elems(shape)
 			model := make([]int32, n)
 			rng := rand.New(rand.NewSource(n))
-			for d := range shape { // one dimension exceeds its range: no element is written
+			for d := range shape { // one dimension is out of range, so no element is written
 				for _, by := range []int64{-1, shape[d]} {
 					lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
 					for k := range hi {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Put and get a box of 32^3 doubles, compared with a copy of the same size.
+// BenchmarkBox puts and gets a box of 32^3 doubles, and for comparison copies as many bytes.
 func BenchmarkBox(b *testing.B) {
 	const n = 32 * 32 * 32
 	run := func(name string, f func(ctx context.Context, a *Array, buf []float64, lo int64) error) {
@@ -43,7 +43,8 @@ func BenchmarkBox(b *testing.B) {
 	})
 }
 
-// TestBytesRead: a read of a box of an old version reads only the chunks that it touches, once the tables are loaded.
+// TestBytesRead: when the tables are loaded, a read of a box of an old version reads only the chunks that the box
+// touches.
 func TestBytesRead(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
@@ -57,7 +58,7 @@ func TestBytesRead(t *testing.T) {
 			inc(ctx, t, a)
 		}
 		box := make([]float64, 1000)
-		for _, meta := range []int64{1 << 20, 0} { // the first read opens the file and reads its metadata
+		for _, meta := range []int64{1 << 20, 0} { // only the first read opens the file and reads its metadata
 			before := count.Bytes(vfs.OpRead)
 			if err := GetAt(ctx, a, 2, []int64{5003}, []int64{6003}, box); err != nil || box[0] != 5004 {
 				return fmt.Errorf("%v, %v", box[0], err)

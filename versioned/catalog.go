@@ -7,19 +7,19 @@ import (
 )
 
 // catalog holds the data about an array that the ranks of one process share: the record, the locations of chunks, and the open
-// files. It works without ranks, so tools read stores through it.
+// files. It does not need ranks, so tools also use it to read stores.
 type catalog struct {
 	sources
 	code  *coder
-	chunk int64 // bytes of a chunk
-	size  int64 // bytes of an element
+	chunk int64 // size of a chunk in bytes
+	size  int64 // size of an element in bytes
 
 	mu    sync.RWMutex
 	rec   *record
 	files []*fileInfo // by id; nil after removal
-	gone  []fileInfo  // removed files, by the newest record
+	gone  []fileInfo  // files that the newest record has dropped
 	ids   map[string]int32
-	idx   map[[2]int]*segIndex // by generation and segment, loaded on demand
+	idx   map[[2]int]*segIndex // indexes by generation and segment, loaded on demand
 }
 
 func newCatalog(rec *record, t Type, stores []*nodeStore, copies int, o *Options) (*catalog, error) {
@@ -43,7 +43,7 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 		if _, ok := c.ids[f.Name]; !ok {
 			c.ids[f.Name] = int32(len(c.files))
 			c.files = append(c.files, f)
-			for _, s := range f.Segs { // the index of these segments is no longer complete
+			for _, s := range f.Segs { // the indexes of these segments lack the file
 				delete(c.idx, [2]int{f.Gen, s})
 			}
 		}
@@ -63,8 +63,8 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 	return gone
 }
 
-// install makes a committed record the record of the process, unless another rank of the process has already done so. It returns
-// the files that the record drops.
+// install makes a committed record the record of the process, unless the process already has this record or a newer one. It
+// returns the files that the record drops.
 func (c *catalog) install(rec *record) []fileInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *catalog) forget(info *fileInfo) {
 	}
 }
 
-// prune drops entries of loaded indexes that no version sees. The caller holds c.mu.
+// prune drops the entries of loaded indexes that no version uses. The caller holds c.mu.
 func (c *catalog) prune() {
 	numbers := map[int][]int64{}
 	for _, v := range c.rec.Versions {
@@ -132,8 +132,8 @@ func (c *catalog) close() {
 	c.code.close()
 }
 
-// index returns the index of a segment. If necessary, it loads the tables of the segment's files. An unreadable table sets the
-// index's error, and the catalog does not keep such an index: see segIndex.holds.
+// index returns the index of a segment. If necessary, it loads the tables of the segment's files. If a table is unreadable, the
+// index has an error, and the catalog does not keep the index (see segIndex.holds).
 func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, error) {
 	key := [2]int{g.ID, seg}
 	c.mu.RLock()
@@ -174,7 +174,7 @@ func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, e
 // table reads and verifies the table of a segment in a file.
 func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64) (es []entry, err error) {
 	err = c.withFile(f, func(x *reader) error {
-		n, err := x.VarSize(int32(2 * seg)) // not more than the file size; a chunk may have many versions
+		n, err := x.VarSize(int32(2 * seg)) // not more than the size of the file, but a chunk may have many versions
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64)
 	return es, err
 }
 
-// file returns a file. The result is never nil for an entry that an existing version sees.
+// file returns the file with an id, or nil if it was removed. The files that existing versions use are not removed.
 func (c *catalog) file(id int32) *fileInfo {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// coder converts chunks to their stored form and back. It is safe for concurrent use.
+// coder encodes chunks into their stored form and decodes them. It is safe for concurrent use.
 type coder struct {
 	compress bool
 	zstd     *codec.Zstd
@@ -30,7 +30,7 @@ func newCoder(o *Options, chunk int) (*coder, error) {
 	if c.seal, err = aead(o.Key); err != nil {
 		return nil, err
 	}
-	// Readers need no option: a stored form shorter than the chunk is compressed.
+	// Readers need no option, because a chunk is compressed if its stored form is shorter than the chunk.
 	return c, nil
 }
 
@@ -69,7 +69,7 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 		stored = b
 	}
 	if len(stored) == len(dst) {
-		copy(dst, stored) // for a plain chunk, which may share the memory, this copies nothing
+		copy(dst, stored) // if the two share memory, this copies nothing
 		return nil
 	}
 	if len(stored) > len(dst) {
@@ -81,7 +81,7 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 	return nil
 }
 
-// keyCheck returns a value that identifies the key, or "" without a key.
+// keyCheck returns a value that identifies the encryption key, or "" if there is no key.
 func keyCheck(o *Options) string {
 	c, err := aead(o.Key)
 	if err != nil || c == nil {
@@ -108,8 +108,8 @@ func keyFits(rec *record, o *Options) error {
 	return nil
 }
 
-// get reads a box of a version. A concurrent commit may remove files and move the needed chunks of the version. get then reads
-// again with the new record.
+// get reads a box of a version. A concurrent commit may remove files and move chunks of the version to other files. If so, get
+// reads again with the new record.
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte) error {
 	v, err := rec.find(version)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 			return c.read(ctx, rec, v, off, n, dst[at*c.size:(at+n)*c.size])
 		})
 		now, ok := c.record(), false
-		if v, ok = now.version(version); !ok { // the version was dropped, and some of the bytes may come from its remains
+		if v, ok = now.version(version); !ok { // the version was dropped, so some of the bytes may be wrong
 			return fmt.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
 		}
 		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
@@ -133,7 +133,8 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 	}
 }
 
-// read fills dst with n elements of a version from off on, in the byte order of the host. It reads and verifies whole chunks.
+// read fills dst with n elements of a version, beginning with element off, in the byte order of the host. It reads and
+// verifies whole chunks.
 func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int64, dst []byte) error {
 	g, _ := rec.generation(v.Generation)
 	err := g.pieces(off, n, func(seg int, at, k, pos int64) error {
@@ -157,7 +158,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 
 // readSeg reads bytes [at, at+len(dst)) of a segment.
 func (c *catalog) readSeg(x *segIndex, version int64, seg int, at int64, dst []byte) error {
-	var whole []byte // a chunk, if only a part of it is needed
+	var whole []byte // buffer for a chunk of which only a part is needed
 	for len(dst) > 0 {
 		k, in := at/c.chunk, at%c.chunk
 		n := min(c.chunk-in, int64(len(dst)))
@@ -191,7 +192,7 @@ func (c *catalog) readChunk(seg int, p fileEntry, dst []byte) error {
 	if c.code.seal == nil && p.stored == c.chunk {
 		return c.readStored(seg, p, dst, dst)
 	}
-	return c.readStored(seg, p, make([]byte, p.stored), dst) // stored does not exceed the file, see decodeTable
+	return c.readStored(seg, p, make([]byte, p.stored), dst) // stored does not exceed the size of the file (decodeTable)
 }
 
 // readStored reads the stored form of a chunk into stored and decodes and verifies the chunk in dst. The two may share memory.

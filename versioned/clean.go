@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// clean finds the files of the current generation that no version needs after version number is committed with the change sets of
-// this process. stay lists the remaining versions, ascending. If the unneeded data in files exceed a limit, clean moves the
-// needed chunks of the emptiest files to this version, and these files are dropped, too. The limit is one array size more than
-// the maximum size of the kept versions.
+// clean finds the files of the current generation that no version will need after the commit of version number. sets are the
+// changes of this process, and stay lists the versions that remain, ascending. clean also limits the size of all files to one
+// array size more than the maximum size of the kept versions: above this limit it adds the needed chunks of the files with the
+// smallest needed fraction to the new version, so that these files can be dropped, too.
 func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []int64, sets []*changeSet) (dead []string, err error) {
 	stay = inGen(c.record(), stay, g.ID)
 	c.mu.RLock()
-	live := slices.Repeat([]int64{-1}, len(c.files)) // needed stored bytes, by file; -1: the file has none of these segments
+	live := slices.Repeat([]int64{-1}, len(c.files)) // needed stored bytes of each file; -1: the file has none of these segments
 	c.mu.RUnlock()
 	idx := make([]*segIndex, len(sets))
 	total, full := int64(0), int64(0)
@@ -75,8 +75,8 @@ func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []i
 	return dead, nil
 }
 
-// cleanOlder finds unneeded files of older generations. If it cannot find out which files of a generation the remaining versions
-// need, it keeps all files of that generation.
+// cleanOlder finds unneeded files of older generations. If it cannot determine which files of a generation the remaining versions
+// need, it keeps all files of this generation.
 func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (dead []string, err error) {
 	rec := c.record()
 	for i := range rec.Generations {
@@ -93,7 +93,7 @@ func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (de
 				goes = true
 			}
 		}
-		if g.ID == current || !goes || len(left) == 0 { // without versions all files of the generation are dropped
+		if g.ID == current || !goes || len(left) == 0 { // if no version of the generation remains, all its files are dropped
 			continue
 		}
 		names, err := c.unneeded(ctx, rec, g, left)
@@ -107,8 +107,8 @@ func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (de
 	return dead, nil
 }
 
-// unneeded lists the files of a generation that none of the versions, ascending, sees. All tables of the generation must be
-// readable, because an unreadable one could have chunks that the versions need.
+// unneeded lists the files of a generation that none of the versions needs. versions is ascending. All tables of the generation
+// must be readable, because a file with an unreadable table could have chunks that the versions need.
 func (c *catalog) unneeded(ctx context.Context, rec *record, g *geometry, versions []int64) (names []string, err error) {
 	needed := map[string]bool{}
 	seen := map[int]bool{}

@@ -15,13 +15,14 @@ import (
 )
 
 // Inc commits the current state as a version whose number is step (>= 1) above the newest one. The version includes all earlier
-// puts. No rank may put during Inc. Inc is collective; all ranks pass the same step and label (UTF-8, at most 1024 bytes). When
-// it returns an error, no rank has added a version, unless the error wraps ErrBroken.
+// puts. No rank may put during Inc. Inc is collective, and all ranks must pass the same step and label (UTF-8, at most 1024
+// bytes). If Inc returns an error, no rank has a new version, unless the error wraps ErrBroken.
 func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error) {
 	return a.inc(ctx, step, label, nil)
 }
 
-// inc is Inc on a rank that may have failed already. If bad is not nil, all ranks get an error and there is no version.
+// inc does the work of Inc. bad is an earlier error of this rank; if it is not nil, all ranks get an error, and no version is
+// committed.
 func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (int64, error) {
 	if a.broken != nil { // all ranks take this branch
 		return 0, comm.Agree(ctx, a.c, a.broken)
@@ -33,7 +34,7 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 	if bad == nil {
 		newest := a.cat.record().top()
 		if newest > math.MaxInt64-step {
-			bad = fault.Usage("array %s: version %d + %d: there is no such number", a.spec.Name, newest, step)
+			bad = fault.Usage("array %s: version %d + %d exceeds the largest version number", a.spec.Name, newest, step)
 		}
 		number += newest
 	}
@@ -43,9 +44,9 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 	return a.commit(ctx, number, label, bad)
 }
 
-// commit does the steps of Inc after its fence: see doc.go for their order.
+// commit does the steps of Inc after the fence. doc.go describes the steps.
 func (a *Array) commit(ctx context.Context, number int64, label string, bad error) (int64, error) {
-	copied := a.nodes.copied() // collectives run between the write and the gathering
+	copied := a.nodes.copied() // the collectives between the write of the files and gather
 	if copied {
 		if err := comm.Agree(ctx, a.c, bad); err != nil {
 			return 0, err
@@ -99,7 +100,6 @@ type commit struct {
 	dead     []string // files of this process that no version needs after this commit
 }
 
-// newCommit finds the chunks that this rank adds to a version.
 func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	x := &commit{a: a, old: a.cat.record(), own: &changeSet{rank: a.c.Rank(), err: bad}}
 	x.rec = x.old.clone()
@@ -119,7 +119,7 @@ func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	return x
 }
 
-// weigh sets the version's time and its sum over the segments of all ranks. It is collective.
+// weigh sets the time of the version, and its sum, which covers the segments of all ranks. It is collective.
 func (x *commit) weigh(ctx context.Context) error {
 	if x.a.nodes.memory {
 		return nil
@@ -132,7 +132,7 @@ func (x *commit) weigh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	segs := make([][]byte, len(all)) // do not change all, which is shared with other ranks
+	segs := make([][]byte, len(all)) // copy, because all is shared with other ranks
 	for r, b := range all {
 		if len(b) < 8 {
 			return fault.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 8", len(b)) // all ranks take this branch
@@ -140,12 +140,12 @@ func (x *commit) weigh(ctx context.Context) error {
 		segs[r] = b[8:]
 	}
 	x.v.Time = int64(binary.LittleEndian.Uint64(all[0]))
-	x.v.Sum = stateSum(segs) // if a rank has failed, there will be no such version
+	x.v.Sum = stateSum(segs) // if some rank has failed, this version is never committed
 	return nil
 }
 
-// writeFile makes the leader of each process write the chunks of its ranks. The others wait in the next collective while the
-// leader reads their memory.
+// On the leader of each process, writeFile writes the chunks of all ranks of the process. The other ranks wait in the next
+// collective, while the leader reads their memory.
 func (x *commit) writeFile(ctx context.Context) error {
 	a := x.a
 	got, err := a.nodes.process.Share(ctx, x.own)
@@ -204,20 +204,20 @@ func (x *commit) file() *fileInfo {
 // message is the JSON message that each rank sends to all others when a version is committed.
 type message struct {
 	Failed  bool      `json:"failed,omitempty"`
-	Number  int64     `json:"number"` // number and label of the version; all ranks pass the same
+	Number  int64     `json:"number"` // number and label of the version; equal on all ranks
 	Label   string    `json:"label,omitempty"`
 	Time    int64     `json:"time"`              // only on rank 0
-	Changed int64     `json:"changed,omitempty"` // bytes of new chunks
+	Changed int64     `json:"changed,omitempty"` // size of the new chunks in bytes
 	File    *fileInfo `json:"file,omitempty"`    // only on the leader of a process
-	Dead    []string  `json:"dead,omitempty"`    // files that no version needs any more
+	Dead    []string  `json:"dead,omitempty"`    // files that no version needs after the commit
 }
 
-// differs returns the error of a rank whose version or label differs from the first rank's.
+// differs returns an error if the version or label of a rank differs from those of rank 0.
 func (m *message) differs(array string, rank int, first *message) error {
 	if m.Number == first.Number && m.Label == first.Label {
 		return nil
 	}
-	return fault.Usage("array %s: rank %d commits version %d %q, rank 0 %d %q", array, rank, m.Number, m.Label, first.Number, first.Label)
+	return fault.Usage("array %s: rank %d commits version %d with label %q, but rank 0 commits %d with %q", array, rank, m.Number, m.Label, first.Number, first.Label)
 }
 
 // gather completes the record, which is the same on all ranks. If any rank has failed, all ranks get an error. It is collective.
@@ -232,7 +232,7 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 		if m.File = x.file(); m.File != nil {
 			m.Changed = x.written.changed
 			a.cat.mu.Lock()
-			a.cat.addFile(m.File, x.written.tables) // discard reverts this
+			a.cat.addFile(m.File, x.written.tables) // discard reverts this after an error
 			a.cat.mu.Unlock()
 		}
 	}
@@ -272,7 +272,7 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 	return nil
 }
 
-// discard removes the file of a failed commit. If discard cannot remove it, the next Open does.
+// discard removes the file of a failed commit. If this fails, the next Open removes the file.
 func (x *commit) discard() {
 	n := x.a.nodes
 	f := x.file()

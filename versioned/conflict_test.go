@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// TestConflict: two programs have a store open, or a program and a tool that drops versions. The second to commit gets an error
-// before it replaces any data of the first. Committed versions stay whole.
+// TestConflict: two programs, or a program and a tool that drops versions, have a store open. The program that commits second
+// gets an error before it replaces any data of the first. Committed versions are not damaged.
 func TestConflict(t *testing.T) {
 	whole := func(st *Store, want map[int64]float64) error {
 		return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {

@@ -63,7 +63,8 @@ func story(ctx context.Context, c comm.Comm, st *Store, o *Options, started func
 	return a.Close(ctx)
 }
 
-// holds checks that the newest version is n or n-1 and whole, like the one before it. Then it completes the story.
+// holds checks that the newest version is n or n-1, and that it and the version before it are undamaged. Then it completes the
+// story.
 func holds(fsys vfs.FS, n int64) error {
 	return comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		st := &Store{Dir: "d", FS: fsys}
@@ -93,7 +94,8 @@ func holds(fsys vfs.FS, n int64) error {
 	})
 }
 
-// TestNewStoreDurable: when a version is durable, so are the directories of its array, including new parent directories.
+// TestNewStoreDurable: when a version is durable, the directories of its array are durable, too, including new parent
+// directories.
 func TestNewStoreDurable(t *testing.T) {
 	disk := vfs.NewMem()
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
@@ -127,7 +129,7 @@ func TestUnfinishedFileGoes(t *testing.T) {
 	}
 }
 
-// TestCrash (V12): the power is cut before every modifying operation.
+// TestCrash: the power is cut before every modifying operation.
 func TestCrash(t *testing.T) {
 	var now atomic.Int64
 	sc := storyScenario(t, &now, nil)
@@ -152,8 +154,8 @@ func emptyDisk(t testing.TB) []*vfs.Mem {
 	return []*vfs.Mem{m}
 }
 
-// storyScenario runs the story. The mark is the version that has begun. If errs is not nil, it receives the ranks' errors, which
-// then do not end the run.
+// storyScenario runs the story. The mark of the scenario is the number of the version that has begun. If errs is not nil, it
+// receives the errors of the ranks, and these errors do not end the run.
 func storyScenario(t *testing.T, now *atomic.Int64, errs []error) *crashtest.Scenario {
 	return &crashtest.Scenario{Start: emptyDisk(t), Mark: now.Load, Run: crashtest.One(func(fsys vfs.FS) error {
 		now.Store(0)
@@ -167,7 +169,7 @@ func storyScenario(t *testing.T, now *atomic.Int64, errs []error) *crashtest.Sce
 	})}
 }
 
-// TestFaults: every operation fails once. The error is returned on every rank, and committed versions stay.
+// TestFaults: every operation fails once. Every rank returns an error, and committed versions stay.
 func TestFaults(t *testing.T) {
 	var now atomic.Int64
 	errs := make([]error, 4)
@@ -191,8 +193,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// passedOver reports whether a story may continue after the operation failed. Such operations are the removal of an unneeded
-// file, which is tried again later, a read of one of the two records, and the close of a file opened for reading.
+// passedOver reports whether the story may continue although the operation failed. Such operations are the removal of an
+// unneeded file (which is tried again later), the read of one of the two records, and the close of a file opened for reading.
 func passedOver(op vfs.Op) bool {
 	base := filepath.Base(op.Name)
 	switch op.Kind {
@@ -206,7 +208,7 @@ func passedOver(op vfs.Op) bool {
 	return slices.Contains(arrays.Seals, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
 }
 
-// TestDamage: damage in a store is an error, and damaged data are never returned.
+// TestDamage: if a store is damaged, reads return an error and never damaged data.
 func TestDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
@@ -270,7 +272,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// readOnly creates and removes no files.
+// readOnly is a file system that refuses to create and remove files.
 type readOnly struct{ vfs.FS }
 
 func (readOnly) Remove(string) error { return nil }

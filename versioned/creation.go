@@ -9,21 +9,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// CreateHierarchy makes the arrays without boxes: first the array of the snapshots, then the levels.
+// CreateHierarchy makes the arrays of a hierarchy without boxes: first the array of the snapshots, then the arrays of the levels.
 //
-// A program that stopped before the first snapshot leaves a hierarchy that cannot be opened. CreateHierarchy completes such a
-// hierarchy. It makes empty arrays again and keeps the arrays of saved levels, with their versions for as long as Keep allows. So
-// a program that calls CreateHierarchy after OpenHierarchy fails with ErrMissing or ErrNoVersion reaches its first snapshot,
-// however often it stops. CreateHierarchy never changes data that a snapshot names.
+// If a program stopped before its first snapshot, its hierarchy cannot be opened. CreateHierarchy completes such a hierarchy: it
+// makes empty arrays again, and keeps the arrays of saved levels, with their versions for as long as Keep allows. A program
+// should therefore call CreateHierarchy when OpenHierarchy returns ErrMissing or ErrNoVersion; it then reaches its first
+// snapshot, however often it stops. CreateHierarchy never changes data that a snapshot uses.
 //
-// ErrExist means that there is a snapshot, that a level was saved but the array of the snapshots is lost, or that a level was
-// saved with other parameters.
+// ErrExist means that a snapshot exists, that a level was saved but the array of the snapshots is lost, or that a level was saved
+// with other parameters.
 func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
 	err := s.Config.Validate(s.Subcycling)
 	switch {
 	case err != nil:
 	case s.Dim < 1 || s.Dim > 3 || len(s.Comps) == 0:
-		err = fault.Usage("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
+		err = fault.Usage("%d dimensions and %d components, want 1 to 3 dimensions and at least one component", s.Dim, len(s.Comps))
 	case !nameRE.MatchString(s.Name):
 		err = fault.Usage("name %q", s.Name)
 	}
@@ -68,7 +68,8 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	return h, nil
 }
 
-// begun examines the arrays left by a program that began to make the hierarchy, and finds the saved levels. It is collective.
+// begun examines the arrays of a hierarchy that another program began to make. It returns which levels were saved. It is
+// collective.
 func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []Spec, o *Options) (saved []bool, err error) {
 	g, err := recordOf(ctx, h.c, st, global.Name, o)
 	if err != nil {
@@ -115,13 +116,13 @@ func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name str
 		copy(b[levelHeader:], l.table())
 		err = a.putBytes(ctx, []int64{0}, []int64{l.used()}, b)
 	}
-	h.saved[level] = mark{a.cat.record().top(), -1} // -1: the state equals no version
+	h.saved[level] = mark{a.cat.record().top(), -1} // -1: the current state equals no version
 	return a, comm.Agree(ctx, h.c, err)
 }
 
-// OpenHierarchy opens a hierarchy at its last untainted snapshot, on any number of ranks. The error is ErrNoVersion if there is
-// no snapshot, and ErrTainted if all are tainted. OpenHierarchy skips damaged older snapshots. They stay in the list, but no
-// longer pin the versions that they name.
+// OpenHierarchy opens a hierarchy at its last untainted snapshot, on any number of ranks. It returns ErrNoVersion if there is no
+// snapshot, and ErrTainted if all snapshots are tainted. Damaged older snapshots are not an error. They stay in the list, but
+// retention may drop the versions that they use.
 func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
 	return openHierarchy(ctx, c, name, newest, stored(ctx, c, st, o))
 }
@@ -129,7 +130,7 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 // origin is the source of the arrays of a hierarchy.
 type origin struct {
 	open func(name string, version int64) (*Array, error)
-	look func(name string) (*record, error) // nil: there is no record to look at
+	look func(name string) (*record, error) // nil: there are no records to read in advance
 }
 
 func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) origin {
@@ -137,7 +138,7 @@ func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) origin {
 		func(n string) (*record, error) { return recordOf(ctx, c, st, n, o) }}
 }
 
-// OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer snapshots, which may be damaged, stay.
+// OpenHierarchyAt opens a hierarchy at a given snapshot. Newer snapshots stay, and may be damaged.
 func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
 	if snapshot < 1 { // all ranks take this branch
 		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
@@ -156,7 +157,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 		snapshot = g.Newest()
 	}
 	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // all ranks take this branch
-		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots up to %d: %w", name, top, ErrTainted))
+		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots up to %d are %w", name, top, ErrTainted))
 	}
 	rec, err := h.global.readAll(ctx, snapshot)
 	if err != nil {
@@ -169,7 +170,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	}
 	h.spec = rec.Spec
 	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
-	for l := range h.now { // versions after the snapshot may be damaged
+	for l := range h.now { // open these versions, because newer ones may be damaged
 		a, err := from.open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
 		if err != nil {
 			return nil, err
@@ -181,8 +182,8 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	return h, h.RestoreSnapshot(ctx, snapshot)
 }
 
-// HierarchyOf makes a hierarchy from its arrays, as returned by Parts, in any order. Its current state is the newest snapshot. It
-// is collective.
+// HierarchyOf makes a hierarchy from the arrays that Parts returns, in any order. Its current state is the newest snapshot. It is
+// collective.
 func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (*Hierarchy, error) {
 	find := func(n string, _ int64) (*Array, error) {
 		i := slices.IndexFunc(list, func(a *Array) bool { return a.spec.Name == n })
@@ -201,8 +202,8 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 	return openHierarchy(ctx, c, name, newest, origin{find, look})
 }
 
-// lastClean finds the last snapshot that is neither tainted nor made of tainted versions. last is the newest unmarked snapshot,
-// and rec is its content.
+// lastClean finds the last snapshot that is not tainted and uses no tainted versions. last is the newest snapshot without a taint
+// mark, and rec is its content.
 func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from origin) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {

@@ -24,13 +24,13 @@ type dataWriter struct {
 // written describes a file after it was written.
 type written struct {
 	info    fileInfo
-	tables  [][]entry // by segment, in the order of info
-	changed int64     // bytes of new chunks
+	tables  [][]entry // tables by segment, in the order of info.Segs
+	changed int64     // size of the new chunks in bytes
 }
 
 // write writes the file of a version with the change sets of the ranks of this process. It reads the memory of these ranks. said
-// describes the array; nil omits the description. The file is durable if commits are. After an error write removes the file if
-// possible.
+// is the description of the array; nil omits it. write syncs the file if commits are to be durable. After an error write removes
+// the file if possible.
 func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet, said []byte) (w *written, err error) {
 	w = &written{info: info}
 	w.info.From = info.Born
@@ -103,7 +103,7 @@ func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet
 	return w, d.nodes.store.fs.SyncDir(d.nodes.store.dir)
 }
 
-// pack converts chunks to their stored form. Without a codec, if a change set has only chunks that are adjacent in memory, pack
+// pack converts chunks to their stored form. If there is no codec and the chunks of a change set are adjacent in memory, pack
 // does not copy them.
 func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err error) {
 	plain := c.code.plain()
@@ -123,7 +123,7 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 		data = c.code.encode(data, p.local[k*c.chunk:(k+1)*c.chunk])
 		es = append(es, entry{k, number, off, int64(len(data)) - off, p.sums[k]})
 	}
-	for _, m := range p.moved { // in their stored form
+	for _, m := range p.moved { // moved chunks are already in their stored form
 		off := int64(len(data))
 		data = slices.Grow(data, int(m.stored))[:off+m.stored]
 		if err := c.readStored(p.rank, m, data[off:], make([]byte, c.chunk)); err != nil {
@@ -139,10 +139,11 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 // aboutID is the variable of a data file that describes the file. All other variables have lower ids.
 const aboutID = math.MaxInt32
 
-// maxAbout is the maximum size of that variable in bytes.
+// maxAbout is the maximum size of the variable aboutID in bytes.
 const maxAbout = 64 << 20
 
-// about is the description of the array in a data file. Rebuild makes a lost record from these descriptions.
+// about is the description of the array in a data file. If the record is lost, Rebuild makes a new record from these
+// descriptions.
 type about struct {
 	Seq   int64  `json:"seq"`  // number of the commit
 	Node  int    `json:"node"` // number of the node that wrote the file
@@ -150,13 +151,13 @@ type about struct {
 	Order string `json:"byte_order"`
 	Key   string `json:"key,omitempty"`
 
-	Generations []geometry `json:"generations"` // generations of Versions
-	// Versions lists the version that the file was written for, last, and versions that no other file may list. These are versions
-	// without files and, if the commit drops files, all remaining versions.
+	Generations []geometry `json:"generations"` // generations to which Versions belong
+	// Versions lists versions that no other file may list, and last the version for which the file was written. The former are
+	// versions without files and, if the commit drops files, all versions that remain.
 	Versions []verInfo `json:"versions"`
 }
 
-// aboutOf returns the description in a file of a version. dead reports whether the commit drops files.
+// aboutOf returns the description for a file of version v. dead is true if the commit drops files.
 func aboutOf(rec *record, node int, v verInfo, keep []int64, dead bool) *about {
 	x := &about{Seq: rec.Seq, Node: node, Spec: rec.Spec, Order: rec.Order, Key: rec.Key}
 	for _, o := range rec.Versions {
@@ -173,7 +174,7 @@ func aboutOf(rec *record, node int, v verInfo, keep []int64, dead bool) *about {
 	return x
 }
 
-// readAbout reads the description. It returns nil for files written without one.
+// readAbout reads the description. It returns nil if the file has no description.
 func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, error) {
 	if !slices.ContainsFunc(r.File().Vars(), func(v ffformat.VarInfo) bool { return v.ID == aboutID }) {
 		return nil, nil

@@ -58,12 +58,12 @@ func TestIncAgain(t *testing.T) {
 	}
 }
 
-// TestCommittedSurvives: a committed version survives a power loss, with the record under both names and its files. The files are
-// durable before the record is. Of two names in one directory either may survive alone.
+// TestCommittedSurvives: a committed version survives a power loss: its files, and the record under both names. The files become
+// durable before the record. If two names in one directory are not synced, either name may survive alone.
 func TestCommittedSurvives(t *testing.T) {
 	mem, st := memStore(t)
 	must(t, mem.SyncDir("."))
-	var before *vfs.Mem // state after a power loss at the moment when the first record gets its name
+	var before *vfs.Mem // state after a power loss just when the first record gets its name
 	st.FS = vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRename && before == nil {
 			before = mem.CrashClone(vfs.CrashOptions{})
@@ -101,7 +101,7 @@ func TestCommittedSurvives(t *testing.T) {
 	})
 }
 
-// TestRunsOfFiles: consecutive chunks in two files, at offsets that are also consecutive, are read from both files.
+// TestRunsOfFiles: if consecutive chunks are in two files, at offsets that are also consecutive, they are read from both files.
 func TestRunsOfFiles(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -109,7 +109,7 @@ func TestRunsOfFiles(t *testing.T) {
 		want := seq(0, 256, 1)
 		must(t, Put(ctx, a, []int64{0}, []int64{256}, want))
 		inc(ctx, t, a)
-		for _, lo := range []int64{0, 128} { // chunks 0 and 2; chunk 1 has the second one's offset in the other file
+		for _, lo := range []int64{0, 128} { // chunks 0 and 2; in the other file, chunk 1 is at the offset of the second of these
 			copy(want[lo:], seq(1000+int(lo), 64, 1))
 			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, want[lo:lo+64]))
 		}
@@ -124,7 +124,7 @@ func TestRunsOfFiles(t *testing.T) {
 	})
 }
 
-// TestInstallOlder: of several records that ranks of a process install, the newest stays.
+// TestInstallOlder: if ranks of a process install several records, the process keeps the newest.
 func TestInstallOlder(t *testing.T) {
 	older, newer := soundRecord(), soundRecord()
 	newer.Seq++

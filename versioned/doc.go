@@ -10,9 +10,9 @@
 //	Hierarchy               the levels of an AMR run, each with its box table
 //	OpenView, Rebuild       read, check, prune and repair a store without ranks
 //
-// The current state is in the memory of the ranks. Committed versions are in a
-// Store: memory (nil), with copies in the memory of other nodes, or a directory that all
-// nodes see. Levels keeps versions in an scr.Session, which survives the loss of nodes.
+// The current state is in the memory of the ranks. Committed versions are in a Store. A Store is a
+// directory that all nodes see, or memory (nil), with copies in the memory of other nodes. Levels
+// keeps versions in an scr.Session, which survives the loss of nodes.
 //
 // When Inc returns nil, the version is committed on all ranks. A failure before the commit
 // leaves no trace. After a kill during a commit, the new or the previous version is the

@@ -64,7 +64,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestCheckAfterDrop: a chunk is checked even if the version that wrote it was dropped.
+// TestCheckAfterDrop: Check verifies a chunk even if the version that wrote the chunk was dropped.
 func TestCheckAfterDrop(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -80,7 +80,7 @@ func TestCheckAfterDrop(t *testing.T) {
 	must(t, err)
 	b := []byte{0}
 	size, _ := f.Size()
-	for off := int64(0); off < size; off++ { // element 320: 321.0
+	for off := int64(0); off < size; off++ { // element 320, whose value is 321.0
 		if _, err := f.ReadAt(b, off); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestCheckAfterDrop(t *testing.T) {
 	}
 }
 
-// tableOf decodes a level from the given table, with the right checksums, in an array of have bytes.
+// tableOf decodes a level from a table. It sets the right checksums. have is the size of the level's array in bytes.
 func tableOf(l *LevelInfo, table []byte, have int64) (*LevelInfo, error) {
 	b := append(l.header(crc32.Checksum(table, castagnoli)), table...)
 	return readTable("amr.level0", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })

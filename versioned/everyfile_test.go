@@ -17,7 +17,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// goOn opens a hierarchy at its newest whole snapshot, compares all its data, and makes another snapshot.
+// goOn opens a hierarchy at its newest undamaged snapshot, compares all data, and makes another snapshot.
 func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err error) {
 	h, err := OpenHierarchy(ctx, c, st, "amr", nil)
 	for s := int64(restartSteps - 1); err != nil && s > 0; s-- {
@@ -34,7 +34,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}
-		if err := c.Barrier(ctx); err != nil { // all ranks have finished comparing
+		if err := c.Barrier(ctx); err != nil { // all ranks have compared their data
 			return step, err
 		}
 		own := map[int][]float64{}
@@ -136,8 +136,8 @@ func sound(t *testing.T, v *View) {
 	}
 }
 
-// TestRecordOfOlderPrograms: a store of an older program, with a single record and no sums of versions, is valid. The next commit
-// writes the second record.
+// TestRecordOfOlderPrograms: a store written by an older program, with a single record and no sums of versions, is valid. The
+// next commit writes the second record.
 func TestRecordOfOlderPrograms(t *testing.T) {
 	mem := salvageStores(t)["all"]
 	want := contents(t, mem)

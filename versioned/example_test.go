@@ -11,7 +11,8 @@ import (
 	"blobio/versioned"
 )
 
-// Two ranks commit three versions of an array, find the last one wrong, and restore the version before.
+// Two ranks commit three versions of an array. They find that the last version is wrong, and restore
+// the version before it.
 func Example() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -53,7 +54,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	v, err := versioned.OpenView(filepath.Join(tmp, "heat"), nil, nil) // without ranks
+	v, err := versioned.OpenView(filepath.Join(tmp, "heat"), nil, nil) // a View needs no ranks
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// waitForSnapshots makes the versions of levels in a directory wait for snapshots.
+// With DurableSnapshot and a store in a directory, waitForSnapshots delays the syncs of new level versions until the next
+// snapshot.
 func (h *Hierarchy) waitForSnapshots() {
 	for _, a := range h.levels {
 		if a.opt.Durability == DurableSnapshot && !a.nodes.memory {
@@ -64,7 +65,7 @@ func (h *Hierarchy) flush(ctx context.Context) error {
 	return err
 }
 
-// Close ends the use of all arrays.
+// Close ends the use of all arrays of the hierarchy.
 func (h *Hierarchy) Close(ctx context.Context) error {
 	errs := []error{h.flush(ctx)}
 	for _, a := range h.levels {
@@ -73,13 +74,13 @@ func (h *Hierarchy) Close(ctx context.Context) error {
 	return errors.Join(append(errs, h.global.Close(ctx))...)
 }
 
-// later lists the versions of an array that a hierarchy with DurableSnapshot has not yet made durable. The newest record is in
-// memory; all files that the record on disk names still exist.
+// later describes what a hierarchy with DurableSnapshot still has to make durable for an array. The newest record is only in
+// memory. All files that the record on disk names still exist.
 type later struct {
 	on      bool
-	pending bool     // the record on disk lacks versions
-	files   []string // files that this rank has written and not synced
-	last    int64    // commit number of the newest record that this program has read or tried to write; 0: the one before the next
+	pending bool     // the record on disk lacks some versions
+	files   []string // files that this rank has written but not synced
+	last    int64    // commit number of the newest record that this program has read or tried to write
 }
 
 func (l *later) wrote(file string) {
@@ -88,19 +89,19 @@ func (l *later) wrote(file string) {
 	}
 }
 
-// since returns the commit number of our newest record on disk.
+// since returns the commit number of the newest record that this program knows to be on disk.
 func (l *later) since(rec *record) int64 {
 	if !l.on {
 		return rec.Seq - 1
 	}
 	last := l.last
-	l.last = max(last, rec.Seq) // even if the write fails, because part of the record may be on disk
+	l.last = max(last, rec.Seq) // set even if the write fails, because the record may be on disk
 	return last
 }
 
 func (l *later) done() { l.pending, l.files = false, nil }
 
-// syncFiles syncs the files that a record names. Other files are removed or about to be.
+// syncFiles syncs the files that a record names. Other files were removed or will be.
 func (l *later) syncFiles(n *nodes, rec *record) error {
 	if !n.sync {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// FuzzRecord: an accepted record survives encoding and decoding.
+// FuzzRecord: encoding and decoding an accepted record gives the same record.
 func FuzzRecord(f *testing.F) {
 	r := &record{SealHead: records.Head(3), Order: "little", Spec: spec{Name: "a", Type: "float64", Shape: []int64{2, 100}, Chunk: 512},
 		Generations: []geometry{newGeometry(1, 200, 3, 64), newGeometry(4, 300, 2, 64)},
@@ -24,7 +24,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add(b[:len(b)/2])
 	f.Add([]byte("{}\ncrc32 0\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// The fuzzer cannot find a right checksum, so try the input also with its right checksum.
+		// The fuzzer cannot find a right checksum, so also try the input with the right checksum.
 		for _, b := range [][]byte{b, resummed(b)} {
 			r, err := decodeRecord(b, "x")
 			if err != nil {
@@ -36,7 +36,7 @@ func FuzzRecord(f *testing.F) {
 			if err != nil || !reflect.DeepEqual(r, again) {
 				t.Fatalf("%+v\n%+v\n%v", r, again, err)
 			}
-			for _, g := range r.Generations { // derived sizes are bounded
+			for _, g := range r.Generations { // sizes computed from the fields are bounded, too
 				if n := g.Seg * 8 / int64(r.Spec.Chunk); n > 8*maxSegChunks || n < 0 || g.segLen(g.Segs-1) < 0 {
 					t.Fatalf("%+v", g)
 				}
@@ -50,14 +50,15 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// resummed gives a record the right checksum.
+// resummed sets the right checksum in a record.
 func resummed(b []byte) []byte {
 	line, _, _ := bytes.Cut(b, []byte{'\n'})
 	line = append(bytes.Clone(line), '\n')
 	return fmt.Appendf(line, "crc32 %08x\n", crc32.ChecksumIEEE(line))
 }
 
-// FuzzTable: an accepted table survives encoding and decoding and is within bounds.
+// FuzzTable: encoding and decoding an accepted table gives the same table, and its entries are
+// within bounds.
 func FuzzTable(f *testing.F) {
 	var b []byte
 	for i := range int64(5) {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// roomOf returns the size of an array's data files in directories.
+// roomOf returns the total size of an array's data files on some disks.
 func roomOf(t tester, disks []*vfs.Mem, dir string) (bytes int64) {
 	for _, m := range disks {
 		list, err := m.ReadDir(dir)
@@ -26,15 +26,15 @@ func roomOf(t tester, disks []*vfs.Mem, dir string) (bytes int64) {
 	return bytes
 }
 
-// TestRetentionOfGenerations (V13): dropping versions of an older generation frees their space, by retention or Drop, not only
-// when the last version of the generation is dropped. The remaining versions stay readable.
+// TestRetentionOfGenerations: when a version of an older generation is dropped, by retention or Drop, its space is freed at
+// once, and not only when the last version of the generation is dropped. The remaining versions stay readable.
 func TestRetentionOfGenerations(t *testing.T) {
 	const n, keep = 1024, 4
 	const size = n * 8
 	for _, kind := range []string{"memory", "shared", "isolated"} {
 		for _, how := range []string{"reserve", "open", "drop"} {
 			if how != "reserve" && kind == "memory" {
-				continue // there is no version left to open
+				continue // no version is left to open
 			}
 			disks := emptyDisk(t)
 			var st *Store
@@ -63,7 +63,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 				return a.c.Barrier(ctx)
 			}
 			room := func(ctx context.Context, a *Array, versions int64) error {
-				if err := a.c.Barrier(ctx); err != nil { // all unneeded files are removed by now
+				if err := a.c.Barrier(ctx); err != nil { // all unneeded files have been removed
 					return err
 				}
 				var have int64
@@ -74,7 +74,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 				} else {
 					have = roomOf(t, disks, "d/a")
 				}
-				// For such small chunks tables and metadata need much space; besides, each file has a description.
+				// Chunks are small here, so tables and metadata need much space. Each file also has a description.
 				if limit := versions*size*5/4 + 2048*int64(len(a.cat.record().Files)); have > limit {
 					return fmt.Errorf("%s, %s: %d bytes, want at most %d for %d versions", kind, how, have, limit, versions)
 				}
@@ -101,7 +101,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 					}
 				}
 				if how == "reserve" {
-					if _, err := a.Reserve(ctx, n+900); err != nil { // over its capacity
+					if _, err := a.Reserve(ctx, n+900); err != nil { // exceeds the capacity
 						return err
 					}
 					if _, err := a.Reserve(ctx, n); err != nil {
@@ -152,8 +152,8 @@ func TestRetentionOfGenerations(t *testing.T) {
 	}
 }
 
-// TestByteOrders: this machine opens and commits to an array made by a machine of the other byte order. Each generation has the
-// order of its machine.
+// TestByteOrders: an array was made by a machine with the other byte order. This machine opens the array and commits versions.
+// Each generation has the byte order of its machine.
 func TestByteOrders(t *testing.T) {
 	const n = 100
 	mem, st := memStore(t)
@@ -186,7 +186,7 @@ func TestByteOrders(t *testing.T) {
 			must(t, a.Fence(ctx))
 			if c.Rank() == 1 {
 				now := seq(job+1, n, 0.5)
-				if job == 0 { // as the other machine writes it
+				if job == 0 { // write it as the other machine would
 					now = swapped
 				}
 				must(t, Put(ctx, a, []int64{0}, []int64{n}, now))

@@ -18,10 +18,11 @@ import (
 type geometry struct {
 	ID       int   `json:"id"`
 	Capacity int64 `json:"capacity"` // in elements
-	Seg      int64 `json:"segment"`  // elements of a segment, in whole chunks; the last segments may be empty
+	Seg      int64 `json:"segment"`  // number of elements of a segment, in whole chunks; the last segments may be empty
 	Segs     int   `json:"segments"`
 
-	// Order is the byte order of the elements if it differs from the record's. A machine of another byte order may open an array.
+	// Order is the byte order of the elements, if it differs from the byte order in the record. It differs if another machine has
+	// opened the array.
 	Order string `json:"byte_order,omitempty"`
 }
 
@@ -52,8 +53,8 @@ func (g *geometry) segLen(s int) int64 {
 	return min(max(g.Capacity-int64(s)*g.Seg, 0), g.Seg)
 }
 
-// pieces cuts a run of elements at segment borders. f receives the segment, the first element in it, the length, and the offset
-// in the run.
+// pieces cuts a run of elements at segment borders and calls f for each piece: with the segment, the first element in the
+// segment, the length, and the offset in the run.
 func (g *geometry) pieces(off, n int64, f func(seg int, at, n, pos int64) error) error {
 	pos := int64(0)
 	for n > 0 {
@@ -68,11 +69,11 @@ func (g *geometry) pieces(off, n int64, f func(seg int, at, n, pos int64) error)
 	return nil
 }
 
-// runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the flattened
-// array, its length, and its first element in the flattened box. It stops at the first error.
+// runs calls f for each run of consecutive elements in the box [lo, hi), in row-major order: with the run's first element in the
+// flattened array, its length, and its first element in the flattened box. It stops at the first error.
 func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 	nd := len(shape)
-	// From dimension k on, the box covers whole dimensions, which form one run.
+	// After dimension k the box covers complete dimensions, which form one run.
 	k := nd - 1
 	n := hi[k] - lo[k]
 	for k > 0 && lo[k] == 0 && hi[k] == shape[k] {
@@ -119,10 +120,9 @@ func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 	}
 }
 
-// checkBox checks [lo, hi) against a shape and the number of elements of the buffer.
 func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	if len(lo) != len(shape) || len(hi) != len(shape) {
-		return fault.Usage("array %s: range has %d and %d dimensions, want %d", name, len(lo), len(hi), len(shape))
+		return fault.Usage("array %s: ends of the range have %d and %d dimensions, want %d", name, len(lo), len(hi), len(shape))
 	}
 	n := int64(1)
 	for d := range shape {
@@ -137,7 +137,7 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	return nil
 }
 
-// entryLen is the length of an entry of a table. For segment s, variable 2s of the file has its table and variable 2s+1 its
+// entryLen is the length of an entry of a table. For segment s, variable 2s of the file has the table, and variable 2s+1 has the
 // stored chunks. An entry, little-endian:
 //
 //	off len
@@ -152,7 +152,7 @@ type digest = xxh3.Uint128
 
 func hashChunk(b []byte) digest { return xxh3.Hash128(b) }
 
-// entry locates the content of a chunk from version since on.
+// entry locates the content that a chunk has from version since on.
 type entry struct {
 	chunk, since, off, stored int64
 	sum                       digest
@@ -187,7 +187,6 @@ func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]en
 	return out, nil
 }
 
-// fileEntry is an entry and its file.
 type fileEntry struct {
 	entry
 	file int32 // id of the file in the catalog
@@ -197,7 +196,7 @@ type fileEntry struct {
 type segIndex struct {
 	chunks [][]fileEntry // by chunk, ascending by since
 
-	err  error      // error of an unreadable table; the index is then valid only where holds returns nil
+	err  error      // error of an unreadable table; the index may then be used only if holds returns nil
 	lost []lostFile // the files with unreadable tables
 }
 
@@ -207,8 +206,8 @@ type lostFile struct {
 	err        error
 }
 
-// holds returns an error if the index may be incomplete for the chunks lo ... hi of a version. A chunk is safe if its
-// entry is newer than every lost file that may have chunks of this version.
+// holds returns an error if the index may be incomplete for the chunks lo ... hi of a version. The entry of a chunk is right if
+// it is newer than every lost file that may have chunks of this version.
 func (x *segIndex) holds(version, lo, hi int64) error {
 	for _, l := range x.lost {
 		for k := lo; k <= hi && l.from <= version; k++ {
@@ -227,7 +226,7 @@ func (x *segIndex) add(file int32, es []entry) {
 		l := x.chunks[e.chunk]
 		i, same := slices.BinarySearchFunc(l, e.since, func(p fileEntry, v int64) int { return cmp.Compare(p.since, v) })
 		if p := (fileEntry{e, file}); same {
-			l[i] = p // moved by cleaning
+			l[i] = p // clean has moved this entry to another file
 		} else {
 			l = slices.Insert(l, i, p)
 		}
@@ -235,7 +234,7 @@ func (x *segIndex) add(file int32, es []entry) {
 	}
 }
 
-// find returns the entry of a chunk in a version. If it returns false, the chunk is zeros.
+// find returns the entry of a chunk in a version. If the result is false, the chunk is zeros.
 func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	l := x.chunks[chunk]
 	for i := len(l) - 1; i >= 0; i-- {
@@ -246,13 +245,13 @@ func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	return fileEntry{}, false
 }
 
-// visible reports whether one of the versions, ascending, is in [since, until).
+// visible reports whether one of the versions is in [since, until). versions is ascending.
 func visible(versions []int64, since, until int64) bool {
 	k, _ := slices.BinarySearch(versions, since)
 	return k < len(versions) && versions[k] < until
 }
 
-// until returns the first version in which entry i of a list is no longer valid.
+// until returns the version at which entry i of a list stops being valid.
 func until(l []fileEntry, i int) int64 {
 	if i+1 < len(l) {
 		return l[i+1].since
@@ -260,13 +259,13 @@ func until(l []fileEntry, i int) int64 {
 	return math.MaxInt64
 }
 
-// prune drops the entries that no version in the ascending list needs.
+// prune drops the entries that none of the versions needs. versions is ascending.
 func (x *segIndex) prune(versions []int64) {
 	for c, l := range x.chunks {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {
 			continue
 		}
-		keep := l[:0] // the output index never exceeds i
+		keep := l[:0] // entries are moved down in place, never beyond i
 		for i, p := range l {
 			if visible(versions, p.since, until(l, i)) {
 				keep = append(keep, p)
@@ -276,8 +275,8 @@ func (x *segIndex) prune(versions []int64) {
 	}
 }
 
-// live calls f for each entry that one of the versions needs. It assumes that version number gives new content to the chunks in
-// dirty, which ascend.
+// live calls f for each entry that one of the versions needs. It assumes that the chunks in dirty, ascending, get new content in
+// version number.
 func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p fileEntry)) {
 	for c, l := range x.chunks {
 		for i, p := range l {

@@ -21,16 +21,16 @@ type HierarchySpec struct {
 	Dx         float64 // cell size of level 0
 	Domain     BoxInfo // domain of level 0
 	Periodic   [3]bool
-	Config     Config // cadence, allocation, puts per box or per level
+	Config     Config // cadence, allocation, and other settings
 	Chunk      int    // chunk size of the arrays; default 64 KiB
-	// Keep is the retention of the levels' versions. The versions of a snapshot stay as long as the snapshot.
+	// Keep is the retention of the levels' versions. The versions that a snapshot uses are kept as long as the snapshot.
 	Keep Retention
 	// Snapshots is the retention of the snapshots. The zero value means Keep.
 	Snapshots Retention
 }
 
 // Hierarchy keeps the levels of an AMR run. Each level is an array with its own versions. Another array holds the global
-// metadata, which list the level versions of each snapshot. All methods except Box, Put and Info are collective.
+// metadata: for each snapshot, the versions of the levels. All methods except Box, Put and Info are collective.
 type Hierarchy struct {
 	c      comm.Comm
 	spec   HierarchySpec
@@ -38,20 +38,21 @@ type Hierarchy struct {
 	global snapshots
 	now    []LevelInfo // tables of the current state, by level
 	sums   []uint32    // checksums of these tables
-	saved  []mark      // by level: the version to which the current state was saved or restored
+	saved  []mark      // for each level, the version to which its state was last saved or restored
 }
 
-// snapshots is the array with the global metadata, one version for each snapshot, and the known content of the snapshots.
+// snapshots is the array with the global metadata. It has one version for each snapshot. named and the following fields hold the
+// content of the snapshots that was read.
 type snapshots struct {
 	*Array
-	named map[int64][]int64 // by snapshot: the versions of the levels
+	named map[int64][]int64 // for each snapshot, the versions of the levels
 	times map[int64]float64
 }
 
 // mark is a version of a level and the number of the regrid that made its boxes.
 type mark struct{ version, epoch int64 }
 
-// lay sets the offsets of a level with new boxes and returns its table.
+// lay computes the offsets of a level's new boxes and returns the level's table.
 func (h *Hierarchy) lay(level int) []byte {
 	h.now[level].layout()
 	t := h.now[level].table()
@@ -82,7 +83,7 @@ func (h *Hierarchy) SnapshotTime(snapshot int64) (time float64, ok bool) {
 	return time, ok
 }
 
-// Current reads a box of a level's current state, whichever rank owns it. It is not collective.
+// Current reads a box of a level's current state. Any rank may own the box. Current is not collective.
 func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) error {
 	if err := h.has(level); err != nil {
 		return err
@@ -92,8 +93,8 @@ func (h *Hierarchy) Current(ctx context.Context, level, box int, dst []float64) 
 	})
 }
 
-// Regrid gives a level new boxes; the caller puts their data next. It reallocates the level's array if the boxes do not fit. All
-// ranks pass the same boxes.
+// Regrid replaces the boxes of a level. After that the caller must put their data. If the boxes do not fit, Regrid reallocates
+// the array of the level. All ranks must pass the same boxes.
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
 	bad := h.has(level)
 	if bad == nil && len(boxes) > maxBoxes {
@@ -101,13 +102,13 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	}
 	for i := range boxes {
 		if bad == nil && (boxes[i].Cells() <= 0 || boxes[i].Owner < 0 || int(boxes[i].Owner) >= h.c.Size()) {
-			bad = fault.Usage("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
+			bad = fault.Usage("level %d: box %d: %+v is empty or has an owner that is not one of the %d ranks", level, i, boxes[i], h.c.Size())
 		}
 	}
 	if bad == nil {
 		next := LevelInfo{Comps: len(h.spec.Comps), Boxes: boxes}
 		if i := next.overfull(maxElems / 16); i >= 0 {
-			bad = fault.Usage("level %d: box %d: %+v: too large", level, i, boxes[i])
+			bad = fault.Usage("level %d: box %d: %+v is too large", level, i, boxes[i])
 		}
 	}
 	if err := comm.Agree(ctx, h.c, bad); err != nil {
@@ -128,9 +129,9 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	return again, comm.Agree(ctx, h.c, err)
 }
 
-// Put stores the data of one box for the next Save: one component after the other, x fastest. If averaging finer levels changes a
-// box after its Put, the caller puts it again. Put is not collective. Unless every level is saved at every step with
-// Config.PerBox, it returns errCadence; pass the data to Save instead.
+// Put stores the data of one box for the next Save: one component after the other, x fastest. If the average of finer levels
+// changes a box after its Put, the caller must put the box again. Put is not collective. It returns errCadence unless every level
+// is saved at every step and Config.PerBox is set. Otherwise pass the data to Save.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || !h.spec.Config.PerBox {
 		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, errCadence)
@@ -154,9 +155,9 @@ func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) err
 	return h.levels[level].putBytes(ctx, []int64{lo}, []int64{hi}, b)
 }
 
-// Save commits a level at the beginning of its step, after the values of finer levels were averaged to it and after a regrid. By
-// the cadence, saving a level also saves all finer levels, which are at the same time. The program calls Save for each. own has
-// the data of this rank's boxes, by box; nil if the caller has put all boxes one by one.
+// Save commits a level at the beginning of the level's step, after the values of finer levels were averaged to it and after a
+// regrid. When the cadence requires a save of a level, the program must call Save for this level and for all finer levels, which
+// are at the same time. own has the data of this rank's boxes, by box. It is nil if the caller has put all boxes one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
 	if err := h.has(level); err != nil { // all ranks take this branch
 		return 0, comm.Agree(ctx, h.c, err)
@@ -182,10 +183,9 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 	return n, nil
 }
 
-// has returns an error if there is no such level.
 func (h *Hierarchy) has(level int) error {
 	if level < 0 || level >= len(h.levels) {
-		return fault.Usage("hierarchy %s: level %d of %d", h.spec.Name, level, len(h.levels))
+		return fault.Usage("hierarchy %s: level %d, want a level below %d", h.spec.Name, level, len(h.levels))
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error
 	return l, l.decodeTable(t, name, boxes, sum, have)
 }
 
-// Box reads one box of a level in a version. table comes from Table, so Box reads only the box.
+// Box reads one box of a level in a version. table is a result of Table, so Box need not read the table again.
 func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *LevelInfo, box int, dst []float64) error {
 	if err := h.has(level); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	})
 }
 
-// RestoreLevel makes a version of a level, including its boxes, the current state.
+// RestoreLevel makes a version of a level the current state of the level, including the boxes.
 func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) error {
 	if err := h.has(level); err != nil { // all ranks take this branch
 		return comm.Agree(ctx, h.c, err)
@@ -244,12 +244,12 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 	}
 	v, _ := h.levels[level].cat.record().version(version)
 	if v.Shape[0] < levelHeader || version == 0 {
-		h.now[level].Boxes = nil // a version before the first save has no boxes
+		h.now[level].Boxes = nil // a version older than the first save has no boxes
 		h.lay(level)
 		h.saved[level] = mark{version, h.now[level].Epoch}
 		return nil
 	}
-	a := h.levels[level] // its state is the version, verified
+	a := h.levels[level] // the state of the array now is the version, and it was verified
 	t, err := readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
 		return a.getBytes(ctx, []int64{lo}, []int64{hi}, dst)
 	})

@@ -26,7 +26,7 @@ func boxes(rng *rand.Rand, n, ranks int) []BoxInfo {
 	return out
 }
 
-// value returns the value of cell k of a box in a save.
+// value returns the value that cell k of a box has in a save.
 func value(level, box, k int, save int64) float64 {
 	return float64(level*1e6) + float64(box*1e3) + float64(k) + float64(save)/1024
 }
@@ -63,7 +63,7 @@ func hierarchySpec(cadence ...int) HierarchySpec {
 		Config: Config{Cadence: cadence}, Chunk: 512}
 }
 
-// TestHierarchy checks A1, A2, A3, A4, A7, A9 and A10 in one history.
+// TestHierarchy checks tables, boxes, snapshots and reads in one history of saves, regrids and restores.
 func TestHierarchy(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
@@ -73,7 +73,7 @@ func TestHierarchy(t *testing.T) {
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
 		must(t, err)
-		rng := rand.New(rand.NewSource(1)) // the same on all ranks
+		rng := rand.New(rand.NewSource(1)) // the same numbers on all ranks
 		for save := int64(1); save <= 4; save++ {
 			for l := range 2 {
 				if save%2 == 1 { // regrid before saves 1 and 3
@@ -96,7 +96,7 @@ func TestHierarchy(t *testing.T) {
 			}
 		}
 		must(t, c.Barrier(ctx))
-		// A4, A7: each version has its own table. A1: boxes and offsets fit. A3: without a regrid the table does not change.
+		// Each version has its own table, in which boxes and offsets agree. Without a regrid the table does not change.
 		sums := map[int64]string{}
 		for save := int64(1); save <= 4; save++ {
 			tb, err := h.Table(ctx, 0, save)
@@ -120,7 +120,7 @@ func TestHierarchy(t *testing.T) {
 		if sums[1] != sums[2] || sums[2] == sums[3] {
 			return errors.New("the table changes at a regrid, and then only")
 		}
-		// A2: the snapshot restores versions 2, although there are newer ones.
+		// The snapshot restores version 2 of the levels, although there are newer versions.
 		must(t, h.RestoreSnapshot(ctx, 1))
 		if h.Info(0).Time != 2 || h.Info(1).Time != 2 {
 			return fmt.Errorf("restored times %v, %v", h.Info(0).Time, h.Info(1).Time)
@@ -154,8 +154,8 @@ func TestHierarchy(t *testing.T) {
 	})
 }
 
-// TestPutBox (A8): saving a level at once or box by box gives the same version. Box by box works only if every step of every
-// level is saved.
+// TestPutBox: a level that is saved at once and a level whose boxes are put one by one give the same version. Put works only
+// if every step of every level is saved.
 func TestPutBox(t *testing.T) {
 	var got [2][]byte
 	for i, perBox := range []bool{false, true} {
@@ -209,7 +209,7 @@ func TestLevelHeaderRefuses(t *testing.T) {
 		b := slices.Clone(all)
 		b[i/8] ^= 1 << (i % 8)
 		if i/8 >= 84 && i/8 < levelHeader {
-			continue // unused zeros
+			continue // bytes that no box uses are zeros
 		}
 		if _, err := readTable("x", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil }); err == nil {
 			t.Fatalf("bit %d unnoticed", i)

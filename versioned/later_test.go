@@ -13,7 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// laterStory saves two levels repeatedly and makes a snapshot of every third state. mark is the number of the last snapshot.
+// laterStory saves two levels repeatedly and makes a snapshot of every third state. It stores in mark the state of the last
+// snapshot.
 func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64) error {
 	s := hierarchySpec(1, 1)
 	s.Keep, s.Snapshots = Retention{Last: 2}, Retention{Last: 2}
@@ -47,7 +48,7 @@ func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64)
 			}
 			mark.Store(n)
 		}
-		if n == 7 { // taint a version that no snapshot names: waiting versions become durable with it
+		if n == 7 { // taint a version that no snapshot uses; this also makes the waiting versions durable
 			if err := h.levels[0].Taint(ctx, h.levels[0].Newest()); err != nil {
 				return err
 			}
@@ -56,7 +57,8 @@ func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64)
 	return h.Close(ctx)
 }
 
-// laterHolds opens the remaining store: it must have a snapshot not older than the mark, whole in all levels.
+// laterHolds opens the store that is left after a crash. It must have a snapshot of the state mark or a newer state, undamaged
+// on all levels.
 func laterHolds(mem *vfs.Mem, mark int64) error {
 	st := &Store{Dir: "d", FS: mem}
 	if err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
@@ -89,8 +91,8 @@ func laterHolds(mem *vfs.Mem, mark int64) error {
 	return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return laterStory(ctx, c, st, &at) })
 }
 
-// TestCrashLater: levels wait for snapshots. The power is cut at every operation, and every operation fails once. Open finds the
-// last snapshot whole.
+// TestCrashLater: the versions of levels become durable only with snapshots. The power is cut at every operation, and every
+// operation fails once. Afterwards the last snapshot can be opened and is undamaged.
 func TestCrashLater(t *testing.T) {
 	var mark atomic.Int64
 	sc := &crashtest.Scenario{Start: emptyDisk(t), Mark: mark.Load, Run: func(d *crashtest.Disks) error {
@@ -119,7 +121,7 @@ func TestCrashLater(t *testing.T) {
 	}
 }
 
-// TestLaterSyncs: there are no syncs between snapshots. A snapshot syncs exactly the files that it needs.
+// TestLaterSyncs: between snapshots nothing is synced. A snapshot syncs exactly the files that it needs.
 func TestLaterSyncs(t *testing.T) {
 	syncs := func(o *Options) (n int64) {
 		mem, _ := memStore(t)
@@ -152,7 +154,7 @@ func TestLaterSyncs(t *testing.T) {
 			}
 			must(t, c.Barrier(ctx))
 			d := count.Load() - was
-			must(t, c.Barrier(ctx)) // no rank continues to the snapshot before all have counted
+			must(t, c.Barrier(ctx)) // no rank makes the snapshot before all ranks have counted
 			if o != nil && d > 0 {
 				return fmt.Errorf("%d syncs before the snapshot", d)
 			}

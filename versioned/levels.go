@@ -16,18 +16,18 @@ import (
 	"blobio/scr"
 )
 
-// Levels keeps versions of arrays in an scr.Session. The session stores them in the caches of the nodes, where a redundancy
-// scheme protects them, and in the prefix directory on the parallel file system. Versions in the memory of the ranks are cheap
-// and frequent; committing one of them to the session from time to time lets it outlive the job.
+// Levels keeps versions of arrays in an scr.Session. The session stores the versions in the caches of the nodes, where a
+// redundancy scheme protects them, and in the prefix directory on the parallel file system. A program can make frequent and
+// cheap versions in the memory of the ranks, and commit a version to the session from time to time, so that it outlives the job.
 //
-// A dataset has one file for each rank, NAME/rank_R.fti. The file is an FTI-FF container (layout F, fast hashes). For part i,
-// variable 2i is a description as JSON and variable 2i+1 holds the elements. The session decides when a dataset is protected,
-// flushed and deleted. It restarts from the caches on the same number of ranks, and from the prefix directory on any number. All
-// datasets of the session must come from Levels. Only one goroutine at a time may use a Levels.
+// A dataset has one file for each rank, NAME/rank_R.fti. The file is an FTI-FF container (layout F, fast hashes). For part i of
+// the dataset, variable 2i is a description as JSON, and variable 2i+1 holds the elements. The session decides when a dataset is
+// protected, flushed and deleted. It restarts from the caches on the same number of ranks, and from the prefix directory on any
+// number of ranks. All datasets of the session must be made by Levels. Only one goroutine at a time may use a Levels.
 type Levels struct {
 	Comm    comm.Comm // the ranks of the session
 	Session *scr.Session
-	FS      vfs.FS // from the session's Config; nil: the operating system's
+	FS      vfs.FS // file system of the session (Config); nil: the file system of the operating system
 }
 
 // file returns the name of a rank's file in the prefix directory.
@@ -35,13 +35,13 @@ func (x *Levels) file(dataset string, rank int) string {
 	return path.Join(dataset, fmt.Sprintf("rank_%d.fti", rank))
 }
 
-// Commit writes versions as one dataset. It is collective, and all ranks pass the same arguments. name is a file name, unique in
-// the prefix directory. After an error no rank has such a dataset, unless the flush failed: see scr.Session.Complete. ErrTainted
-// means that a version is tainted.
+// Commit writes versions as one dataset. It is collective, and all ranks must pass the same arguments. name is a file name,
+// unique in the prefix directory. After an error no rank has the dataset, except if only the flush failed (see
+// scr.Session.Complete). ErrTainted means that a version is tainted.
 func (x *Levels) Commit(ctx context.Context, name string, flags scr.Flags, parts ...Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
-		bad = fault.Usage("name %q, %d versions; want a file name, and at least one", name, len(parts))
+		bad = fault.Usage("name %q and %d versions, want a file name and at least one version", name, len(parts))
 	}
 	for _, p := range parts {
 		if bad == nil && slices.ContainsFunc(p.Array.Versions(), func(v VersionInfo) bool { return v.Number == p.Version && v.Tainted }) {
@@ -103,9 +103,9 @@ func (x *Levels) write(ctx context.Context, name string, parts []Part) (err erro
 	return err
 }
 
-// Restart makes the arrays of the newest whole dataset in another store (nil: memory), in the order of their commit. It returns
-// false if there is no such dataset. Each array has the committed version and version 0. If a dataset turns out to be damaged,
-// the session drops it and Restart takes the one before. Restart is collective, on any number of ranks.
+// Restart makes the arrays of the newest undamaged dataset in another store (nil: memory), in the order in which Commit got
+// them. It returns false if there is no such dataset. Each array has the committed version and version 0. If a dataset is
+// damaged, the session drops it, and Restart takes the dataset before it. Restart is collective, on any number of ranks.
 func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, bool, error) {
 	for {
 		r, ok, err := x.Session.HaveRestart(ctx)
@@ -134,7 +134,7 @@ func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, 
 			}
 			return nil, false, errors.Join(err, cerr)
 		}
-		n, err := comm.AllreduceOne(ctx, x.Comm, int64(len(parts)), comm.Max) // a rank may have read no parts
+		n, err := comm.AllreduceOne(ctx, x.Comm, int64(len(parts)), comm.Max) // a rank may have read no part
 		if err != nil {
 			return nil, false, err
 		}
@@ -156,7 +156,7 @@ func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, 
 
 const maxHead = 1 << 20
 
-// read adds the pieces of one file to parts.
+// read adds the pieces in one file to parts.
 func (x *Levels) read(ctx context.Context, dataset string, rank int, parts [][]*piece) ([][]*piece, error) {
 	name, err := x.Session.Route(x.file(dataset, rank))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 const levelsSteps = 3
 
-// goesOn starts a program again after an interrupted commit of a version, with the remaining disks. The program must find that
-// version or the one before, whole, and complete its run.
+// goesOn starts a program again after the commit of a version was interrupted, with the disks that are left. The program must
+// find an undamaged dataset with this version or the version before, and complete its run.
 func goesOn(t *testing.T, fs vfs.FS, version int64, what string) {
 	t.Helper()
 	cl := newCluster(t, 1)
@@ -27,8 +27,8 @@ func goesOn(t *testing.T, fs vfs.FS, version int64, what string) {
 	}
 }
 
-// TestLevelsCrash (V12) tests the store over a session. The power of all nodes is cut before every modifying operation. Every
-// version is flushed. Sessions do not sync their caches, so torn remains of caches must not hide the flushed versions.
+// TestLevelsCrash: the power of all nodes is cut before every modifying operation of a program that commits to a session.
+// Every version is flushed. Sessions do not sync their caches, so torn files in the caches must not hide the flushed versions.
 func TestLevelsCrash(t *testing.T) {
 	mem := vfs.NewMem()
 	cl := newCluster(t, 1)
@@ -50,7 +50,7 @@ func TestLevelsCrash(t *testing.T) {
 		defer mu.Unlock()
 		now = v
 	}
-	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(197, 11), // each of 1,500 operations takes minutes
+	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(197, 11), // a sample, because a test of all 1,500 operations takes minutes
 		Mark: func() int64 {
 			mu.Lock()
 			defer mu.Unlock()

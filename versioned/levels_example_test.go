@@ -16,7 +16,8 @@ import (
 	"blobio/versioned"
 )
 
-// A run keeps versions in memory and commits one of them to an SCR session. The next run restarts from it.
+// A run keeps versions in memory, and commits one of them to an SCR session. The next run restarts from
+// this version.
 func ExampleLevels() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {

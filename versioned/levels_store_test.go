@@ -18,14 +18,14 @@ import (
 	"blobio/scr"
 )
 
-// cluster is a set of nodes with a disk each and a parallel file system, all in one vfs.FS.
+// cluster simulates nodes with one disk each, and a parallel file system, in a single vfs.FS.
 type cluster struct {
 	fs    vfs.FS
 	nodes []string
-	flush int // every how many datasets one is flushed
+	flush int // one of this many datasets is flushed
 
-	begins func(version int64)       // called when a commit begins; may be nil
-	ended  func(rank int, err error) // called when a rank ends; nil: an error of any rank ends the run
+	begins func(version int64)       // called when a commit begins, if not nil
+	ended  func(rank int, err error) // called when a rank ends; if nil, an error of any rank ends the run
 }
 
 func newCluster(t *testing.T, flush int) *cluster {
@@ -39,7 +39,7 @@ func newCluster(t *testing.T, flush int) *cluster {
 	return cl
 }
 
-// run opens a session on one rank per node. Like a killed job, it ends without Close.
+// run opens a session on one rank per node. The session is not closed, as if the job were killed.
 func (cl *cluster) run(f func(ctx context.Context, c comm.Comm, st *Levels) error) error {
 	for _, n := range cl.nodes {
 		if err := cl.fs.MkdirAll("/nodes/" + n + "/local"); err != nil {
@@ -94,8 +94,8 @@ func levelsState(v int64) []float64 {
 	return out
 }
 
-// program continues from the present state until version last and commits every version. It returns the version that it began
-// with.
+// program continues from the version that it finds up to version last, and commits every version. It returns the version that
+// it found.
 func (cl *cluster) program(last int64) (from int64, err error) {
 	err = cl.run(func(ctx context.Context, c comm.Comm, st *Levels) error {
 		arrays, ok, err := st.Restart(ctx, nil, nil)
@@ -151,8 +151,8 @@ func (cl *cluster) program(last int64) (from int64, err error) {
 	return from, err
 }
 
-// TestLostNodes (V11, V14): any number of nodes is lost. If XOR can rebuild their files, the run restarts from the caches, else
-// from the newest flushed version. The version is whole.
+// TestLostNodes: any number of nodes is lost. If XOR can rebuild their files, the run restarts from the caches, and otherwise
+// from the newest flushed version. The version is undamaged.
 func TestLostNodes(t *testing.T) {
 	for lost := range 5 {
 		cl := newCluster(t, 2) // versions 2, 4, 6 ... are flushed
@@ -187,7 +187,7 @@ func TestOtherRanks(t *testing.T) {
 }
 
 // TestDamagedDataset: if a file in the prefix directory is damaged and its node's cache is gone, the run restarts from the
-// version before.
+// version before it.
 func TestDamagedDataset(t *testing.T) {
 	cl := newCluster(t, 1)
 	if _, err := cl.program(3); err != nil {
@@ -207,7 +207,7 @@ func TestDamagedDataset(t *testing.T) {
 	}
 }
 
-// TestCommitFails: Commit refuses bad names, and a failure of one rank makes it fail on all.
+// TestCommitFails: Commit refuses bad names, and if it fails on one rank, it fails on all ranks.
 func TestCommitFails(t *testing.T) {
 	cl := newCluster(t, 0)
 	err := cl.run(func(ctx context.Context, c comm.Comm, st *Levels) error {
@@ -222,7 +222,7 @@ func TestCommitFails(t *testing.T) {
 		}
 		version := int64(0)
 		if c.Rank() == 2 {
-			version = 7 // absent version
+			version = 7 // this version does not exist
 		}
 		if err := st.Commit(ctx, "ok", scr.Checkpoint, Part{Array: a, Version: version}); !errors.Is(err, scr.ErrInvalid) {
 			return fmt.Errorf("a version that rank 2 has not: %v", err)
@@ -238,8 +238,8 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestTaintedDataset: a dataset with tainted versions is not committed. If its versions are tainted later, the dataset is
-// dropped, and the next job takes the one before, with or without caches.
+// TestTaintedDataset: a dataset with tainted versions is not committed. If the versions are tainted after the commit, the
+// dataset is dropped, and the next job takes the dataset before it, with or without caches.
 func TestTaintedDataset(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		cl := newCluster(t, 1)

@@ -69,13 +69,14 @@ type LevelInfo struct {
 	Step, Epoch       int64   // step of the level that begins here; number of the regrid that made the table
 	Ratio             int     // refinement ratio to the next finer level
 	Boxes             []BoxInfo
-	Offsets           []int64 // number of float64s before each box; one entry more than boxes
+	Offsets           []int64 // for each box, the number of float64s before it; the last entry is the total
 }
 
-// tableBytes returns the offset of the data.
+// tableBytes returns the size of header, boxes and offsets, which is the offset of the data.
 func tableBytes(boxes int) int64 { return levelHeader + boxLen*int64(boxes) + 8*int64(boxes+1) }
 
-// DataOffset returns the byte offset of the data of the boxes in the array. Box i begins at DataOffset()+8*Offsets[i].
+// DataOffset returns the byte offset in the array at which the data of the boxes begin. Box i begins at
+// DataOffset()+8*Offsets[i].
 func (l *LevelInfo) DataOffset() int64 { return tableBytes(len(l.Boxes)) }
 
 func (l *LevelInfo) used() int64 {
@@ -88,10 +89,10 @@ func (l *LevelInfo) dataRange(box int) (lo, hi int64) {
 	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
 }
 
-// boxRange is dataRange with checks that the box exists and has the given number of values.
+// boxRange returns the same range as dataRange, but first checks that the box exists and has numbers values.
 func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 	if box < 0 || box >= len(l.Boxes) {
-		return 0, 0, fmt.Errorf("box %d of level %d, want 0 to less than %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
+		return 0, 0, fmt.Errorf("box %d of level %d, want a number from 0 to below %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
 	}
 	if lo, hi = l.dataRange(box); int64(numbers)*8 != hi-lo {
 		return 0, 0, fault.Usage("box %d of level %d: %d numbers, want %d", box, l.Level, numbers, (hi-lo)/8)
@@ -99,7 +100,7 @@ func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 	return lo, hi, nil
 }
 
-// read reads a box through get, which reads bytes of the array.
+// read reads a box. It calls get to read bytes of the array.
 func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
 	lo, hi, err := l.boxRange(box, len(dst))
 	if err == nil {
@@ -111,7 +112,7 @@ func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte
 	return err
 }
 
-// overfull returns the first box at which the total exceeds most numbers, or -1.
+// overfull returns the first box with which the boxes have more than most numbers in total, or -1.
 func (l *LevelInfo) overfull(most int64) int {
 	for i := range l.Boxes {
 		n := l.Boxes[i].Cells()
@@ -170,7 +171,8 @@ func (l *LevelInfo) header(sum uint32) []byte {
 	return b
 }
 
-// decodeLevelHeader decodes the first levelHeader bytes and returns the number of boxes, which gives the length of the table.
+// decodeLevelHeader decodes the first levelHeader bytes and returns the number of boxes, which determines the length of the
+// table.
 func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes int, sum uint32, err error) {
 	le := binary.LittleEndian
 	bad := func(off int64, field string, class error, format string, args ...any) (*LevelInfo, int, uint32, error) {
@@ -195,7 +197,6 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 	return l, int(n), le.Uint32(b[76:]), nil
 }
 
-// decodeTable decodes boxes and offsets.
 func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, have int64) error {
 	if got := crc32.Checksum(b, castagnoli); got != sum {
 		return fault.At(name, levelHeader, "boxes", ErrChecksum, "CRC-32C is %08x, want %08x", got, sum)
@@ -230,7 +231,8 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 	return nil
 }
 
-// bytesOf returns the length of a version of a byte array. The arrays of levels and snapshots are byte arrays.
+// bytesOf returns the length of a version of a byte array. It returns ErrNotFormat for other arrays, which cannot be arrays of
+// levels or snapshots.
 func (v *View) bytesOf(version int64) (int64, error) {
 	x, err := v.rec.find(version)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestViewOfHierarchy(t *testing.T) {
 	}
 }
 
-// TestViewWithoutKey: without the key of an encrypted store, only the elements are unreadable.
+// TestViewWithoutKey: without the key of an encrypted store, everything except the elements can be read.
 func TestViewWithoutKey(t *testing.T) {
 	mem, st := memStore(t)
 	key := []byte("0123456789abcdef")
@@ -119,7 +119,8 @@ func TestViewWithoutKey(t *testing.T) {
 	}
 }
 
-// TestPinned: a View finds the versions that snapshots need, and the versions that a retention would drop.
+// TestPinned: Pinned returns the versions that snapshots need, and Expired the versions that a retention
+// would drop.
 func TestPinned(t *testing.T) {
 	mem, st := memStore(t)
 	key := []byte("0123456789abcdef")
@@ -172,7 +173,7 @@ func TestPinned(t *testing.T) {
 			}
 		}
 	}
-	must(t, mem.Rename("d0/amr.global", "d0/other")) // lost, or never made
+	must(t, mem.Rename("d0/amr.global", "d0/other")) // the global array is missing: it was lost or never made
 	v, err := OpenView("d0/amr.level0", mem, nil)
 	must(t, err)
 	defer v.Close()

@@ -11,13 +11,13 @@ import (
 
 func TestMain(m *testing.M) { crashtest.Main(m) }
 
-// tester is a test, a benchmark or a property.
+// tester is a test, a benchmark or a rapid property.
 type tester interface {
 	Helper()
 	Fatal(...any)
 }
 
-// must fails the test on an error. On a rank it ends only that rank.
+// must fails the test if err is not nil. If a rank calls it, it ends only this rank.
 func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
@@ -33,7 +33,6 @@ func floats(ctx context.Context, t tester, c comm.Comm, st *Store, n int64, o *O
 	return a
 }
 
-// inc commits the next version of an array.
 func inc(ctx context.Context, t tester, a *Array) {
 	t.Helper()
 	_, err := a.Inc(ctx, 1, "")

@@ -45,14 +45,14 @@ func TestHistories(t *testing.T) {
 				return op{kind: rapid.IntRange(0, 9).Draw(t, "kind"), lo: rapid.Int64Range(0, 600).Draw(t, "lo"), hi: rapid.Int64Range(0, 600).Draw(t, "hi")}
 			}), 1, 12).Draw(t, "ops")
 			isolate := rapid.Bool().Draw(t, "isolate")
-			// The model runs first. It computes each operation and the expected state after it.
+			// The model runs first. It chooses each operation and computes the expected state after the operation.
 			type step struct {
 				op
 				state    []int32
 				versions map[int64][]int32
 				drop     int64
 			}
-			if created { // uncommitted changes are lost
+			if created { // changes that were not committed are lost
 				now = slices.Clone(versions[numbers[len(numbers)-1]])
 			}
 			start := slices.Clone(now)

@@ -15,29 +15,29 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// ErrNoForm is the error for arrays without a netCDF form. These are the levels and snapshots of a hierarchy, whose boxes are
-// packed into bytes.
+// ErrNoForm means that an array has no netCDF form. Arrays of levels and snapshots of a hierarchy have none, because their
+// boxes are packed into bytes.
 var ErrNoForm = errors.New("no netCDF form")
 
-// File is the netCDF form of an array, with a record for each version. It computes its content on reading. File is an
-// io.ReaderAt, safe for concurrent use while its View is open. docs/format-versions.md describes the variables.
+// File is the netCDF form of an array, with a record for each version. Its bytes are computed when they are read. File is an
+// io.ReaderAt and safe for concurrent use while its View is open. docs/format-versions.md describes the variables.
 //
-// File reads and verifies whole chunks. A damaged or missing chunk, or a chunk of a version dropped meanwhile, gives an error
-// only at its own bytes, in the versions that need it.
+// File reads and verifies whole chunks. If a chunk is damaged or missing, or if its version was dropped after the File was
+// made, only reads of the chunk's bytes return an error.
 type File struct{ *virtual.File }
 
 // netcdfTypes maps each element type to its CDF-5 type.
 var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short, elem.Int32: cdf5.Int, elem.Int64: cdf5.Int64, elem.Uint8: cdf5.UByte, elem.Uint16: cdf5.UShort,
 	elem.Uint32: cdf5.UInt, elem.Uint64: cdf5.UInt64, elem.Float32: cdf5.Float, elem.Float64: cdf5.Double}
 
-// NetCDF returns the CDF-5 form of the array. memory is the maximum size in bytes of cached chunks; 0 means 16 MiB. NetCDF
-// returns ErrNoForm for an array of a hierarchy, and ErrKey for an encrypted array without its key.
+// NetCDF returns the CDF-5 form of the array. memory is the maximum size of the cache of chunks in bytes; 0 means 16 MiB.
+// NetCDF returns ErrNoForm for an array of a hierarchy, and ErrKey for an encrypted array without its key.
 func (v *View) NetCDF(memory int64) (*File, error) {
 	if name, _ := arrays.Member(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
 		return nil, fmt.Errorf("array %s has boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
 	}
 	if v.sealed {
-		return nil, fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
+		return nil, fmt.Errorf("array %s is encrypted and no key was given: %w", v.spec.Name, ErrKey)
 	}
 	m := &netcdfMaker{v: v, h: &cdf5.Header{Version: cdf5.CDF5, NumRecs: int64(len(v.rec.Versions))}}
 	if err := m.describe(); err != nil {
@@ -50,19 +50,20 @@ func (v *View) NetCDF(memory int64) (*File, error) {
 	return &File{f}, nil
 }
 
-// netcdfMaker makes the variables: first the descriptions of the versions, which are all in memory, and last the array.
+// netcdfMaker computes the variables. The first variables describe the versions, and their data are in memory. The last
+// variable is the array.
 type netcdfMaker struct {
 	v    *View
 	h    *cdf5.Header
-	rows []func(i int) any // for each variable except the last: a function that returns the values for version i as a slice
+	rows []func(i int) any // for each variable except the last, the function that returns its value for version i as a slice
 }
 
 func netcdfText(name, text string) cdf5.Att {
 	return cdf5.Att{Name: name, Type: cdf5.Char, Value: text}
 }
 
-// free returns a name that does not collide with the array's. Programs take a variable with the name of a dimension for its
-// coordinate.
+// free returns a name that differs from the array's name. Otherwise a dimension could have the name of the array, and
+// programs would treat the array as the coordinate of this dimension.
 func (m *netcdfMaker) free(name string) string {
 	if name == m.v.spec.Name {
 		return name + "_"
@@ -81,7 +82,8 @@ func (m *netcdfMaker) add(name string, t cdf5.Type, dims []int, row func(i int) 
 	m.rows = append(m.rows, row)
 }
 
-// addCount adds a number for each version, as an int if all are small, because old programs do not support int64.
+// addCount adds a variable with a number for each version. If all numbers are small, their type is int, because old programs
+// do not support int64.
 func (m *netcdfMaker) addCount(name, long string, of func(x *verInfo) int64) {
 	list := m.v.rec.Versions
 	if !slices.ContainsFunc(list, func(x verInfo) bool { return of(&x) > math.MaxInt32 }) {
@@ -123,13 +125,13 @@ func (m *netcdfMaker) describe() error {
 		array.Atts = []cdf5.Att{{Name: "_FillValue", Type: array.Type, Value: fill}}
 	}
 	for d, n := range shape {
-		array.Dims = append(array.Dims, m.dim(fmt.Sprintf("dim_%d", d), max(n, 1))) // length 0 would make the dimension the record dimension
+		array.Dims = append(array.Dims, m.dim(fmt.Sprintf("dim_%d", d), max(n, 1))) // a fixed dimension has no length 0, which marks the record dimension
 	}
 	m.h.Vars = append(m.h.Vars, array)
 	return nil
 }
 
-// Unit implements virtual.Maker. A unit is a chunk of the array, or all descriptions in a record.
+// Unit implements virtual.Maker. A unit is a chunk of the array, or all values that describe a version.
 func (m *netcdfMaker) Unit(k int, _, at int64) (lo, hi int64) {
 	if n := m.h.Elems(k); k < len(m.rows) {
 		return 0, n
@@ -149,7 +151,7 @@ func (m *netcdfMaker) Make(ctx context.Context, k int, rec, lo, hi int64, dst []
 		return nil
 	}
 	x := &m.v.rec.Versions[rec]
-	n := int64(0) // number of bytes that the version has of the unit
+	n := int64(0) // number of bytes of the unit that the version has
 	if end := min(hi, elems(x.Shape)); end > lo {
 		n = (end - lo) * m.v.cat.size
 		if err := m.v.cat.read(ctx, m.v.rec, x, lo, end-lo, dst[:n]); err != nil {

@@ -19,7 +19,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// netcdfStore makes an array in a store in memory with three ranks, which change it and commit versions.
+// netcdfStore makes an array with three ranks in a store in memory. The ranks call change and commit versions.
 func netcdfStore(t *testing.T, o *Options, spec Spec, change func(ctx context.Context, a *Array) error) (vfs.FS, string) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -48,7 +48,7 @@ func openNetCDF(t *testing.T, fsys vfs.FS, dir string, key []byte) *File {
 	return f
 }
 
-// variable reads a record of a variable from the bytes of a file.
+// variable returns a record of a variable, decoded from the bytes of a file.
 func variable(t *testing.T, file []byte, name string, rec int64) any {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(file), int64(len(file)), nil)
@@ -135,8 +135,8 @@ func seq32(n int, f float32) []float32 {
 	return out
 }
 
-// TestNetCDFGrows: versions of several lengths are padded and give their lengths. An array with the name of a dimension keeps its
-// name.
+// TestNetCDFGrows: versions of different lengths are padded, and the file has their lengths. If an array has the same name as a
+// dimension would have, the array keeps its name.
 func TestNetCDFGrows(t *testing.T) {
 	lengths := []int64{100, 7, 130}
 	mem, dir := netcdfStore(t, nil, Spec{Name: "version", Type: elem.Int16, Shape: []int64{100}, Chunk: 512}, func(ctx context.Context, a *Array) error {
@@ -218,7 +218,7 @@ func TestNetCDFTypes(t *testing.T) {
 	}
 }
 
-// TestNetCDFDamage: a damaged chunk is an error only at its bytes in the versions that have it.
+// TestNetCDFDamage: a damaged chunk causes errors only at its own bytes, in the versions that have this content.
 func TestNetCDFDamage(t *testing.T) {
 	const n = 1024 // elements, 16 chunks
 	mem, dir := netcdfStore(t, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, func(ctx context.Context, a *Array) error {
@@ -239,7 +239,7 @@ func TestNetCDFDamage(t *testing.T) {
 		return nil
 	})
 	want := all(t, openNetCDF(t, mem, dir, nil))
-	const chunk = 7 // of version 1, shared by version 2
+	const chunk = 7 // a chunk of version 1 that version 2 shares
 	data := binary.NativeEndian.AppendUint64(nil, math.Float64bits(chunk*64+1))
 	list, err := mem.ReadDir(dir)
 	must(t, err)
@@ -288,7 +288,7 @@ func TestNetCDFDamage(t *testing.T) {
 	}
 }
 
-// TestNetCDFNone: arrays of a hierarchy have no netCDF form, nor do encrypted arrays without the key.
+// TestNetCDFNone: arrays of a hierarchy, and encrypted arrays without the key, have no netCDF form.
 func TestNetCDFNone(t *testing.T) {
 	for name, o := range map[string]*Options{"amr.level0": nil, "amr.global": nil, "secret": {Key: make([]byte, 16)}} {
 		mem, dir := netcdfStore(t, o, Spec{Name: name, Type: elem.Uint8, Shape: []int64{100}, Chunk: 512}, func(context.Context, *Array) error { return nil })

@@ -28,8 +28,8 @@ func flipMiddle(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// TestNewestClean: the newest clean version is found with few tests if errors persist, and by a scan otherwise. Damaged versions
-// are skipped, whichever rank finds the damage.
+// TestNewestClean: NewestClean finds the newest clean version, with few tests if errors persist and bisect is true, and
+// otherwise by a scan. It skips damaged versions, whichever rank finds the damage.
 func TestNewestClean(t *testing.T) {
 	const versions = 24
 	mem, st := memStore(t)
@@ -47,7 +47,7 @@ func TestNewestClean(t *testing.T) {
 	})
 	list, err := mem.ReadDir("d/a")
 	must(t, err)
-	for _, n := range []int{11, 12, 20} { // each in another rank's part
+	for _, n := range []int{11, 12, 20} { // each file is damaged in the part of another rank
 		for _, e := range list {
 			if strings.HasPrefix(e.Name(), fmt.Sprintf("g1-v%d-", n)) {
 				flipMiddle(t, mem, "d/a/"+e.Name())
@@ -117,7 +117,7 @@ func TestNewestCleanSnapshot(t *testing.T) {
 			return err
 		}
 		for n := int64(1); n <= 6; n++ {
-			for range 2 { // version numbers differ from the snapshot's
+			for range 2 { // make version numbers different from snapshot numbers
 				if _, err := h.Save(ctx, 0, float64(n), 1, n, own(h, 0, n)); err != nil {
 					return err
 				}

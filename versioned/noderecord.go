@@ -32,13 +32,13 @@ func (n *nodes) findRecord(ctx context.Context) (*record, error) {
 	if mine, err = n.c.Bcast(ctx, 0, mine); err != nil {
 		return nil, err
 	}
-	return decodeRecord(mine, n.file(recordName)) // all ranks get the same result
+	return decodeRecord(mine, n.file(recordName)) // all ranks decode the same bytes
 }
 
-// newRecord makes the directory and the record with version 0: zeros. With again, an existing array that has only version 0 is
-// allowed. It is collective.
+// newRecord makes the directory and the first record, with version 0, which is all zeros. If again is true, it replaces an
+// existing array that has only version 0. It is collective.
 func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) (*record, error) {
-	before := int64(0) // commit number of the empty array to be replaced
+	before := int64(0) // commit number of the empty array that is replaced
 	var err error
 	if n.keepsRecord() {
 		var rec *record
@@ -64,7 +64,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	}
 	rec := &record{SealHead: records.Head(before + 1), Order: hostOrder(), Generations: []geometry{g}, Spec: specOf(s)}
 	v := verInfo{VersionInfo: VersionInfo{Generation: 1, Shape: s.Shape}}
-	mine, err := json.Marshal(rec) // all ranks must agree on the result
+	mine, err := json.Marshal(rec) // all ranks must want the same array
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	line, first, _ := bytes.Cut(now, []byte("\n"))
 	fmt.Sscan(string(line), &v.Time, &rec.Key)
 	if err = keyFits(rec, o); err == nil && !bytes.Equal(first, mine) {
-		err = fault.Usage("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
+		err = fault.Usage("array %s: rank %d wants %s, but rank 0 wants %s", n.array, n.c.Rank(), mine, first)
 	}
-	if err := comm.Agree(ctx, n.c, err); err != nil { // before the first write
+	if err := comm.Agree(ctx, n.c, err); err != nil { // the ranks agree before the first write
 		return nil, err
 	}
 	rec.Versions = []verInfo{v}
@@ -95,11 +95,12 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	return rec, err
 }
 
-// anySeq accepts a record with any commit number.
+// anySeq, as the argument last, accepts a record with any commit number.
 const anySeq = math.MaxInt64
 
 // writeRecords replaces the record. It is collective. last is the commit number of the newest record that this program has read
-// or tried to write; it reveals a record that another program has written since. broken, if not nil, makes the array unusable.
+// or tried to write. A higher number on disk shows that another program has written a record. If broken is true, the array is
+// unusable.
 func (n *nodes) writeRecords(ctx context.Context, rec *record, last int64) (broken bool, err error) {
 	if n.memory {
 		return false, nil
@@ -134,18 +135,18 @@ func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict b
 	switch outcome {
 	case verdict.InDoubt: // the next open shows which record is valid
 		return true, fmt.Errorf("array %s: it is unknown which version would survive a power loss; open the array again: %w: %w", n.array, err, ErrBroken)
-	case verdict.NotDone: // another node may have the conflict, while err comes from this node
+	case verdict.NotDone: // another node may have the conflict, and err is of this node
 		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
-		if aerr != nil || some != 0 { // keep this rank's files: they may have the names of the other program's files
+		if aerr != nil || some != 0 { // do not remove this rank's files: they may have the same names as files of the other program
 			return true, fmt.Errorf("array %s: open the array again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
 		}
 	}
 	return false, err
 }
 
-// removeStray removes files of this array that no record names, left by a dead writer. It does so only if both records are sound
-// and the array is opened with them. An older record may need the files, and it is the only one left if the other is lost before
-// the next commit. removeStray is collective.
+// removeStray removes files of this array that a dead writer left and that the record does not name. It does so only if both
+// records on disk are sound and equal to rec. Otherwise the older record on disk may need the files, and it could be the only
+// record left after a loss. removeStray is collective.
 func (n *nodes) removeStray(ctx context.Context, rec *record) error {
 	var err error
 	if n.keepsRecord() {

@@ -16,24 +16,24 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// nodes describes how the ranks lie on nodes and in processes, and where each node keeps versions.
+// nodes describes which ranks are on which nodes and in which processes, and where each node keeps versions.
 type nodes struct {
 	c       comm.Comm
-	process comm.Comm // ranks of one process on one node, which write one file
+	process comm.Comm // ranks of this rank's process on its node, which together write one file
 	array   string
 
 	count  int          // number of nodes
 	own    int          // number of this rank's node
-	keeper bool         // lowest rank of its node, which receives copies
+	keeper bool         // this is the lowest rank of its node, which receives copies
 	store  *nodeStore   // store of this rank's node
-	stores []*nodeStore // by node; nil: in the memory of another process
-	copies int          // number of following nodes that get a copy
-	memory bool         // the store is in memory: records would not outlive the processes, so none is written
+	stores []*nodeStore // stores by node; nil: the store is in the memory of another process
+	copies int          // number of following nodes that receive a copy of a file
+	memory bool         // the store is in memory; then no record is written, because it would not outlive the processes
 	remote bool         // some rank cannot read the stores of all nodes
 	sync   bool         // committed versions survive a power loss
 }
 
-// connect finds nodes and stores. It is collective.
+// connect makes the nodes of an array: it finds the nodes of the ranks and their stores. It is collective.
 func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durability) (*nodes, error) {
 	if st == nil {
 		st = &Store{}
@@ -44,7 +44,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 	if err != nil {
 		return nil, err
 	}
-	// Ranks of one process can share a value.
+	// Ranks of one process are those that can share a value.
 	vals, err := c.Share(ctx, c.Rank())
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durabi
 		return nil, err
 	}
 	if n.memory {
-		node = n.process // other processes cannot read its memory
+		node = n.process // other processes cannot read the memory of this one
 	}
 	lead, err := node.Bcast(ctx, 0, fmt.Append(nil, c.Rank()))
 	if err != nil {
@@ -98,14 +98,14 @@ func (n *nodes) openStore(st *Store) error {
 		n.store.fs = vfs.NewMem()
 		return n.store.fs.MkdirAll(n.store.dir)
 	case st.Dir == "":
-		return fault.Usage("Store.FS without Dir")
+		return fault.Usage("Store.FS is set without Store.Dir")
 	case st.Copies > 0:
-		return fault.Usage("Store.Copies with Dir")
+		return fault.Usage("Store.Copies is set with Store.Dir, but copies are only for stores in memory")
 	}
 	return nil
 }
 
-// shareStores finds the stores that this process can read. It is collective.
+// shareStores sets the stores of all nodes that this process can read. It is collective.
 func (n *nodes) shareStores(ctx context.Context) error {
 	if !n.memory {
 		n.stores = slices.Repeat([]*nodeStore{n.store}, n.count)
@@ -144,13 +144,13 @@ func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 func (n *nodes) makeDir() error {
 	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)
 	if err == nil && n.sync {
-		err = vfs.SyncParent(n.store.fs, n.store.dir) // an existing directory may come from a killed process
+		err = vfs.SyncParent(n.store.fs, n.store.dir) // sync also an existing directory, which a killed process may have made
 	}
 	return err
 }
 
-// create makes a file of an uncommitted version. An existing file of the same name is left from a failed attempt, or belongs to a
-// version that another program has committed.
+// create makes a file of an uncommitted version. If a file of this name exists, it is left from a failed attempt, or it belongs
+// to a version that another program has committed.
 func (n *nodes) create(base string) (vfs.File, error) {
 	fsys, name := n.store.fs, n.file(base)
 	f, err := fsys.Create(name)
@@ -171,10 +171,10 @@ func (n *nodes) create(base string) (vfs.File, error) {
 }
 
 // copyFile copies each new file to the memory of the next nodes. f is nil if this rank has no file. copyFile is collective. All
-// ranks send their pieces in step, so that only a few are in flight.
+// ranks send the same piece at the same time, so that only few pieces are in memory.
 func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	const piece = 1 << 20
-	var mine [3]int64 // size, node, whether this rank keeps its node's store
+	var mine [3]int64 // size of the file, node, and whether this rank keeps its node's store
 	name := ""
 	if f != nil {
 		mine[0], name = f.Size, f.Name
@@ -201,8 +201,8 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 		most = max(most, v[0])
 	}
 	copies := min(n.copies, n.count-1)
-	var failed error            // after a failure the rest is received but not written
-	sinks := map[int]vfs.File{} // by rank of the sender
+	var failed error            // after a failure the remaining pieces are received but not written
+	sinks := map[int]vfs.File{} // files by rank of the sender
 	if n.keeper {
 		for r, p := range peers {
 			if d := (n.own - p.node + n.count) % n.count; p.size > 0 && d >= 1 && d <= copies {
@@ -232,7 +232,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 				}
 			}
 		}
-		for r, p := range peers { // in the order of ranks
+		for r, p := range peers { // in rank order
 			sink, ok := sinks[r]
 			if !ok || p.size <= off {
 				continue
@@ -253,7 +253,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	}
 	for r := range sinks {
 		if failed != nil {
-			n.store.fs.Remove(n.file(peers[r].name)) // Open removes remaining files
+			n.store.fs.Remove(n.file(peers[r].name)) // if a file remains, Open removes it
 		}
 	}
 	return comm.Agree(ctx, n.c, failed)

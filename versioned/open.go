@@ -10,13 +10,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Create makes an array of zeros as version 0. It is collective; all ranks pass the same Spec. If the store already has an array
-// of the same name, Create returns ErrExist.
+// Create makes an array of zeros as version 0. It is collective, and all ranks must pass the same Spec. If the store already has
+// an array of the same name, Create returns ErrExist.
 func Create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options) (*Array, error) {
 	return create(ctx, c, st, s, o, false)
 }
 
-// create is Create. With again it may replace an array that has only version 0.
+// create does the work of Create. If again is true, it may replace an array that has only version 0.
 func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, again bool) (*Array, error) {
 	err := s.Validate()
 	if err == nil {
@@ -44,18 +44,18 @@ func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, aga
 	return a, nil
 }
 
-// newest stands for the newest untainted version in OpenAt's version argument.
+// newest, as a version number, selects the newest untainted version.
 const newest = -1
 
 // Open opens an array on any number of ranks after its previous ranks have ended. The current state is the newest untainted
-// version; see Newest. If all versions are tainted, the error is ErrTainted. The next version is written whole. Open is
+// version (see Newest). If all versions are tainted, Open returns ErrTainted. The next version writes all chunks. Open is
 // collective.
 func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
 	return open(ctx, c, st, name, newest, o)
 }
 
-// OpenAt is Open at an older version, which becomes the current state. Newer versions, which may be damaged, stay, and the next
-// version has a higher number. OpenAt is collective.
+// OpenAt opens an array like Open, but a given version becomes the current state. Newer versions stay, and may be damaged. The
+// next version gets a number above all versions. OpenAt is collective.
 func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	if version < 0 { // all ranks take this branch
 		return nil, comm.Agree(ctx, c, fmt.Errorf("array %s: version %d: %w", name, version, ErrNoVersion))
@@ -96,7 +96,7 @@ func open(ctx context.Context, c comm.Comm, st *Store, name string, version int6
 	return a, a.Restore(ctx, v.Number)
 }
 
-// describe sets the array's description from the record and finds the version to open.
+// describe sets the spec and options of the array from the record, and finds the version to open.
 func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if a.spec, err = rec.Spec.public(); err != nil {
 		return nil, err
@@ -104,15 +104,15 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if version == newest {
 		v := rec.newest()
 		if v == nil {
-			return nil, fmt.Errorf("array %s: all %d versions: %w", a.spec.Name, len(rec.Versions), ErrTainted)
+			return nil, fmt.Errorf("array %s: all %d versions are %w", a.spec.Name, len(rec.Versions), ErrTainted)
 		}
 		version = v.Number
 	}
 	return rec.find(version)
 }
 
-// attach gives the ranks of each process one catalog with the stores that the process can read. bad is the earlier error of this
-// rank. It is collective.
+// attach makes one catalog for all ranks of a process, with the stores that the process can read. bad is an earlier error of
+// this rank. It is collective.
 func (a *Array) attach(ctx context.Context, rec *record, bad error) error {
 	if err := a.nodes.shareStores(ctx); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *Array) attach(ctx context.Context, rec *record, bad error) error {
 		return err
 	}
 	for r, v := range vals {
-		if v != nil { // the lowest rank of this process
+		if v != nil { // this is the lowest rank of the process
 			a.first = r == a.c.Rank()
 			if shared := v.(*catalog); shared != nil {
 				if shared != cat && cat != nil {
@@ -167,14 +167,15 @@ func recordOf(ctx context.Context, c comm.Comm, st *Store, name string, o *Optio
 	return rec, err
 }
 
-// NewestClean finds the newest untainted version that clean accepts, after the program has noticed an error. clean reports
-// whether a version is free of the error. All ranks call clean for the same versions, so clean may be collective. A version is
-// clean if all ranks find it clean. NewestClean skips a damaged version (clean returns its read error). Any other error ends the
-// search on all ranks. The error is ErrNoVersion if no version is clean. NewestClean is collective and marks nothing.
+// NewestClean finds the newest untainted version without an error that the program has noticed. clean reports whether a version
+// is free of the error. All ranks call clean for the same versions, so clean may be collective. A version is clean if clean
+// returns true on all ranks. If a version is damaged, clean should return the error of its read, and NewestClean skips the
+// version. Any other error ends the search on all ranks. If no version is clean, NewestClean returns ErrNoVersion. NewestClean
+// is collective and marks no version.
 //
-// It tests one version after the other, newest first. With bisect it tests about log2 of the versions. bisect suits errors that
-// persist, where all versions from the first bad one on are bad. For other errors bisect finds a clean version that may not be
-// the newest.
+// It tests one version after the other, newest first. If bisect is true, it tests only about log2 of the versions. Use bisect
+// for an error that persists, so that all versions from the first bad one on are bad. For other errors bisect may find a clean
+// version that is not the newest.
 func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
 	var list []int64
 	for _, v := range a.cat.record().Versions {
@@ -192,7 +193,7 @@ func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx con
 	return list[i], nil
 }
 
-// NewestClean is Array.NewestClean for snapshots. clean reads the snapshot's levels with Table and Box.
+// NewestClean does the same as Array.NewestClean, for snapshots. clean reads the levels of a snapshot with Table and Box.
 func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
 	marks := h.marks()
 	var list []int64
@@ -222,12 +223,13 @@ func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx
 	return list[i], nil
 }
 
-// errUnreadable means that the snapshot is damaged on some rank.
+// errUnreadable means that a snapshot is damaged.
 var errUnreadable = errors.New("cannot be read")
 
-// newestClean returns the index of the last of n ascending items that all ranks find clean, or -1. It is collective.
+// newestClean returns the index of the last item, of n items in ascending order, that is clean on all ranks. It returns -1 if
+// there is none. It is collective.
 func newestClean(ctx context.Context, c comm.Comm, bisect bool, n int, clean func(i int) (bool, error)) (int, error) {
-	const bad, lost, good = 0, 1, 2 // bad on one rank outweighs unreadable on another
+	const bad, lost, good = 0, 1, 2 // if a version is bad on one rank and unreadable on another, it is bad
 	judge := func(i int) (int64, error) {
 		ok, err := clean(i)
 		v := bad + good*btoi(ok)
@@ -248,7 +250,7 @@ func newestClean(ctx context.Context, c comm.Comm, bisect bool, n int, clean fun
 			mid = lo + (hi-lo)/2
 		}
 		at, v := mid+1, int64(lost)
-		for v == lost && at-1 > lo { // an unreadable item proves nothing, so test the one before
+		for v == lost && at-1 > lo { // an unreadable item shows nothing, so test the item before it
 			at--
 			var err error
 			if v, err = judge(at); err != nil {

@@ -47,14 +47,14 @@ func TestOlderVersionsOutlive(t *testing.T) {
 	}
 }
 
-// TestNewerVersionsOutlive: the loss of a file affects the versions that need it and the versions that no other file describes.
-// Newer versions with all chunks stay readable, and the array can be opened.
+// TestNewerVersionsOutlive: the loss of a file affects only versions that need the file, and versions that no other file
+// describes. Newer versions stay readable if all their chunks are in other files, and the array can be opened.
 func TestNewerVersionsOutlive(t *testing.T) {
 	const n = 640 // 10 chunks
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		a := floats(ctx, t, c, st, n, nil)
-		for v, until := range []int64{n, 64, n, 64} { // version 2 needs 1, and 4 needs 3
+		for v, until := range []int64{n, 64, n, 64} { // version 2 needs version 1, and version 4 needs version 3
 			if c.Rank() == 0 {
 				must(t, Put(ctx, a, []int64{0}, []int64{until}, seq(v+1, int(until), 1)))
 			}
@@ -70,7 +70,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, bytesOf(got)); (err == nil) != want[x.Number] {
 			t.Errorf("version %d: %v", x.Number, err)
 		}
-		if x.Number == 2 { // its new chunks, and the other rank's part of the file, are also whole
+		if x.Number == 2 { // its new chunks and the other rank's part are readable, too
 			if err := v.Get(bg, 2, []int64{0}, []int64{64}, bytesOf(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
 				t.Errorf("the new part of version 2: %v", err)
 			}
@@ -82,7 +82,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 			findings = append(findings, f.Msg[:9])
 		}
 	}
-	if findings = slices.Compact(findings); !slices.Equal(findings, []string{"version 1", "version 2"}) { // one finding for each segment
+	if findings = slices.Compact(findings); !slices.Equal(findings, []string{"version 1", "version 2"}) { // there is one finding for each segment
 		t.Errorf("findings of %q", findings)
 	}
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {

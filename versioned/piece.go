@@ -12,14 +12,14 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// piece is one rank's part of a version, for stores of another kind: see Levels.
+// piece is one rank's part of a version, in the form that Levels stores in a dataset.
 type piece struct {
 	Name    string
 	Type    string
 	Shape   []int64 // shape of the version
 	Chunk   int
 	Extra   float64
-	Every   bool // Spec.EveryRegrid
+	Every   bool // the setting Spec.EveryRegrid
 	Keep    Retention
 	Version int64
 	Label   string
@@ -28,7 +28,7 @@ type piece struct {
 	Data    []byte `json:"-"`
 }
 
-// piece reads this rank's segment of a version. The pieces of all ranks together are the version. It is not collective.
+// piece reads this rank's part of a version. The pieces of all ranks together are the whole version. piece is not collective.
 func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	if a.broken != nil {
 		return nil, a.broken
@@ -42,7 +42,7 @@ func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	p := &piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
 		Version: version, Label: v.Label, Order: hostOrder()}
 	g, _ := rec.generation(v.Generation)
-	// The segments of an older version are divided among the present ranks.
+	// If the version was written by another number of ranks, divide it among the present ranks.
 	all := elems(v.Shape)
 	n := int64(a.c.Size())
 	if g.Segs == a.c.Size() {
@@ -61,8 +61,8 @@ func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data)
 }
 
-// createFrom makes an array with version 0 and one other version from the pieces of that version. Each rank passes its pieces in
-// any order; all ranks together must pass all pieces. It is collective. The store must not have an array of the same name.
+// createFrom makes an array with version 0 and one other version, whose pieces are given. All ranks together must pass all
+// pieces, in any order. It is collective. The store must not have an array of the same name.
 func createFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*piece, o *Options) (*Array, error) {
 	var mine []byte
 	var err error
@@ -112,7 +112,7 @@ func createFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*piece, o 
 	return a, nil
 }
 
-// wholeOf checks that the pieces of all ranks form one whole version, with each element once.
+// wholeOf checks that the pieces of all ranks form one complete version, with each element once.
 func wholeOf(all [][]byte) (*piece, Spec, error) {
 	type sized struct {
 		*piece
@@ -155,12 +155,12 @@ func wholeOf(all [][]byte) (*piece, Spec, error) {
 			continue
 		}
 		if q.First != at {
-			return nil, Spec{}, fmt.Errorf("array %s: version %d: a piece begins at element %d, want %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
+			return nil, Spec{}, fmt.Errorf("array %s: version %d: a piece begins at element %d, want a piece that begins at %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
 		}
 		at += n
 	}
 	if at != elems(p.Shape) {
-		return nil, Spec{}, fmt.Errorf("array %s: version %d: pieces with %d elements in all, want %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
+		return nil, Spec{}, fmt.Errorf("array %s: version %d: the pieces have %d elements together, want %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
 	}
 	return p, s, nil
 }

@@ -40,9 +40,9 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// TestDamagedNewest: damage affects only data that need the damaged file: an old snapshot only itself, a version after the last
-// snapshot no snapshot at all. A damaged newest version or snapshot is an error, and older ones can be opened. A changed byte of
-// a snapshot never makes it name other versions.
+// TestDamagedNewest: damage affects only data in the damaged file. A damaged old snapshot does not affect other snapshots, and a
+// damaged version after the last snapshot affects no snapshot. If the newest version or snapshot is damaged, opening it is an
+// error, but older ones can be opened. A changed byte of a snapshot is always detected, so a snapshot never opens wrong versions.
 func TestDamagedNewest(t *testing.T) {
 	mem, st := memStore(t)
 	const levels, last = 2, 3
@@ -60,7 +60,7 @@ func TestDamagedNewest(t *testing.T) {
 					return err
 				}
 			}
-			if s <= last { // the last save belongs to no snapshot
+			if s <= last { // the last save is after the last snapshot
 				if _, err := h.Snapshot(ctx); err != nil {
 					return err
 				}
@@ -116,7 +116,8 @@ func TestDamagedNewest(t *testing.T) {
 		opens(st, newest, 0, ErrChecksum)
 		opens(st, last-1, last-1, nil)
 	})
-	// Change a digit of a version number in the middle of the snapshot's chunk. Without verification it would name another state.
+	// Change a digit of a version number in the middle of the snapshot's chunk. Without verification the snapshot would name
+	// another state.
 	name := file("global", last)
 	b, err := vfs.ReadFile(mem, name, 1<<20)
 	must(t, err)
@@ -146,7 +147,8 @@ func TestDamagedNewest(t *testing.T) {
 	})
 }
 
-// TestOpenAt: an array is opened at any version. The next version continues from there, with a number above the newest.
+// TestOpenAt: an array can be opened at any version. The next version continues from this version, with a higher number than the
+// newest version.
 func TestOpenAt(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

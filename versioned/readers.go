@@ -38,7 +38,7 @@ type nodeStore struct {
 // path returns the path of a file.
 func (st *nodeStore) path(name string) string { return filepath.Join(st.dir, name) }
 
-// readers keeps a limited number of files open for reading.
+// readers keeps files open for reading, but only a limited number of them.
 type readers struct {
 	open *cache.Pool[readerKey, *reader]
 }
@@ -50,7 +50,7 @@ func newReaders(max int) readers {
 	})}
 }
 
-// get opens a file and compares its metadata with the record. The caller must call put.
+// get opens a file and compares its metadata with the record. The caller must call put with the reader afterwards.
 func (r readers) get(node int, info *fileInfo, open func() (vfs.File, error)) (*reader, error) {
 	key := readerKey{node, info.Name}
 	return r.open.Get(key, func() (*reader, error) {
@@ -83,7 +83,7 @@ func (x *reader) load(info *fileInfo) error {
 	return err
 }
 
-// decodeData reads the metadata of a data file and their sum.
+// decodeData reads the metadata of a data file. sum is their MetaSum, in hex.
 func decodeData(f vfs.File, size int64) (r *ffformat.Reader, sum string, err error) {
 	if r, err = ffformat.NewReader(f, size, f.Name(), &ffformat.Options{Layout: ffformat.LayoutF}); err != nil {
 		return nil, "", err
@@ -101,25 +101,24 @@ func (r readers) forget(name string) {
 
 func (r readers) close() { _ = r.open.Close() }
 
-// sources lists the stores from which one process reads the files of versions.
+// sources are the stores from which a process reads the files of versions.
 type sources struct {
-	stores  []*nodeStore // by node; nil: in the memory of another process
-	copies  int          // number of next nodes that have a copy
+	stores  []*nodeStore // stores by node; nil: the store is in the memory of another process
+	copies  int          // number of next nodes that have a copy of a file
 	exposed exposures
 	open    readers
 }
 
-// withFile calls f with a reader of the file, from its node or from a copy, until f succeeds. An error of f that is no damage of
-// the file ends the attempts.
+// withFile calls f with a reader of the file, first on the file's node and then on the nodes with copies, until f succeeds.
 func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 	if info == nil {
-		return fmt.Errorf("it was dropped while it was read: %w", ErrNoVersion)
+		return fmt.Errorf("the file was removed while it was read, because its version was dropped: %w", ErrNoVersion)
 	}
 	var errs []error
 	for k := range s.copies + 1 {
 		node := (info.Node + k) % len(s.stores)
 		if k > 0 && node == info.Node {
-			break // all nodes were tried
+			break // all nodes have been tried
 		}
 		x, err := s.reader(node, info)
 		if err == nil {
@@ -147,14 +146,14 @@ func (s *sources) reader(node int, info *fileInfo) (*reader, error) {
 	})
 }
 
-// windows let all ranks read versions in the memory of other processes. It is nil if there is no such process or the store is a
-// directory.
+// windows lets all ranks read versions in the memory of other processes. It is nil if there are no other processes or the store
+// is a directory.
 type windows struct {
 	nodes *nodes
 	open  *exposures // windows of the process
 }
 
-// exposeVersion opens the files of a version that is being committed to all ranks. It is collective.
+// exposeVersion makes windows by which all ranks can read the files of a version that is being committed. It is collective.
 func (w *windows) exposeVersion(ctx context.Context, rec *record, gen int, number int64) error {
 	if w == nil {
 		return nil
@@ -193,7 +192,7 @@ func (w *windows) exposeVersion(ctx context.Context, rec *record, gen int, numbe
 	return nil
 }
 
-// conceal ends the windows whose files the record no longer names. For a nil record it ends all windows. It is collective.
+// conceal frees the windows whose files are not in the record. For a nil record it frees all windows. It is collective.
 func (w *windows) conceal(ctx context.Context, rec *record) error {
 	if w == nil {
 		return nil
@@ -216,7 +215,7 @@ type exposure struct {
 	win   comm.Window
 	files map[string]extent
 
-	mu    sync.RWMutex // readers of win hold it
+	mu    sync.RWMutex // held for reading while win is used
 	ended bool
 }
 
@@ -229,7 +228,7 @@ type extent struct {
 
 // exposures are the windows of the ranks of one process.
 type exposures struct {
-	mu   sync.RWMutex // separate from the catalog's mutex, which the catalog holds while it reads files
+	mu   sync.RWMutex // not the catalog's mutex, which the catalog holds while it reads files
 	list []*exposure
 }
 
@@ -239,7 +238,7 @@ func (x *exposures) add(e *exposure) {
 	x.list = append(x.list, e)
 }
 
-// find returns the file of another process, or nil.
+// find returns a file in the memory of another process, or nil if no window has it.
 func (x *exposures) find(name string) vfs.File {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -251,7 +250,7 @@ func (x *exposures) find(name string) vfs.File {
 	return nil
 }
 
-// withdraw removes and returns the exposures whose files the record no longer names. For a nil record it returns all exposures.
+// withdraw removes and returns the exposures whose files are not in the record. For a nil record it removes all exposures.
 func (x *exposures) withdraw(rec *record) (end []*exposure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -270,7 +269,7 @@ func (x *exposures) withdraw(rec *record) (end []*exposure) {
 // free ends a window. It is collective.
 func (e *exposure) free(ctx context.Context) error {
 	e.mu.Lock()
-	e.ended = true // later readers do not touch the window
+	e.ended = true // readers that come later do not use the window
 	e.mu.Unlock()
 	return e.win.Free(ctx)
 }

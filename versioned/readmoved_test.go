@@ -20,7 +20,7 @@ import (
 // TestReadWhileMoved: a kept version stays readable while commits move its chunks out of old files and remove these files.
 func TestReadWhileMoved(t *testing.T) {
 	const chunks, per, steps = 40, 64, 60
-	// Each chunk is unchanged for 30 of 40 versions, so files stay because of the few chunks that they still hold.
+	// Each chunk is unchanged for 30 of 40 versions, so that files stay only because of a few needed chunks.
 	last := func(v, k int64) float64 {
 		for ; v > 0 && (v+k)%40 < 30; v-- {
 		}
@@ -96,8 +96,8 @@ func TestReadWhileMoved(t *testing.T) {
 	}
 }
 
-// TestIncFails: a commit in memory that fails on one rank is an error on all. It makes no version, and the next version has all
-// changes.
+// TestIncFails: if a commit in memory fails on one rank, all ranks get an error. There is no new version, and the next version
+// has all changes.
 func TestIncFails(t *testing.T) {
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int64, Shape: []int64{3}, Chunk: 512}, nil)
@@ -127,7 +127,7 @@ func TestIncFails(t *testing.T) {
 }
 
 // TestMovedChunkIsVerified: before a chunk of an older version is moved out of a file, it is verified. A damaged chunk does not
-// get into a new file, and a version that needs it is not committed.
+// get into a new file, and the commit that would move the chunk fails.
 func TestMovedChunkIsVerified(t *testing.T) {
 	const n, chunks = 512, 8
 	for name, o := range map[string]*Options{"raw": nil, "zstd": {Compress: true}, "encrypted": {Key: []byte("0123456789abcdef")}} {
@@ -138,7 +138,7 @@ func TestMovedChunkIsVerified(t *testing.T) {
 				must(t, err)
 				commit := func(from, to int64, x int) error {
 					if c.Rank() == 0 {
-						rng, data := rand.New(rand.NewSource(int64(x))), make([]float64, to-from) // incompressible
+						rng, data := rand.New(rand.NewSource(int64(x))), make([]float64, to-from) // random bits, which cannot be compressed
 						for i := range data {
 							data[i] = math.Float64frombits(rng.Uint64())
 						}
@@ -151,10 +151,10 @@ func TestMovedChunkIsVerified(t *testing.T) {
 				}
 				must(t, commit(0, n, 1))
 				if c.Rank() == 0 && damaged {
-					spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // the last chunk
+					spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // damages the last chunk
 				}
 				moved := false
-				for v := 2; v < 9; v++ { // all but the last chunk change, until the first file is nearly empty
+				for v := 2; v < 9; v++ { // all chunks except the last change, until the first file is nearly empty
 					err := commit(0, n-n/chunks, 100*v)
 					if damaged && errors.Is(err, ErrChecksum) {
 						if a.Newest() != int64(v-1) {

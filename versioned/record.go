@@ -13,7 +13,7 @@ import (
 // records is the seal that identifies records.
 var records = durable.Seal{Format: "blobio versions", Version: 1}
 
-// record holds the complete description of an array except its chunks.
+// record describes an array completely, except for its chunks.
 type record struct {
 	durable.SealHead
 	Spec  spec   `json:"array"`
@@ -25,7 +25,7 @@ type record struct {
 	Versions    []verInfo  `json:"versions"`    // ascending by number
 
 	Twice bool  `json:"twice,omitempty"` // the record was written to both files
-	Top   int64 `json:"top,omitempty"`   // highest number of a version dropped while it was the newest; the number is not reused
+	Top   int64 `json:"top,omitempty"`   // highest number of a version that was dropped while it was the newest; numbers up to it are not used again
 }
 
 type spec struct {
@@ -51,12 +51,12 @@ func (s *spec) public() (Spec, error) {
 // fileInfo describes one file: chunks of some segments, written by one process for one version.
 type fileInfo struct {
 	Name string `json:"name"`
-	Node int    `json:"node"` // node that wrote the file; in memory, the node that has it, with copies on the next nodes
+	Node int    `json:"node"` // node that wrote the file; for a store in memory, the node that has it (the next nodes have copies)
 	Gen  int    `json:"generation"`
 	Born int64  `json:"born"` // the version for which the file was written
-	From int64  `json:"from"` // oldest version of its entries; lower than Born if cleaning moved entries here
+	From int64  `json:"from"` // oldest version of its entries; lower than Born if clean moved entries to this file
 	Size int64  `json:"size"`
-	Sum  string `json:"sum"` // sum of its metadata, in hex
+	Sum  string `json:"sum"` // MetaSum of the file, in hex
 	Segs []int  `json:"segments"`
 }
 
@@ -67,15 +67,15 @@ type VersionInfo struct {
 	Time       int64   `json:"time_ns"` // ns since 1970, UTC
 	Generation int     `json:"generation"`
 	Shape      []int64 `json:"shape"`
-	Changed    int64   `json:"changed"` // bytes of the chunks that changed in this version
-	Written    int64   `json:"written"` // bytes of the files that this version wrote
+	Changed    int64   `json:"changed"` // size of the chunks that changed in this version, in bytes
+	Written    int64   `json:"written"` // size of the files that this version wrote, in bytes
 	Tainted    bool    `json:"tainted,omitempty"`
 }
 
 // verInfo is a version in the form of the record.
 type verInfo struct {
 	VersionInfo
-	Sum string `json:"sum,omitempty"` // sum of the digests of all chunks, in hex; see about
+	Sum string `json:"sum,omitempty"` // sum of the digests of all chunks, in hex
 }
 
 func (r *record) versions() []VersionInfo {
@@ -110,7 +110,7 @@ func (r *record) version(n int64) (*verInfo, bool) {
 	return &r.Versions[i], true
 }
 
-// find is version with an error if the version is absent.
+// find does the same as version, but returns an error if there is no such version.
 func (r *record) find(n int64) (*verInfo, error) {
 	v, ok := r.version(n)
 	if !ok {
@@ -119,7 +119,7 @@ func (r *record) find(n int64) (*verInfo, error) {
 	return v, nil
 }
 
-// newest returns the newest untainted version, or nil if all are tainted.
+// newest returns the newest untainted version, or nil if all versions are tainted.
 func (r *record) newest() *verInfo {
 	for i := len(r.Versions) - 1; i >= 0; i-- {
 		if !r.Versions[i].Tainted {
@@ -138,12 +138,12 @@ func (r *record) drop(version int64) {
 	r.Versions = slices.DeleteFunc(r.Versions, func(v verInfo) bool { return v.Number == version })
 }
 
-// goes returns an error unless the version may be dropped. It may be dropped if there is another version and it is not the newest
-// untainted one.
+// goes returns an error unless the version may be dropped. It may be dropped if it is not the only version and not the newest
+// untainted version.
 func (r *record) goes(version int64) error {
 	v, err := r.find(version)
 	if err == nil && (len(r.Versions) == 1 || r.newest() == v) {
-		err = fault.Usage("array %s: version %d is the newest version", r.Spec.Name, version)
+		err = fault.Usage("array %s: version %d is the newest untainted version or the only version, and cannot be dropped", r.Spec.Name, version)
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (r *record) check(name string) error {
 		}
 	}
 	if len(r.Versions) == 0 {
-		return bad("versions", "none") // the newest version is never dropped
+		return bad("versions", "none") // there is always a newest version, which is never dropped
 	}
 	for i, v := range r.Versions {
 		g, ok := r.generation(v.Generation)

@@ -65,7 +65,8 @@ func TestRecordRefused(t *testing.T) {
 	}
 }
 
-// TestLastSeq: a damaged record counts as absent. A temporarily unreadable record does not, because it may be newer.
+// TestLastSeq: lastSeq ignores a damaged record. A record that is temporarily unreadable is an error, because it may be
+// newer.
 func TestLastSeq(t *testing.T) {
 	mem, _ := memStore(t)
 	b, err := soundRecord().encode()
@@ -104,7 +105,7 @@ func TestLastSeq(t *testing.T) {
 			t.Errorf("operation %d of %d cannot be done: %d, %v", fail, reads, seq, err)
 		}
 	}
-	// A record of a newer program also does not count as absent.
+	// A record of a newer program is an error, too.
 	r := soundRecord()
 	r.Ver++
 	if b, err = r.encode(); err != nil {
@@ -163,8 +164,8 @@ func TestTableRefused(t *testing.T) {
 	}
 }
 
-// TestRecordOfNewerProgram: neither an open array nor a View overwrites the commit of a newer program whose records this one
-// cannot read.
+// TestRecordOfNewerProgram: if a newer program has written a record that this program cannot read, neither an open array nor
+// a View overwrites it.
 func TestRecordOfNewerProgram(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

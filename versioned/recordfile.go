@@ -13,10 +13,11 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// The record is stored in two files. The replacement of the first file commits a version, drops one, or starts a generation.
+// The record is stored in two files. The replacement of the first file commits a change: a new version, the drop of a version,
+// or a new generation.
 
 // readRecord returns the newest sound record of a directory. It returns ErrMissing if there is neither a record nor a data file.
-// If there are data files but no record, the record was lost, and the error is of class ErrCorrupt.
+// If there are data files but no record, the record was lost, and readRecord returns an error of class ErrCorrupt.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	rec, bad := readRecords(fsys, dir)
 	if rec != nil {
@@ -32,7 +33,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 		return nil, err
 	}
 	for _, e := range list {
-		if arrays.DataName.MatchString(e.Name()) { // data files are written after the first record
+		if arrays.DataName.MatchString(e.Name()) { // a data file shows that there was a record, which is written first
 			return nil, fault.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions exist (%s); \"blobio versions rebuild\" rebuilds the seal", e.Name())
 		}
 	}
@@ -67,7 +68,8 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 }
 
 // lastSeq returns the commit number of the newest sound record in a directory, or 0. It ignores a damaged record, which the next
-// commit replaces. A record of a newer program or a temporarily unreadable record is an error, because it may be whole.
+// commit replaces. A record of a newer program, or a record that is temporarily unreadable, is an error, because it may be
+// undamaged.
 func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	rec, bad := readRecords(fsys, dir)
 	for _, err := range bad {
@@ -87,11 +89,11 @@ func damaged(err error) bool {
 	return errors.As(err, &fe)
 }
 
-// unreadable reports whether an error means that the file is damaged or absent, so that another version may still be readable.
+// unreadable reports whether an error means that a file is damaged or absent. Other versions may then still be readable.
 func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
-// recordWriter is the owner of the files that replace the record. Commit numbers detect programs that write an array at the same
-// time.
+// recordWriter is the owner's name in the names of temporary files of the record. It need not distinguish programs, because
+// commit numbers reveal programs that write an array at the same time.
 const recordWriter = "versioned"
 
 // writeRecord replaces both files of the record. After an UnsureError it is unknown which record would survive a power loss.
@@ -135,9 +137,9 @@ var (
 var (
 	// ErrNoVersion means that the version does not exist or was dropped.
 	ErrNoVersion = errors.New("no such version")
-	// ErrConflict means that another program has changed the store since it was opened.
+	// ErrConflict means that another program has changed the store since this program opened it.
 	ErrConflict = fault.ErrInUse
-	// ErrTainted means that the versions are marked as tainted. OpenAt opens them nevertheless.
+	// ErrTainted means that versions are marked as tainted. OpenAt can open such versions.
 	ErrTainted = errors.New("tainted")
 	// ErrKey means that the store is encrypted, and the key is missing or wrong.
 	ErrKey = errors.New("wrong key")

@@ -16,7 +16,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRegridFails: an impossible regrid leaves the level unchanged: its boxes, its data, and the next save.
+// TestRegridFails: after an impossible regrid, the boxes and data of the level are unchanged, and the next
+// save works.
 func TestRegridFails(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
@@ -49,7 +50,7 @@ func TestRegridFails(t *testing.T) {
 	})
 }
 
-// TestNoSuchLevel: a nonexistent level is an error of each method.
+// TestNoSuchLevel: each method returns an error for a level that does not exist.
 func TestNoSuchLevel(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
@@ -75,7 +76,7 @@ func TestNoSuchLevel(t *testing.T) {
 	})
 }
 
-// TestTypesAreCompared: elements of another type are refused, even if they have the same size.
+// TestTypesAreCompared: Put and Get refuse elements of another type, even if they have the same size.
 func TestTypesAreCompared(t *testing.T) {
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a := floats(ctx, t, c, nil, 4, nil)
@@ -93,7 +94,8 @@ func TestTypesAreCompared(t *testing.T) {
 	})
 }
 
-// TestReadOfDropped: if a version is dropped during a read, the read returns no data, even if it found some.
+// TestReadOfDropped: if a version is dropped during a read, the read returns an error, even if it found some
+// of the data.
 func TestReadOfDropped(t *testing.T) {
 	for _, direct := range []bool{false, true} {
 		_, st := memStore(t)
@@ -106,7 +108,7 @@ func TestReadOfDropped(t *testing.T) {
 				must(t, Put(ctx, a, []int64{0}, []int64{64}, slices.Repeat([]float64{float64(v + 1)}, 64)))
 				inc(ctx, t, a)
 			}
-			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
+			rec, got := a.cat.record(), make([]float64, 64) // the reader has the record already
 			must(t, a.Drop(ctx, 2))
 			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, bytesOf(got)); !errors.Is(err, ErrNoVersion) {
 				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)

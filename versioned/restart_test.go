@@ -13,7 +13,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// levelState returns box 0 of a level as saved at a step.
+// levelState returns the data of box 0 of a level in the save at a step.
 func levelState(level int, step int64) []float64 {
 	return seq(100*level+int(step), 16, 1)
 }
@@ -59,7 +59,7 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 		}
 	}
 	got := make([]float64, 16)
-	for l := range levels { // compare all data, including saves before the first snapshot
+	for l := range levels { // compare all data, also of saves before the first snapshot
 		for _, v := range h.Array(l).Versions() {
 			if v.Number == 0 {
 				continue
@@ -101,7 +101,7 @@ func committed(fsys vfs.FS) []string {
 func TestRestart(t *testing.T) {
 	n := 0
 	sc := crashtest.Scenario{Start: emptyDisk(t), Torn: 1, Seed: 1, Every: crashtest.Times(9, 1),
-		Always: func(vfs.Op) bool { n++; return n <= 30 }, // most are before the first snapshot
+		Always: func(vfs.Op) bool { n++; return n <= 30 }, // test all of the first operations, most of which are before the first snapshot
 		Run: crashtest.One(func(fsys vfs.FS) error {
 			return comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
 		})}
@@ -120,8 +120,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartFaults: one operation fails, or it and all later ones, as after a kill. The program continues when it is started
-// again.
+// TestRestartFaults: one operation fails, or this operation and all later operations fail, as after a kill. The program continues
+// when it is started again.
 func TestRestartFaults(t *testing.T) {
 	o := &comm.Options{RanksPerNode: 1}
 	sc := crashtest.Scenario{Start: emptyDisk(t), Every: crashtest.Times(9, 1), Run: crashtest.One(func(fsys vfs.FS) error {
@@ -143,7 +143,7 @@ func TestRestartFaults(t *testing.T) {
 	}
 }
 
-// TestLostIsNotNew: a hierarchy with snapshots or saved levels that has lost an array is not treated as a new one.
+// TestLostIsNotNew: a hierarchy with snapshots or saved levels that has lost an array is not treated as a new hierarchy.
 func TestLostIsNotNew(t *testing.T) {
 	for _, gone := range []string{"amr.global", "amr.level0", "amr.level1"} {
 		mem, st := memStore(t)

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// retained lists the numbers of the versions that stay after number (-1: none) is added, ascending. The versions in pins,
-// ascending, stay in any case. Tainted versions do not count and are dropped with the next commit.
+// retained lists, ascending, the numbers of the versions that are kept after version number (-1: none) is added. The versions in
+// pins, ascending, are always kept. If keep limits the number of versions, tainted versions are not counted and not kept.
 func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
 	var all []int64
 	for _, v := range versions {
@@ -36,7 +36,8 @@ func retained(versions []verInfo, number int64, keep Retention, pins []int64) []
 	return out
 }
 
-// inGen returns the numbers of versions of one generation. Versions that are not in the record belong to it.
+// inGen returns those numbers whose versions belong to a generation. A version that is not in the record is assumed to belong to
+// it.
 func inGen(rec *record, numbers []int64, gen int) []int64 {
 	return slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool {
 		v, ok := rec.version(n)
@@ -44,7 +45,7 @@ func inGen(rec *record, numbers []int64, gen int) []int64 {
 	})
 }
 
-// add adds a version and removes the versions that are not in keep, ascending.
+// add adds a version and removes the versions that are not in keep.
 func (r *record) add(v verInfo, keep []int64) {
 	r.Versions = append(r.Versions, v)
 	if len(keep) < len(r.Versions) {
@@ -52,7 +53,7 @@ func (r *record) add(v verInfo, keep []int64) {
 	}
 }
 
-// needed lists the generations that have versions, and the current one.
+// needed lists the generations that have versions, and the current generation.
 func (r *record) needed() []geometry {
 	out := make([]geometry, 0, len(r.Generations))
 	for i, g := range r.Generations {
@@ -63,7 +64,7 @@ func (r *record) needed() []geometry {
 	return out
 }
 
-// prune removes unneeded files: those in dead, and all files of generations without versions.
+// prune removes the files in dead, and all files of generations without versions.
 func (r *record) prune(dead map[string]bool) {
 	r.Generations = r.needed()
 	gens := map[int]bool{}
@@ -73,7 +74,7 @@ func (r *record) prune(dead map[string]bool) {
 	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
 }
 
-// stray reports whether name is a complete file of an array that the record does not name.
+// stray reports whether name is the name of a data file that is not in the record.
 func (r *record) stray(name string) bool {
 	if isData(name) {
 		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return f.Name == name })
@@ -81,11 +82,12 @@ func (r *record) stray(name string) bool {
 	return durable.IsTemp(name)
 }
 
-// Drop drops a committed version, but never the newest untainted one. The other versions do not change. It is collective.
+// Drop drops a committed version. It refuses to drop the newest untainted version. The other versions do not change. It is
+// collective.
 func (a *Array) Drop(ctx context.Context, version int64) error {
 	bad := cmp.Or(a.broken, a.cat.record().goes(version))
 	if _, pinned := slices.BinarySearch(a.pins, version); bad == nil && pinned {
-		bad = fault.Usage("array %s: version %d belongs to a snapshot", a.spec.Name, version)
+		bad = fault.Usage("array %s: version %d belongs to a snapshot and cannot be dropped", a.spec.Name, version)
 	}
 	var b []byte
 	if a.c.Rank() == 0 && bad == nil {
@@ -101,7 +103,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
-	rec, err := decodeRecord(b, a.spec.Name) // all ranks get the same result
+	rec, err := decodeRecord(b, a.spec.Name) // all ranks decode the same bytes
 	if err != nil {
 		return err
 	}
@@ -115,10 +117,10 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	return a.install(ctx, rec)
 }
 
-// Taint marks versions as tainted: they contain an error that was noticed too late. Open, Newest and the retention ignore tainted
-// versions, in this program and in later ones. They can still be read, restored and dropped. Use Hierarchy.Taint for a version
-// that belongs to a snapshot. Taint is collective; all ranks pass the same versions. One commit makes all marks, so a kill leaves
-// all of them or none.
+// Taint marks versions as tainted, because they contain an error that was noticed too late. Open, Newest and the retention ignore
+// tainted versions, in this program and in later programs. Tainted versions can still be read, restored and dropped. Use
+// Hierarchy.Taint for a version that belongs to a snapshot. Taint is collective, and all ranks must pass the same versions. All
+// marks are set in one commit, so a kill leaves either all of them or none.
 func (a *Array) Taint(ctx context.Context, versions ...int64) error {
 	bad := a.broken
 	rec, changed, err := a.cat.record().marked(true, versions)
@@ -127,7 +129,7 @@ func (a *Array) Taint(ctx context.Context, versions ...int64) error {
 	}
 	for _, n := range versions {
 		if _, pinned := slices.BinarySearch(a.pins, n); pinned && bad == nil {
-			bad = fault.Usage("array %s: version %d belongs to a snapshot; mark it by the hierarchy", a.spec.Name, n)
+			bad = fault.Usage("array %s: version %d belongs to a snapshot; use Hierarchy.Taint", a.spec.Name, n)
 		}
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil || !changed {
@@ -139,7 +141,7 @@ func (a *Array) Taint(ctx context.Context, versions ...int64) error {
 	return a.install(ctx, rec)
 }
 
-// marked returns the record with the marks, and whether any mark is new.
+// marked returns a copy of the record in which the versions have the mark tainted. changed reports whether this changes any mark.
 func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bool, err error) {
 	rec = r.clone()
 	rec.Seq++
@@ -154,15 +156,16 @@ func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bo
 	return rec, changed, nil
 }
 
-// Taint marks versions of a level. Before that, in a separate commit, it marks the snapshots that name one of them. With level -1
-// it marks the snapshots with these numbers, and then the versions of all levels that no other snapshot names. So a kill in
-// between never leaves an untainted snapshot that contains the error. Taint is collective; all ranks pass the same arguments.
+// Taint marks versions of a level. Before that, in a separate commit, it marks the snapshots that use one of these versions. With
+// level -1 it marks the snapshots with the given numbers, and then all versions of levels that only marked snapshots use.
+// Snapshots are marked first, so that a kill never leaves an untainted snapshot that contains the error. Taint is collective, and
+// all ranks must pass the same arguments.
 func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) error {
 	if level < -1 || level >= len(h.levels) { // all ranks take this branch
 		return comm.Agree(ctx, h.c, h.has(level))
 	}
 	var snaps []int64
-	names := make([][]int64, len(h.levels)) // by level: versions to be marked
+	names := make([][]int64, len(h.levels)) // for each level, the versions to be marked
 	if level < 0 {
 		snaps = versions
 	} else {
@@ -173,7 +176,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 			}
 		}
 		slices.Sort(snaps)
-		if _, _, err := h.levels[level].cat.record().marked(true, versions); err != nil { // all ranks take this branch, before the first mark
+		if _, _, err := h.levels[level].cat.record().marked(true, versions); err != nil { // all ranks take this branch; it is before the first mark
 			return comm.Agree(ctx, h.c, err)
 		}
 	}
@@ -188,7 +191,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 			for _, n := range snaps {
 				v, ok := h.global.named[n]
 				if !ok {
-					continue // the snapshot was unreadable
+					continue // the snapshot could not be read
 				}
 				_, there := a.cat.record().version(v[l])
 				if _, pinned := slices.BinarySearch(a.pins, v[l]); there && !pinned {
@@ -204,7 +207,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 	return nil
 }
 
-// Taint marks versions like Array.Taint in a store that no array has open. With tainted false it removes marks.
+// Taint marks versions like Array.Taint, but in a store that no Array has open. If tainted is false, it removes the marks.
 func (v *View) Taint(tainted bool, versions ...int64) error {
 	rec, changed, err := v.rec.marked(tainted, versions)
 	if err != nil || !changed {

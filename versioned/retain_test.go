@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestWholeFilesStay: files whose data are almost all needed are not rewritten, even if tables and metadata bring the total size
-// over the limit.
+// TestWholeFilesStay: if almost all data of a file are needed, the file is not rewritten, even if the tables and metadata bring
+// the total size over the limit.
 func TestWholeFilesStay(t *testing.T) {
 	const chunks, perChunk, last = 512, 64, 16
 	_, st := memStore(t)
@@ -38,11 +38,11 @@ func TestWholeFilesStay(t *testing.T) {
 	})
 }
 
-// TestOldFilesThatCannotBeRead: some versions of an older generation are dropped. If it is unknown which files the others need,
-// all files of the generation stay.
+// TestOldFilesThatCannotBeRead: some versions of an older generation are dropped. If it is unknown which files the remaining
+// versions need, all files of the generation stay.
 func TestOldFilesThatCannotBeRead(t *testing.T) {
 	mem, st := memStore(t)
-	for round := range 3 { // a generation each
+	for round := range 3 { // each round is a generation
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 			a, err := Open(ctx, c, st, "a", nil)
 			if round == 0 {
@@ -79,7 +79,7 @@ func TestOldFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestRetention (V13): the kept versions, and the space that they need.
+// TestRetention checks which versions are kept, and how much space they need.
 func TestRetention(t *testing.T) {
 	const elems, keep = 4096, 3
 	mem := vfs.NewMem()
@@ -132,7 +132,7 @@ func TestRetention(t *testing.T) {
 					must(t, err)
 					size += info.Size()
 				}
-				// one fifth more for tables and metadata, which are large for chunks of 512 bytes
+				// Add one fifth for tables and metadata, which need much space for chunks of 512 bytes.
 				if limit := int64(len(want)+1) * elems * 8 * 6 / 5; size > limit {
 					return fmt.Errorf("after %d: %d bytes in %d files for %d versions, want at most %d", v, size, len(list), len(want), limit)
 				}
@@ -143,7 +143,7 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestCostOfChange (V15): a version writes only changed chunks.
+// TestCostOfChange: a version writes only changed chunks.
 func TestCostOfChange(t *testing.T) {
 	for _, o := range []*Options{nil, {Compress: true}, {Key: []byte("0123456789abcdef")}} {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {

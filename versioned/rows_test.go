@@ -13,8 +13,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestCompletion (V4): the caller can reuse the buffer when a put has returned. After a fence all ranks see the put. If several
-// ranks put to one element in one epoch, one of the values remains, untorn.
+// TestCompletion: the caller can reuse the buffer when a put has returned. After a fence all ranks see the put. If several ranks
+// put to one element in one epoch, the element gets one of the values, never a mixture.
 func TestCompletion(t *testing.T) {
 	const n, times = 300, 50
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
@@ -22,7 +22,7 @@ func TestCompletion(t *testing.T) {
 		must(t, err)
 		buf := make([]uint64, n)
 		for k := range times {
-			word := uint64(c.Rank()+1) * 0x0101010101010101 // torn values of four ranks would mix these bytes
+			word := uint64(c.Rank()+1) * 0x0101010101010101 // a mixture of values would have several of these bytes
 			for i := range buf {
 				buf[i] = word
 			}
@@ -41,8 +41,8 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
-// TestStoresAgree (V11, V14): reads give the same bits from every kind of store. If the store outlives the array, this also holds
-// after other ranks open it.
+// TestStoresAgree: reads give the same bits from every kind of store. If the store outlives the array, reads by other ranks after
+// Open do so, too.
 func TestStoresAgree(t *testing.T) {
 	const n, incs = 1000, 5
 	key := []byte("an AES key of 32 bytes, or so...")
@@ -96,8 +96,7 @@ func keyOf(o *Options) []byte {
 	return o.Key
 }
 
-// TestOpenStartsAGeneration: the first version after Open is written whole, and older versions stay readable. These are the
-// documented limits.
+// TestOpenStartsAGeneration: the first version after Open writes all chunks, and older versions stay readable.
 func TestOpenStartsAGeneration(t *testing.T) {
 	_, st := memStore(t)
 	var changed [2]int64
@@ -132,7 +131,7 @@ func TestOpenStartsAGeneration(t *testing.T) {
 	}
 }
 
-// TestWhatIsVerified: GetAt, Restore and a View verify all the data that they read, even for a part of a chunk.
+// TestWhatIsVerified: GetAt, Restore and a View verify all data that they read, even if they need only a part of a chunk.
 func TestWhatIsVerified(t *testing.T) {
 	for name, o := range map[string]*Options{"raw": nil, "encrypted": {Key: []byte("0123456789abcdef")}} {
 		mem, st := memStore(t)
@@ -141,7 +140,7 @@ func TestWhatIsVerified(t *testing.T) {
 			must(t, err)
 			must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
 			inc(ctx, t, a)
-			spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // somewhere in the chunk
+			spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // damages the chunk somewhere
 			one, all := make([]float64, 1), make([]float64, 64)
 			if err := GetAt(ctx, a, 1, []int64{2}, []int64{3}, one); !errors.Is(err, ErrChecksum) {
 				return fmt.Errorf("%s: a part: %w", name, err)
@@ -200,12 +199,12 @@ func TestRemote(t *testing.T) {
 			if err := GetAt(ctx, a, 1, []int64{lo}, []int64{lo + 64}, got); err != nil || !slices.Equal(got, seq(c.Rank(), 64, 1)) {
 				return fmt.Errorf("%s: its own: %v", kind, err)
 			}
-			far := (lo + 128) % 256 // of another node
+			far := (lo + 128) % 256 // this element is on another node
 			want := seq((c.Rank()+2)%4, 64, 1)
 			if err := GetAt(ctx, a, 1, []int64{far}, []int64{far + 64}, got); err != nil || !slices.Equal(got, want) {
 				return fmt.Errorf("%s: another's: %v, %v", kind, got, err)
 			}
-			if again, err := a.Reserve(ctx, 1000); err != nil || !again { // other segments
+			if again, err := a.Reserve(ctx, 1000); err != nil || !again { // the elements are now in other segments
 				return fmt.Errorf("%s: %v, %v", kind, again, err)
 			}
 			inc(ctx, t, a)

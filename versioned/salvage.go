@@ -65,7 +65,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 	return nil
 }
 
-// read reads a data file with its own description of the array. It verifies the metadata and the description.
+// read reads a data file and its description of the array. It verifies the metadata and the description.
 func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 		return x, err
 	}
 	v := x.about.Versions[len(x.about.Versions)-1]
-	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Generation, v.Number, 0 // final values come from the tables
+	x.info.Node, x.info.Gen, x.info.Born, x.info.From = max(x.about.Node, 0), v.Generation, v.Number, 0 // preliminary values; the tables give the final ones
 	for _, id := range r.File().Vars() {
 		if id.ID != aboutID && id.ID%2 == 0 {
 			x.info.Segs = append(x.info.Segs, int(id.ID/2))
@@ -98,31 +98,31 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	return x, nil
 }
 
-// Rebuilt describes the actions of Rebuild, or in a dry run the planned ones.
+// Rebuilt describes what Rebuild did or, in a dry run, would do.
 type Rebuilt struct {
 	Array    string        `json:"array"`
-	Whole    bool          `json:"whole"`     // the seals were whole, and Rebuild did nothing
-	FromTwin bool          `json:"from_twin"` // a whole seal replaced the other
+	Whole    bool          `json:"whole"`     // both seals were sound, and Rebuild did nothing
+	FromTwin bool          `json:"from_twin"` // a damaged or lost seal was replaced by a copy of the other seal
 	Versions []VersionInfo `json:"versions"`  // versions in the seal, oldest first
 	Left     []Finding     `json:"left"`      // files that belong to none of these versions; their new names begin with "left-"
 }
 
-// Rebuild restores the lost or damaged seal of an array. It uses the seal's twin or, if the twin is not sound, the data files.
-// dir and fsys are as for OpenView. No array may have the store open.
+// Rebuild restores the lost or damaged seal of an array. It copies the other seal of the array or, if neither seal is sound,
+// uses the data files. dir and fsys are as for OpenView. No Array may have the store open.
 //
-// From the data files Rebuild restores the versions whose chunks are complete and match the version's sum. These may include a
-// version whose commit was interrupted, or a dropped one. ErrMissing means that there is neither a seal nor a data file that
-// names its array.
+// From the data files Rebuild restores the versions whose chunks are complete and match the version's sum. It may also restore
+// a version whose commit was interrupted, or a version that was dropped. ErrMissing means that there is neither a seal nor a
+// data file that names its array.
 func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuilt, error) {
 	s := &salvage{fsys: vfs.OrOS(fsys), dir: filepath.Clean(dir)}
 	rec, bad := readRecords(s.fsys, s.dir)
 	out := &Rebuilt{Array: filepath.Base(s.dir), Whole: rec != nil && errors.Join(bad...) == nil, Left: []Finding{}}
 	for _, err := range bad {
 		if err != nil && !unreadable(err) {
-			return nil, err // a later attempt may read it
+			return nil, err // a later attempt may be able to read it
 		}
 		if errors.Is(err, fault.ErrVersion) {
-			return nil, err // written by a newer program, not damaged
+			return nil, err // the seal is not damaged, but written by a newer program
 		}
 	}
 	if rec != nil {
@@ -143,7 +143,7 @@ func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuil
 	if dryRun {
 		return out, nil
 	}
-	for _, f := range s.left { // no later step removes the file
+	for _, f := range s.left { // these files are renamed, so that no later step removes them
 		if err := durable.Rename(s.fsys, f.File, filepath.Join(filepath.Dir(f.File), leftPrefix+filepath.Base(f.File))); err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuil
 	return out, writeRecord(s.fsys, s.dir, rec, true)
 }
 
-// record makes a record of the whole versions.
+// record makes a record of the versions whose chunks are all in the data files.
 func (s *salvage) record(ctx context.Context) (*record, error) {
 	last := s.files[0].about
 	for _, f := range s.files {
@@ -175,7 +175,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 			gens[g.ID] = g
 		}
 		for i, v := range x.Versions {
-			if o, ok := versions[v.Number]; !ok || v.Generation > o.Generation || v.Generation == o.Generation && i < len(x.Versions)-1 { // later files have the complete data
+			if o, ok := versions[v.Number]; !ok || v.Generation > o.Generation || v.Generation == o.Generation && i < len(x.Versions)-1 { // prefer the complete data in later files
 				versions[v.Number] = v
 			}
 		}
@@ -195,7 +195,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	if len(rec.Versions) > 0 {
 		rec.Spec.Shape = rec.Versions[len(rec.Versions)-1].Shape
 	}
-	if err := rec.check(name); err != nil { // the descriptions come from data files and may be invalid
+	if err := rec.check(name); err != nil { // the descriptions in data files may be invalid
 		return nil, err
 	}
 	if err := s.whole(ctx, rec); err != nil {
@@ -208,7 +208,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	return rec, rec.check(name)
 }
 
-// whole removes from a record all versions with missing chunks, and the files that the other versions do not need.
+// whole removes from a record all versions with missing chunks, and the files that the remaining versions do not need.
 func (s *salvage) whole(ctx context.Context, rec *record) error {
 	t, err := parseType(rec.Spec.Type)
 	if err != nil {
@@ -262,7 +262,8 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// weighFiles sums the sizes of a version's files, which were unknown when the files were written.
+// weighFiles sets the total size of a version's files. The descriptions in the files cannot have it, because it was unknown
+// when they were written.
 func (v *verInfo) weighFiles(rec *record) {
 	if v.Written > 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// history is a store and the content of all versions ever committed to it, dropped or not.
+// history is a store and the content of all versions that were committed to it, including dropped versions.
 type history struct {
 	*vfs.Mem
 	all map[int64]string
@@ -155,7 +155,7 @@ func TestRebuildRecord(t *testing.T) {
 		if _, err := OpenView("d/a", mem, nil); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
 			t.Errorf("%s: without a record: %v", name, err)
 		}
-		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // a store without records is not treated as empty
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // Open does not treat a store without records as empty
 			st := &Store{Dir: "d", FS: mem}
 			if _, err := Open(ctx, c, st, "a", nil); err == nil || errors.Is(err, ErrMissing) {
 				return fmt.Errorf("Open: %v", err)
@@ -192,7 +192,7 @@ func TestRebuildRecord(t *testing.T) {
 	}
 }
 
-// TestRebuildDamaged: both records are lost and another file is damaged. The rebuilt record may have fewer versions, but never
+// TestRebuildDamaged: both records are lost, and another file is damaged. The rebuilt record may have fewer versions, but never
 // wrong bytes.
 func TestRebuildDamaged(t *testing.T) {
 	every := 3
@@ -236,8 +236,8 @@ func TestRebuildDamaged(t *testing.T) {
 	t.Logf("%d damages", n)
 }
 
-// TestRebuildSetsAside: a file that the new record cannot name is renamed durably before the new record exists, because a writer
-// removes files that no record names.
+// TestRebuildSetsAside: if the new record cannot include a file, the file is durably renamed before the new record exists.
+// Otherwise a writer would remove it, because it removes files that are in no record.
 func TestRebuildSetsAside(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -270,7 +270,7 @@ func TestRebuildSetsAside(t *testing.T) {
 	}
 }
 
-// TestSumOfVersions: a record that no longer names a needed file is invalid, even if all files that it names are valid.
+// TestSumOfVersions: if a needed file is missing in a record, the record is invalid, even if all files in it are valid.
 func TestSumOfVersions(t *testing.T) {
 	mem := salvageStores(t)["all"]
 	rec, err := readRecord(mem, "d/a")

@@ -24,12 +24,12 @@ type Snapshot struct {
 	Time     float64
 }
 
-// readAll reads the list of level versions of all snapshots and returns the snapshot want. Other snapshots may be damaged. It is
-// collective.
+// readAll reads all snapshots, stores the level versions that each uses, and returns the snapshot want. Other snapshots may be
+// damaged. It is collective.
 func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) {
 	var found *Snapshot
 	for _, v := range s.Versions() {
-		if (v.Number == 0 || v.Tainted) && v.Number != want { // empty or tainted
+		if (v.Number == 0 || v.Tainted) && v.Number != want { // the version is empty or tainted
 			continue
 		}
 		g, err := s.read(ctx, v.Number)
@@ -54,7 +54,7 @@ func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) 
 	return found, nil
 }
 
-// pin protects the level versions of untainted snapshots from the retention, and no others.
+// pin protects exactly the level versions of untainted snapshots from retention.
 func (h *Hierarchy) pin() {
 	for n := range h.global.named {
 		if _, ok := h.global.cat.record().version(n); !ok {
@@ -74,7 +74,6 @@ func (h *Hierarchy) pin() {
 	}
 }
 
-// marks returns the records of the levels.
 func (h *Hierarchy) marks() (out []*record) {
 	for _, a := range h.levels {
 		out = append(out, a.cat.record())
@@ -82,7 +81,7 @@ func (h *Hierarchy) marks() (out []*record) {
 	return out
 }
 
-// clean reports whether neither a snapshot nor any version that it names is tainted. marks are the records of the levels.
+// clean reports whether a snapshot and all versions that it uses are untainted. marks are the records of the levels.
 func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	g, ok := s.cat.record().version(snapshot)
 	if !ok || g.Tainted {
@@ -90,7 +89,7 @@ func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	}
 	for l, n := range s.named[snapshot] {
 		if l >= len(marks) || marks[l] == nil {
-			continue // opening the snapshot reports the absent version
+			continue // opening the snapshot will report the missing version
 		}
 		if v, ok := marks[l].version(n); ok && v.Tainted {
 			return false
@@ -131,28 +130,28 @@ func decodeGlobal(b []byte, name string) (*Snapshot, error) {
 	return &g, nil
 }
 
-// together reports whether a level is at a time, within the rounding errors of a sum of its steps.
+// together reports whether the level's time equals time, except for the rounding errors of a sum of its steps.
 func (l *LevelInfo) together(time float64) bool {
 	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
 }
 
-// Snapshot records the versions to which the levels were last saved or restored as one state. All levels with boxes must be at
-// the same time, the end of a coarse step, and must be saved with their current boxes (else ErrNotSynchronised). The snapshot
-// also saves a level that has lost its boxes.
+// Snapshot makes a snapshot of the versions to which the levels were last saved or restored. All levels with boxes must be at
+// the same time, the end of a coarse step, and must be saved with their current boxes. Otherwise Snapshot returns
+// ErrNotSynchronised. If a level has lost its boxes, Snapshot saves the level first.
 func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	g := Snapshot{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.cat.record().top() + 1}
 	var bad error
 	for l := range h.now {
 		x, at := &h.now[l], h.saved[l]
 		if _, there := h.levels[l].cat.record().version(at.version); !there {
-			bad = fmt.Errorf("hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
+			bad = fmt.Errorf("hierarchy %s: level %d was restored to version %d, which was dropped since: %w", h.spec.Name, l, at.version, ErrNoVersion)
 		} else if len(x.Boxes) > 0 && at.epoch != x.Epoch {
 			bad = fmt.Errorf("hierarchy %s: level %d was not saved since its boxes changed: %w", h.spec.Name, l, ErrNotSynchronised)
 		} else if len(x.Boxes) > 0 && !x.together(g.Time) {
 			bad = fmt.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
 	}
-	for l := range h.now { // all ranks get the same result
+	for l := range h.now { // all ranks come to the same result
 		if len(h.now[l].Boxes) == 0 && h.saved[l].epoch != h.now[l].Epoch && bad == nil {
 			if _, err := h.Save(ctx, l, g.Time, 0, h.now[0].Step, nil); err != nil {
 				return 0, err
@@ -185,7 +184,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 }
 
 // RestoreSnapshot makes a snapshot the current state. It restores each level to the snapshot's version, even if there are newer
-// ones.
+// versions.
 func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 	g, err := h.global.read(ctx, snapshot)
 	if err := comm.Agree(ctx, h.c, err); err != nil {
@@ -210,7 +209,8 @@ type Part struct {
 	Version int64
 }
 
-// Parts returns the arrays of a snapshot: the levels at the snapshot's versions, and the array of the snapshots.
+// Parts returns the parts of a snapshot, for Levels.Commit: the arrays of the levels at the snapshot's versions, and the array
+// of the snapshots.
 func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
 	named, ok := h.global.named[snapshot]
 	if !ok {

@@ -14,9 +14,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSnapshotsAndRetention runs random histories of a hierarchy against a model. They have saves at each level's cadence,
-// snapshots, drops of versions and snapshots, retention, and openings on another number of ranks. A kept snapshot can be restored
-// after any drops. A version that neither a snapshot nor the retention keeps is gone.
+// TestSnapshotsAndRetention runs random histories of a hierarchy against a model. The histories have saves at each level's
+// cadence, snapshots, drops of versions and snapshots, retention, and openings on another number of ranks. A kept snapshot can be
+// restored, whatever was dropped. If neither a snapshot nor the retention keeps a version, the version is gone.
 func TestSnapshotsAndRetention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mem := vfs.NewMem()
@@ -35,13 +35,14 @@ func TestSnapshotsAndRetention(t *testing.T) {
 		reach := func(numbers []int64, k Retention, i int) bool {
 			return k.Last == 0 || i >= len(numbers)-k.Last || k.Every > 0 && numbers[i]%k.Every == 0
 		}
-		// The model: versions of each level with the save that each contains; snapshots with the versions that they name.
+		// The model has the versions of each level, with the save in each version, and the snapshots, with the versions that they
+		// use.
 		versions := [levels][]int64{{0}, {0}}
 		saves := [levels]map[int64]int64{{0: 0}, {0: 0}}
 		snaps := []int64{0} // version 0 of the global array is empty
 		named := map[int64][levels]int64{}
 		save := int64(0)
-		var snaps0 []int64 // snapshots of the session
+		var snaps0 []int64 // snapshots made in this session
 		save0 := int64(0)
 		for session := range rapid.IntRange(1, 3).Draw(t, "sessions") {
 			if session > 0 && snaps[len(snaps)-1] == 0 {
@@ -64,7 +65,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 				} else if h, err = OpenHierarchy(ctx, c, st, "amr", nil); err != nil {
 					return err
 				}
-				// All ranks follow the model on their own; rank 0's copy is kept.
+				// Each rank changes its own copy of the model. The copy of rank 0 is kept.
 				vs, snaps, save := [levels][]int64{slices.Clone(versions[0]), slices.Clone(versions[1])}, slices.Clone(snaps), save
 				pins := func(l int, v int64) bool {
 					for _, n := range snaps {
@@ -96,7 +97,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 					case kind < 8:
 						save++
 						var x [levels]int64
-						for l := range levels { // both levels at one time
+						for l := range levels { // both levels are at the same time
 							n, err := h.Save(ctx, l, float64(save), 1, save, own(h, l, save))
 							if err != nil {
 								return err
@@ -198,8 +199,8 @@ func TestSnapshotsAndRetention(t *testing.T) {
 	})
 }
 
-// TestSnapshotIsTheState (A2, A10): a snapshot names the state at its time, even for a level that was restored or has lost its
-// boxes. There is no snapshot of boxes without data. Times may differ by the rounding errors of sums of steps.
+// TestSnapshotIsTheState: a snapshot has the state of all levels at its time, even if a level was restored or has lost its boxes.
+// A snapshot of boxes without data is refused. Times may differ by the rounding errors of sums of steps.
 func TestSnapshotIsTheState(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 		s := hierarchySpec(1, 1)
@@ -248,7 +249,8 @@ func TestSnapshotIsTheState(t *testing.T) {
 		two, err := snapshot(nil)
 		must(t, err)
 		must(t, save(0, 3, 3))
-		// Restore the first snapshot, then the one without level 1. A snapshot after a restore is a copy of the restored one.
+		// Restore the first snapshot, then the snapshot in which level 1 has no boxes. A snapshot after a restore is a copy of
+		// the restored snapshot.
 		for i, n := range []int64{one, two} {
 			must(t, h.RestoreSnapshot(ctx, n))
 			again, err := snapshot(nil)

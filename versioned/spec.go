@@ -20,18 +20,18 @@ const (
 	maxCopies    = 8
 	maxElems     = 1 << 56
 
-	// A reader keeps a list of at least 24 bytes for each chunk of a segment.
+	// The limit bounds the memory of a reader, which keeps at least 24 bytes for each chunk of a segment.
 	maxSegChunks = 1 << 24
 )
 
 // Spec describes an array. It never changes, except that Reserve changes the length.
 type Spec struct {
-	Name  string  // letters, digits, "_", "-" and "."; also the directory of the array in its store
+	Name  string  // letters, digits, "_", "-" and "."; also the name of the array's directory in the store
 	Type  Type    //
 	Shape []int64 // number of elements in 1 to 4 dimensions, slowest first
-	Chunk int     // size in bytes of the unit of change, 512 to 16 MiB, a multiple of 8; default 64 KiB
+	Chunk int     // size in bytes of the unit in which changes are stored: 512 to 16 MiB, a multiple of 8; default 64 KiB
 
-	// Extra is the relative extra capacity of the array: its capacity is ceil((1+Extra)*need) elements.
+	// Extra is the relative extra capacity of the array. The capacity of an array with need elements is ceil((1+Extra)*need).
 	Extra float64
 	// EveryRegrid reallocates the array at each Reserve, not only when it exceeds its capacity.
 	EveryRegrid bool
@@ -39,11 +39,11 @@ type Spec struct {
 	Keep Retention
 }
 
-// Retention selects the versions to keep. The commit of a newer version drops the others. Tainted versions do not count and are
-// dropped with the others.
+// Retention selects the versions to keep. Each commit drops the other versions. Tainted versions are not counted, and are
+// dropped, too.
 type Retention struct {
-	Last  int   // number of newest versions to keep; 0: all
-	Every int64 // also keep versions whose number is a multiple of Every; 0: none
+	Last  int   // number of newest versions to keep; 0: keep all
+	Every int64 // also keep versions whose number is a multiple of Every; 0: no others
 }
 
 var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -113,24 +113,25 @@ type Durability uint8
 const (
 	DurableCommit Durability = iota // survives a power loss
 	DurableNone                     // survives the end of the program
-	// DurableSnapshot is for hierarchies in a directory. Until a snapshot names them, versions of the levels only serve a return
-	// within the same job. The commit of a snapshot makes them durable on all levels, and so does Close. After a kill the last
-	// snapshot exists. Other arrays treat DurableSnapshot as DurableCommit.
+	// DurableSnapshot is for hierarchies in a directory. Versions of levels are not durable until a snapshot uses them; until
+	// then only the same job can return to them. The commit of a snapshot makes the versions of all levels durable, and so does
+	// Close. After a kill the last snapshot exists. Other arrays treat DurableSnapshot as DurableCommit.
 	DurableSnapshot
 )
 
-// Store is the place where versions are kept. nil or the zero value is memory. Versions in memory live as long as the array.
-// Ranks that share no heap read each other's versions through windows.
+// Store is the place where versions are kept. A nil Store or the zero value means memory. Versions in memory live as long as the
+// array. Ranks that share no heap read versions of other ranks through windows.
 type Store struct {
-	// Dir is a directory that all nodes see, with a subdirectory for each array. "" is memory.
+	// Dir is a directory that all nodes see, with a subdirectory for each array. "" means memory.
 	Dir string
-	// FS is the file system; default: the operating system's.
+	// FS is the file system. The default is the file system of the operating system.
 	FS vfs.FS
-	// Copies is the number of other nodes that keep a copy of a node's files in their memory: 0 to 8. Memory only.
+	// Copies is the number of other nodes, 0 to 8, that keep a copy of a node's files in their memory. It is only for stores in
+	// memory.
 	Copies int
 }
 
-// Options are the options of Create and Open. nil or a zero field means the default.
+// Options are the options of Create and Open. A nil pointer or a zero field means the default.
 type Options struct {
 	Compress   bool   // compress chunks with zstd if that makes them smaller
 	Key        []byte // 16, 24 or 32 bytes; encrypts chunks with AES-GCM
@@ -166,7 +167,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// aead returns the cipher of a key, or nil without a key.
+// aead returns the cipher for a key, or nil if there is no key.
 func aead(key []byte) (cipher.AEAD, error) {
 	if len(key) == 0 {
 		return nil, nil

@@ -13,10 +13,10 @@ import (
 	"blobio/internal/base/par"
 )
 
-// state is the current state of an array of one generation. Each rank has one segment in its memory.
+// state is the current state of an array, in the geometry of one generation. Each rank has one segment in its memory.
 type state struct {
 	c     comm.Comm
-	spec  *Spec // spec of the array; the state has its own shape
+	spec  *Spec // spec of the array; the shape of the state is in the field shape
 	geo   geometry
 	shape []int64
 	win   comm.Window
@@ -39,13 +39,14 @@ func newState(ctx context.Context, c comm.Comm, s *Spec, g geometry, shape []int
 // chunks returns the number of chunks of this rank's segment.
 func (x *state) chunks() int { return len(x.local) / x.spec.Chunk }
 
-// mine returns the part of the first all elements in this rank's segment.
+// mine returns which of the first all elements of the array are in this rank's segment: the first one and the number.
 func (x *state) mine(all int64) (first, n int64) {
 	first = int64(x.c.Rank()) * x.geo.Seg
 	return first, min(max(all-first, 0), x.geo.segLen(x.c.Rank()))
 }
 
-// overBox cuts a box into runs within single segments. f receives the segment, the first byte in it, and the bytes of buf.
+// overBox cuts a box into runs within single segments. It calls f for each run with the segment, the offset of the run in the
+// segment in bytes, and the part of buf for this run.
 func (x *state) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	size := int64(x.spec.Type.Size())
 	if int64(len(buf))%size != 0 {
@@ -59,7 +60,7 @@ func (x *state) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b
 	})
 }
 
-// overRun is overBox for n elements from first on.
+// overRun does the same as overBox, for a run of n elements from element first on.
 func (x *state) overRun(first, n int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	size := int64(x.spec.Type.Size())
 	return x.geo.pieces(first, n, func(seg int, at, k, pos int64) error {
@@ -68,12 +69,12 @@ func (x *state) overRun(first, n int64, buf []byte, f func(seg int, off int64, b
 	})
 }
 
-// put stores elements from first on, on whichever ranks own them.
+// put stores elements from element first on. Any ranks may own them.
 func (x *state) put(ctx context.Context, first int64, b []byte) error {
 	return x.overRun(first, int64(len(b)/x.spec.Type.Size()), b, func(seg int, off int64, b []byte) error { return x.win.Put(ctx, seg, off, b) })
 }
 
-// copyFrom fills this rank's segment from another state, up to element all.
+// copyFrom fills this rank's segment from another state. It copies only the first all elements of the array.
 func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
 	first, n := x.mine(all)
 	if n == 0 {
@@ -86,13 +87,13 @@ func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
 func (x *state) reshape(ctx context.Context, shape []int64) error {
 	need, old := elems(shape), elems(x.shape)
 	x.shape = slices.Clone(shape)
-	if need < old { // elements beyond the end stay zero
+	if need < old { // elements beyond the end must stay zero
 		x.clearFrom(need)
 	}
 	return x.win.Fence(ctx)
 }
 
-// clearFrom zeroes this rank's elements from element all of the array on.
+// clearFrom sets to zero the elements of this rank that are not among the first all elements of the array.
 func (x *state) clearFrom(all int64) {
 	_, n := x.mine(all)
 	clear(x.local[n*int64(x.spec.Type.Size()):])
@@ -119,7 +120,7 @@ func segSum(n int, at func(k int) digest) []byte {
 	return sum[:]
 }
 
-// oldest sets the oldest version of a file's entries. If the tables are unreadable, that version stays unknown.
+// oldest sets f.From to the oldest version of the file's entries. If the tables are unreadable, From is unchanged.
 func (c *catalog) oldest(ctx context.Context, f *fileInfo) error {
 	g, _ := c.record().generation(f.Gen)
 	from := f.Born
@@ -136,8 +137,8 @@ func (c *catalog) oldest(ctx context.Context, f *fileInfo) error {
 	return nil
 }
 
-// stateOf reports whether the chunks of a version, by the tables, are the committed ones. It returns the files that have these
-// chunks.
+// stateOf reports whether the digests in the tables give the sum of a version, so that all its chunks are the committed ones.
+// It returns the files that have these chunks.
 func (c *catalog) stateOf(ctx context.Context, g *geometry, v *verInfo) (files map[string]bool, ok bool, err error) {
 	files = map[string]bool{}
 	zero := hashChunk(make([]byte, c.chunk))
@@ -165,31 +166,31 @@ type changes struct {
 	chunk int // size of a chunk in bytes
 	ranks int // number of ranks in the process, which share its cores
 
-	sums []digest // digests of the chunks in that version
-	has  []bool   // whether that version has the chunk; otherwise the chunk is zeros
+	sums []digest // digests of the chunks in the newest version
+	has  []bool   // whether the newest version has the chunk; if not, the chunk is zeros
 	zero digest   // digest of a chunk of zeros
 }
 
 // changeSet holds the chunks that one rank adds to a version, and their memory.
 type changeSet struct {
 	rank  int
-	err   error // reason if the rank has no change set
+	err   error // reason why the rank has no change set
 	local []byte
 	dirty []int64     // numbers of changed chunks, ascending
 	sums  []digest    // digests of all chunks of the segment
-	moved []fileEntry // chunks of older versions to be copied out of files that will be removed
+	moved []fileEntry // chunks of older versions, to be copied from files that will be removed
 }
 
 // empty reports whether there is nothing to write.
 func (s *changeSet) empty() bool { return len(s.dirty)+len(s.moved) == 0 }
 
-// reset begins a generation with chunks chunks per segment; no version has any of them yet.
+// reset begins a new generation, in which the segment has the given number of chunks and no version has any of them.
 func (d *changes) reset(chunks int) {
 	d.sums, d.has = make([]digest, chunks), make([]bool, chunks)
 	d.zero = hashChunk(make([]byte, d.chunk))
 }
 
-// forget makes the next version write all chunks that any version had, because the newest version was dropped.
+// forget makes the next version write all chunks that are not zeros. It is called when the newest version was dropped.
 func (d *changes) forget() { clear(d.sums) }
 
 // find finds the chunks that differ from the newest version. It skips chunks that have always been zeros.
@@ -205,7 +206,7 @@ func (d *changes) find(rank int, local []byte) *changeSet {
 	return s
 }
 
-// committed records that the version of a change set is now the newest.
+// committed records that the version with these changes is now the newest.
 func (d *changes) committed(s *changeSet) {
 	d.sums = s.sums
 	for _, k := range s.dirty {
@@ -213,9 +214,9 @@ func (d *changes) committed(s *changeSet) {
 	}
 }
 
-// hash computes the digests of chunks on this rank's share of the process's cores.
+// hash computes the digests of chunks. It uses this rank's share of the process's cores.
 func (d *changes) hash(sums []digest, local []byte) {
-	const least = 1 << 20 // minimum number of bytes worth a goroutine
+	const least = 1 << 20 // minimum number of bytes for a goroutine of its own
 	size := d.chunk
 	some := func(lo, hi int) {
 		for k := lo; k < hi; k++ {

@@ -28,12 +28,12 @@ type Subcycling struct {
 // Validate returns an error that wraps ErrUsage if a field is out of range.
 func (s Subcycling) Validate() error {
 	if s.Levels < 1 || s.Levels > maxLevels || s.Ratio < 1 {
-		return fault.Usage("%d levels of ratio %d, want 1 ... %d and >= 1", s.Levels, s.Ratio, maxLevels)
+		return fault.Usage("%d levels of ratio %d, want 1 ... %d levels and a ratio >= 1", s.Levels, s.Ratio, maxLevels)
 	}
 	n := 1
 	for range s.Levels - 1 {
 		if n > maxSteps/s.Ratio {
-			return fault.Usage("%d levels of ratio %d: more than %d fine steps in a coarse one", s.Levels, s.Ratio, maxSteps)
+			return fault.Usage("%d levels of ratio %d: more than %d fine steps in a coarse step", s.Levels, s.Ratio, maxSteps)
 		}
 		n *= s.Ratio
 	}
@@ -49,7 +49,7 @@ func (s Subcycling) Steps(level int) int {
 	return n
 }
 
-// At returns the step that level l <= at.Level is in while level at.Level takes step at.
+// At returns the index of the step that level l <= at.Level takes while step at is taken.
 func (s Subcycling) At(l int, at Step) int { return at.Index / s.Steps(at.Level-l) }
 
 // Begins reports whether level l <= at.Level begins a step when step at begins.
@@ -60,7 +60,7 @@ func (s Subcycling) Order() iter.Seq[Step] {
 	return func(yield func(Step) bool) { s.order(Step{}, yield) }
 }
 
-// order yields a step and all finer steps during it.
+// order yields a step and then all steps of finer levels during this step.
 func (s Subcycling) order(at Step, yield func(Step) bool) bool {
 	if !yield(at) {
 		return false
@@ -76,10 +76,10 @@ func (s Subcycling) order(at Step, yield func(Step) bool) bool {
 	return true
 }
 
-// Cadence has one number c per level: the level is saved at the beginning of every c-th step; 0: never.
+// Cadence has one number c for each level: the level is saved at the beginning of every c-th step, or never if c is 0.
 type Cadence []int
 
-// Validate checks a cadence against the hierarchy.
+// Validate checks that a cadence is valid for the levels of s.
 func (c Cadence) Validate(s Subcycling) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -93,14 +93,14 @@ func (c Cadence) Validate(s Subcycling) error {
 	return nil
 }
 
-// EveryStep reports whether each level is saved at each of its steps. Only then may a program put boxes one by one as it computes
-// them.
+// EveryStep reports whether each level is saved at each of its steps. Only then a program may put each box when it has computed
+// it.
 func (c Cadence) EveryStep() bool {
 	return !slices.ContainsFunc(c, func(n int) bool { return n != 1 })
 }
 
-// Saved reports whether the level's own cadence saves it at the beginning of step at. coarse is the number of the coarse step in
-// the run.
+// Saved reports whether the cadence of level at.Level itself requires a save at the beginning of step at. coarse is the number of
+// the coarse step in the run.
 func (c Cadence) Saved(at Step, coarse int64) bool {
 	n := c[at.Level]
 	if n <= 0 {
@@ -112,23 +112,23 @@ func (c Cadence) Saved(at Step, coarse int64) bool {
 	return at.Index%n == 0
 }
 
-// Config holds the four knobs of the paper and further settings.
+// Config holds the settings of a hierarchy. Knobs 1 to 4 are those of the paper (docs/gvr.md).
 type Config struct {
 	Cadence       Cadence // knob 1: when each level is saved
 	Extra         float64 // knob 2: capacity is ceil((1+Extra)*need) elements; default 0
-	EveryRegrid   bool    // knob 2: reallocate a level's array at each regrid, which wastes no space; default: only when its capacity is too small
-	PerBox        bool    // knob 3: put each box as soon as it is computed, which needs cadence 1 on every level; default: all boxes after the step
+	EveryRegrid   bool    // knob 2: reallocate a level's array at each regrid, which wastes no space; default: only when the capacity is too small
+	PerBox        bool    // knob 3: put each box when it is computed, which needs cadence 1 on every level; default: all boxes after the step
 	AbortSystemic bool    // knob 4: end the run if recomputation does not help; default: diagnostics
 
 	Confirm  int // number of recomputations that must agree, 1 or 2; 0: 1
-	BoxLimit int // number of errors in a box within a step at which the box is rolled back; 0: 3
+	BoxLimit int // number of errors in a box within a step at which the box is rolled back; 0 means 3
 }
 
 // configJSON is the form of a Config in snapshots.
 type configJSON struct {
 	Cadence                Cadence
 	Extra                  float64
-	Realloc, Put, Systemic int64 // 0 or 1: EveryRegrid, PerBox, AbortSystemic
+	Realloc, Put, Systemic int64 // 0 or 1, for EveryRegrid, PerBox and AbortSystemic
 	Confirm, BoxLimit      int
 }
 
@@ -147,10 +147,10 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// errCadence means that boxes are put one by one, but not every step of every level is saved.
-var errCadence = fmt.Errorf("%w: per-box puts need cadence 1 of every level", fault.ErrUsage)
+// errCadence means that a program puts boxes one by one, but not every step of every level is saved.
+var errCadence = fmt.Errorf("%w: puts of single boxes need cadence 1 on every level", fault.ErrUsage)
 
-// Validate checks the fields against the hierarchy.
+// Validate checks that the settings are valid for the levels of s.
 func (c *Config) Validate(s Subcycling) error {
 	if err := c.Cadence.Validate(s); err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// taintSpec describes an array whose chunks change at different times: see storyState.
+// taintSpec describes an array whose chunks change at different times (see storyState).
 var taintSpec = Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512}
 
-// stands checks that the current state equals a version and that Newest returns the version.
+// stands checks that Newest returns version and that the current state is want.
 func stands(ctx context.Context, a *Array, version int64, want []float64) error {
 	got := make([]float64, len(want))
 	if err := Get(ctx, a, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
@@ -31,7 +31,7 @@ func stands(ctx context.Context, a *Array, version int64, want []float64) error 
 	return nil
 }
 
-// advanceTo puts a state and commits it as version n.
+// advanceTo puts state s and commits it as version n.
 func advanceTo(ctx context.Context, c comm.Comm, a *Array, n int64, s []float64) error {
 	lo, hi := int64(c.Rank())*640/int64(c.Size()), int64(c.Rank()+1)*640/int64(c.Size())
 	if err := Put(ctx, a, []int64{lo}, []int64{hi}, s[lo:hi]); err != nil {
@@ -69,8 +69,8 @@ func TestTaint(t *testing.T) {
 				if err := errors.Join(a.Taint(ctx, 4, 5), a.Restore(ctx, 3), stands(ctx, a, 3, storyState(3))); err != nil {
 					return err
 				}
-				// The newest clean version stays, but the tainted newest one may be dropped. The next version continues from the remaining
-				// state under a new number.
+				// The newest untainted version cannot be dropped, but the newest version, which is tainted, can. The next version
+				// gets a new number.
 				if err := a.Drop(ctx, 3); !errors.Is(err, fault.ErrUsage) {
 					return fmt.Errorf("drop of the newest clean version: %w", err)
 				}
@@ -84,7 +84,7 @@ func TestTaint(t *testing.T) {
 				for _, v := range a.Versions() {
 					left = append(left, v.Number)
 				}
-				if !slices.Equal(left, []int64{3, 6}) { // 4 is tainted and does not count; 1 and 2 had gone before
+				if !slices.Equal(left, []int64{3, 6}) { // version 4 is tainted and not counted; versions 1 and 2 were dropped before
 					return fmt.Errorf("versions %v", left)
 				}
 				if err := errors.Join(stands(ctx, a, 6, storyState(4)), a.Taint(ctx, 6), a.Restore(ctx, 3)); err != nil {
@@ -121,8 +121,8 @@ func TestTaint(t *testing.T) {
 	}
 }
 
-// TestCrashTaint: the power is cut before every operation of a program that taints versions. After Taint has returned, a tainted
-// version is never opened. Before, either the old or the new marks are there. The opened version is always whole.
+// TestCrashTaint: the power is cut before every operation of a program that taints versions. When Taint has returned, a tainted
+// version is never opened. Before, either the old or the new marks are in force. The opened version is always undamaged.
 func TestCrashTaint(t *testing.T) {
 	var mark atomic.Int64
 	state := map[int64][]float64{1: storyState(1), 2: storyState(2), 3: storyState(3), 4: storyState(4), 5: storyState(5)}
@@ -144,7 +144,7 @@ func TestCrashTaint(t *testing.T) {
 				}
 				return errors.Join(err, c.Barrier(ctx))
 			}
-			if err := step(1, nil); err != nil { // 4, or 2 while it is marked
+			if err := step(1, nil); err != nil { // version 4, or 2 while version 3 is marked
 				return err
 			}
 			if err := step(2, a.Taint(ctx, 3, 4)); err != nil { // 2
@@ -189,8 +189,8 @@ func TestCrashTaint(t *testing.T) {
 	}
 }
 
-// TestTaintedSnapshots: a program that went back to snapshot 3 and was killed continues from it. Open skips snapshots 4 and 5 and
-// snapshots that name a tainted version. The retention ignores both.
+// TestTaintedSnapshots: a program has returned to snapshot 3, has tainted snapshots 4 and 5, and was killed. The next program
+// continues from snapshot 3. Open also skips snapshots that use a tainted version. The retention ignores all these snapshots.
 func TestTaintedSnapshots(t *testing.T) {
 	mem, st := memStore(t)
 	save := func(ctx context.Context, h *Hierarchy, n int64) error {
@@ -219,7 +219,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		s.Keep, s.Snapshots = Retention{Last: 2}, Retention{Last: 4}
 		h, err := CreateHierarchy(ctx, c, st, s, nil)
 		must(t, err)
-		rng := rand.New(rand.NewSource(1)) // the same on all ranks
+		rng := rand.New(rand.NewSource(1)) // the same numbers on all ranks
 		for l := range 2 {
 			if _, err := h.Regrid(ctx, l, boxes(rng, 4, c.Size())); err != nil {
 				return err
@@ -242,10 +242,10 @@ func TestTaintedSnapshots(t *testing.T) {
 				return fmt.Errorf("%+v", v)
 			}
 		}
-		// Tainting a version of one level taints the snapshot, too.
+		// This taints a version of one level, and the snapshot that uses it.
 		return errors.Join(h.Taint(ctx, 1, 3), h.Close(ctx))
 	})
-	// A program without ranks taints only the version of the level.
+	// A View taints only the version of the level, not the snapshot.
 	v, err := OpenView("d/amr.level0", mem, nil)
 	must(t, err)
 	must(t, errors.Join(v.Taint(true, 2), v.Close()))

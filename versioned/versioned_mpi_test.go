@@ -19,10 +19,10 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-const envJob = "BLOBIO_TEST_VERSIONED_JOB" // directory of a job
+const envJob = "BLOBIO_TEST_VERSIONED_JOB" // environment variable with the directory of a job
 
-// TestArraysUnderMPI runs 2 and 4 real processes with one-sided accesses and versions in a directory and in memory. Afterwards
-// one process more or fewer opens the array.
+// TestArraysUnderMPI runs jobs of 2 and 4 processes with one-sided accesses, and with versions in a directory and in memory.
+// Afterwards a job with one process more or less opens the array.
 func TestArraysUnderMPI(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)
@@ -44,7 +44,7 @@ func TestInJobArrays(t *testing.T) {
 		if err := oneSided(ctx, c, &Store{Dir: dir}); err != nil {
 			return err
 		}
-		for i, st := range []*Store{nil, {Copies: 1}, {Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}} { // fixed order, the same in all processes
+		for i, st := range []*Store{nil, {Copies: 1}, {Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}} { // the order is the same in all processes
 			if err := versionsOf(ctx, c, st); err != nil {
 				return fmt.Errorf("store %d: %w", i, err)
 			}
@@ -54,7 +54,7 @@ func TestInJobArrays(t *testing.T) {
 	must(t, err)
 }
 
-// oneSided opens the array of a job of another size and accesses the parts of other ranks without their action.
+// oneSided opens the array that a job of another size has made. It accesses parts of other ranks, which take no action.
 func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	const n = 1000
 	a, err := Open(ctx, c, st, "a", nil)
@@ -82,7 +82,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	if err := a.Fence(ctx); err != nil {
 		return err
 	}
-	at := int64(c.Rank()) // one element of each rank, next to elements of other ranks
+	at := int64(c.Rank()) // each rank has one element, next to elements of other ranks
 	if err := Put(ctx, a, []int64{at}, []int64{at + 1}, []float64{float64(at + 1)}); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	return a.Close(ctx)
 }
 
-// versionsOf commits versions, reads its own and other ranks', and restores one after a reallocation.
+// versionsOf commits versions, reads this rank's and other ranks' parts of them, and restores a version after a reallocation.
 func versionsOf(ctx context.Context, c comm.Comm, st *Store) error {
 	n := int64(64 * c.Size())
 	a, err := Create(ctx, c, st, Spec{Name: "b", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, nil)

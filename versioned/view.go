@@ -23,9 +23,9 @@ type View struct {
 	key    []byte
 }
 
-// OpenView opens the directory of an array: the store's directory and the array's name below it. A nil fsys means the operating
-// system's file system. key is the key of an encrypted store. Without the key, reading and checking elements fails with ErrKey,
-// and all other calls work.
+// OpenView opens an array for reading. dir is the directory of the array, which is in the store's directory and has the name of
+// the array. A nil fsys means the operating system's file system. key is the key of an encrypted store. Without the key, reads
+// and checks of elements return ErrKey, and all other calls work.
 func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
 	v := &View{dir: dir, fsys: vfs.OrOS(fsys), key: key}
 	var err error
@@ -38,7 +38,7 @@ func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
 			return nil, err
 		}
 	}
-	v.spec, _ = v.rec.Spec.public() // readRecord has checked it
+	v.spec, _ = v.rec.Spec.public() // readRecord has checked the spec
 	v.cat, err = newCatalog(v.rec, v.spec.Type, []*nodeStore{{v.fsys, dir}}, 0, &opt)
 	return v, err
 }
@@ -58,7 +58,7 @@ func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 // Encrypted reports whether the chunks are encrypted.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// Bytes returns the total size and the number of the store's files.
+// Bytes returns the total size of the array's files, and their number.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size
@@ -69,13 +69,13 @@ func (v *View) Bytes() (n int64, files int) {
 // Get reads the box [lo, hi) of a version, with elements in the byte order of the host. It reads and verifies whole chunks.
 func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if v.sealed {
-		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
+		return fmt.Errorf("array %s is encrypted and no key was given: %w", v.spec.Name, ErrKey)
 	}
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
 }
 
-// Pieces reads the box [lo, hi) of a version in pieces of at most most bytes, in row-major order. Elements are in the byte order
-// of the host. f may use its elements only until it returns.
+// Pieces reads the box [lo, hi) of a version in pieces, in row-major order. most is the maximum size of a piece in bytes.
+// Elements are in the byte order of the host. f must not use its argument after it returns.
 func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most int, f func(lo, hi []int64, b []byte) error) error {
 	size := int64(v.spec.Type.Size())
 	buf := []byte(nil)
@@ -94,7 +94,7 @@ func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most i
 	})
 }
 
-// slabs cuts a box, in row-major order, into boxes of at most most elements.
+// slabs cuts a box into smaller boxes and calls f for them in row-major order. most is the maximum number of elements of a box.
 func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 	per := int64(1) // number of elements per index of dimension d
 	d := len(lo) - 1
@@ -108,7 +108,7 @@ func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 		}
 		per *= n
 	}
-	// Dimensions before d advance one by one, and dimension d in steps.
+	// Dimensions before d advance by one index at a time, and dimension d in steps of several indices.
 	for k := range d {
 		if hi[k] <= lo[k] {
 			return nil
@@ -139,7 +139,7 @@ func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 	}
 }
 
-// Expired lists the versions that a retention does not keep, ascending. It never lists the newest untainted version.
+// Expired lists, ascending, the versions that a retention would not keep. It never lists the newest untainted version.
 func (v *View) Expired(keep Retention) []int64 {
 	stay := retained(v.rec.Versions, -1, keep, nil)
 	var out []int64
@@ -151,9 +151,9 @@ func (v *View) Expired(keep Retention) []int64 {
 	return out
 }
 
-// Pinned lists the versions of a level that belong to snapshots of its hierarchy, ascending. Without them these snapshots cannot
-// be opened. Drop does not check for pinned versions. The list is empty for an array that is no level, or whose hierarchy has no
-// snapshots here. ErrKey means that the snapshots are encrypted, and the view has no key.
+// If the array belongs to a level, Pinned lists, ascending, the versions that snapshots of its hierarchy use. If one of them is
+// dropped, the snapshot cannot be opened; Drop does not check this. The list is empty for an array that is not a level, or whose
+// hierarchy has no snapshots in the same store. ErrKey means that the snapshots are encrypted, and that the View has no key.
 func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	name, level := arrays.Member(v.spec.Name)
 	if name == "" || level < 0 {
@@ -169,7 +169,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	defer g.Close()
 	var out []int64
 	for _, x := range g.rec.Versions {
-		if x.Number == 0 || x.Tainted { // before the first snapshot, or tainted
+		if x.Number == 0 || x.Tainted { // the version is empty or tainted
 			continue
 		}
 		s, err := g.Snapshot(ctx, x.Number)
@@ -184,9 +184,9 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	return slices.Compact(out), nil
 }
 
-// Drop drops versions in a store that no array has open, and removes the files that no other version needs. It returns the size
-// and number of these files. A file stays whole if any version needs a part of it. Commits of an array with Retention compact
-// such files when that pays. The newest version cannot be dropped. A dry run changes nothing.
+// Drop drops versions in a store that no Array has open. It removes the files that no other version needs, and returns their
+// size and number. If another version needs a part of a file, the whole file stays; later commits of an array with Retention
+// compact such files if this saves enough space. The newest untainted version cannot be dropped. A dry run changes nothing.
 func (v *View) Drop(ctx context.Context, dry bool, versions ...int64) (bytes int64, files int, err error) {
 	rec, err := v.cat.dropped(ctx, versions...)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// TestViewDropCrash (V12): View.Drop with a power cut before every operation, and with every operation failing once. The kept
-// versions are whole. The dropped version is either whole or absent.
+// TestViewDropCrash: the power is cut before every operation of View.Drop, or the operation fails. The kept versions are
+// undamaged. The dropped version is either undamaged or absent.
 func TestViewDropCrash(t *testing.T) {
 	base := emptyDisk(t)
 	must(t, comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
@@ -103,8 +103,8 @@ func TestSlabs(t *testing.T) {
 	}
 }
 
-// TestRanksDiffer: if ranks pass different arguments to a collective call, all ranks get an error. Nothing is made, and the array
-// stays usable.
+// TestRanksDiffer: if ranks pass different arguments to a collective call, all ranks get an error. No array or version is made,
+// and the Array stays usable.
 func TestRanksDiffer(t *testing.T) {
 	for _, kind := range []string{"memory", "memory of processes", "shared"} {
 		mem, st := memStore(t)

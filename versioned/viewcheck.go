@@ -17,14 +17,14 @@ import (
 // Finding is a result of Check: an error, or a note if no data are lost.
 type Finding = fault.Finding
 
-// wordsOf converts an error to a finding with the complete text of the error.
+// wordsOf converts an error to a finding whose message is the complete text of the error.
 func wordsOf(err error) Finding {
 	return Finding{Severity: fault.Error, Offset: -1, Msg: err.Error(), Err: err}
 }
 
 // Check finds all faults of the store. It reads every byte and reports files that are missing or have changed since the commit,
-// and chunks that do not match their digests. It also notes other files. progress, if not nil, receives the bytes done and the
-// total.
+// and chunks that do not match their digests. It yields notes about files that do not belong to the store. progress, if not
+// nil, receives the number of bytes read and the total.
 func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		total, done := int64(0), int64(0)
@@ -74,7 +74,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 	}
 }
 
-// checkRecords checks both records. An interrupted commit leaves one older than the other.
+// checkRecords checks both records. After an interrupted commit one record is older than the other.
 func (v *View) checkRecords(yield func(Finding) bool) bool {
 	best, bad := readRecords(v.fsys, v.dir)
 	for i, err := range bad {
@@ -120,7 +120,7 @@ func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
 
 // checkChunks verifies the chunks of each version.
 func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
-	before := map[[2]int64]int64{} // by generation and segment: the last version with verified chunks
+	before := map[[2]int64]int64{} // for each generation and segment, the last version whose chunks were verified
 	for i := range v.rec.Versions {
 		ver := &v.rec.Versions[i]
 		g, _ := v.rec.generation(ver.Generation)
@@ -165,8 +165,8 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 	return true
 }
 
-// newChunks verifies the chunks of a segment that are newer than version last, the version before ver. The other chunks were
-// verified with version last. The error names the first bad chunk and the number of bad chunks.
+// newChunks verifies those chunks of a segment in version ver that are newer than version last, the version that was verified
+// before. The other chunks were verified with version last. The error names the first bad chunk and the number of bad chunks.
 func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last int64, g *geometry, seg int) error {
 	tmp := make([]byte, v.cat.chunk)
 	ce := v.cat.chunk / v.cat.size

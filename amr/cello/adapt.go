@@ -9,18 +9,18 @@ import (
 // adaptBytes is the size of adapt_buffer: 1000 32-bit integers.
 const adaptBytes = 4000
 
-// Byte offsets in adapt_buffer. From adaptValid on no field is aligned.
+// Byte offsets in adapt_buffer. The fields from adaptValid on are not aligned.
 const (
-	adaptCurr      = 0    // i32 27, 27 levels
-	adaptNext      = 112  // i32 27, 27 levels
-	adaptLast      = 224  // i32 216, 8 x 27 levels
+	adaptCurr      = 0    // an int32 (27), then 27 levels
+	adaptNext      = 112  // an int32 (27), then 27 levels
+	adaptLast      = 224  // an int32 (216), then 8 x 27 levels
 	adaptValid     = 1092 // u8
 	adaptRank      = 1093 // i32
-	adaptPeriodic  = 1097 // i32 3, 3 x root blocks on periodic axes, else 0
+	adaptPeriodic  = 1097 // 3 counts: root blocks on a periodic axis, 0 on another
 	adaptMinLevel  = 1113
 	adaptMaxLevel  = 1117
 	adaptSelf      = 1121 // level info
-	adaptCount     = 1149 // i32, neighbours
+	adaptCount     = 1149 // number of neighbours
 	adaptNeighbour = 1153 // level infos
 	levelInfoBytes = 28
 )
@@ -37,11 +37,11 @@ type levelInfo struct {
 	CanCoarsen bool
 }
 
-// adaptBuffer is the content of a block's adapt_buffer attribute: its data about its neighbours. Levels are indexed by direction:
-// (fx+1)+3((fy+1)+3(fz+1)), each f of -1, 0, 1.
+// adaptBuffer is the content of a block's adapt_buffer attribute, which describes the block's neighbours. The index of a level is
+// its direction (fx, fy, fz), each -1, 0 or 1, as the number (fx+1)+3((fy+1)+3(fz+1)).
 type adaptBuffer struct {
 	Curr, Next         [27]int32
-	Last               [8][27]int32 // per child: cx+2(cy+2cz)
+	Last               [8][27]int32 // the first index is the number of the child, cx+2(cy+2cz)
 	Valid              bool         // true for leaves and for blocks below level 0
 	Rank               int32
 	Periodic           [3]int32 // number of root blocks on periodic axes, otherwise 0
@@ -103,19 +103,18 @@ func decodeAdapt(b []byte) (*adaptBuffer, error) {
 	return a, nil
 }
 
-// The bytes behind can_coarsen are padding. In the block's own level info both flags are garbage.
+// The bytes after can_coarsen are padding. In the level info that a block stores about itself, both flags are garbage.
 func decodeLevelInfo(b []byte) levelInfo {
 	i32 := func(k int) int32 { return int32(binary.LittleEndian.Uint32(b[4*k:])) }
 	return levelInfo{Index: [3]int32{i32(0), i32(1), i32(2)}, Now: i32(3), Min: i32(4), Max: i32(5), Sibling: b[24] == 1, CanCoarsen: b[25] == 1}
 }
 
-// bytes returns the 4000 bytes of the attribute.
 func (a *adaptBuffer) bytes() ([]byte, error) {
 	b := make([]byte, adaptBytes)
 	return b, a.encode(b)
 }
 
-// encode fills b, which must be zeroed.
+// encode fills b. The caller zeroes b first.
 func (a *adaptBuffer) encode(b []byte) error {
 	binary.LittleEndian.PutUint32(b[adaptLast:], 216)
 	for c := range a.Last {
@@ -162,7 +161,7 @@ func (l *levelInfo) encode(b []byte) {
 	}
 }
 
-// putLevels writes a vector with its length.
+// putLevels writes the length of a vector and then its elements.
 func putLevels(b []byte, off int, v []int32) {
 	binary.LittleEndian.PutUint32(b[off:], uint32(len(v)))
 	putInts(b[off+4:], v)

@@ -15,7 +15,6 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// attrKind is the type of a standard attribute.
 type attrKind uint8
 
 const (
@@ -25,7 +24,8 @@ const (
 	kindEnzo // enzo_float: float64, or float32 in a build with single precision
 )
 
-// attrDef is a standard attribute: a vector of n elements. It is never a scalar dataspace, because Enzo-E aborts on scalars.
+// attrDef is a standard attribute: a vector of n elements. A vector of one element is not stored as a scalar dataspace, because
+// Enzo-E aborts on scalars.
 type attrDef struct {
 	name string
 	kind attrKind
@@ -109,7 +109,7 @@ var standard = func() map[string]int {
 	return m
 }()
 
-// place holds the data, other than the block itself, from which a block's attributes follow.
+// place holds the data from which, together with the block itself, the block's attributes are computed.
 type place struct {
 	m            *amr.Meta
 	enzo         amr.Type
@@ -139,8 +139,8 @@ func (p *place) putEnzo(dst []byte, v ...float64) {
 	}
 }
 
-// derive writes the little-endian value of standard attribute i as it follows from the block and its place. It does not derive
-// adapt_buffer.
+// derive computes standard attribute i from the block and its place, and writes the little-endian value. adapt_buffer is computed
+// elsewhere.
 func (p *place) derive(dst []byte, i int, b *amr.Block) {
 	g, lo, hi := &p.m.Geometry, &p.lo, &p.hi
 	ghost := g.Ghost
@@ -187,7 +187,7 @@ func (p *place) derive(dst []byte, i int, b *amr.Block) {
 	}
 }
 
-// extra is a non-standard attribute in the Attrs of a block or of Meta.
+// extra is a non-standard attribute from Block.Attrs or Meta.Attrs.
 type extra struct {
 	name string
 	typ  h5.Type
@@ -233,22 +233,21 @@ func putExtra(dst []byte, v any) {
 	}
 }
 
-// ownAttrs are the standard attributes that always follow from the block and its place. Entries of Block.Attrs with these names
-// are not written.
+// ownAttrs are the standard attributes that are always computed from the block and its place. Entries of Block.Attrs with these
+// names are not written.
 var ownAttrs = map[string]bool{
 	"index": true, "array": true, "index_order": true, "count_order": true,
 	"cycle": true, "time": true, "dt": true, "adapt_buffer": true,
 }
 
-// attrShape is the type and length of a group's attribute.
 type attrShape struct {
 	name string
 	typ  h5.Type
 	n    int64
 }
 
-// attrShapes returns the attributes of a block's group. First come the standard ones in order, with the shapes that the extras
-// give them, then the others.
+// attrShapes returns the attributes of a block's group. The standard attributes come first, in order; an extra of the same name
+// sets the shape of a standard attribute. The other extras follow.
 func attrShapes(enzo amr.Type, l []extra) []attrShape {
 	out := make([]attrShape, 0, numBlockAttrs+len(l))
 	for _, d := range blockAttrs {
@@ -266,8 +265,8 @@ func attrShapes(enzo amr.Type, l []extra) []attrShape {
 	return out
 }
 
-// signature returns a string that differs between blocks whose groups have different attributes. It is "" for blocks with the
-// standard attributes. parseSignature parses it.
+// signature returns a string that identifies the names and shapes of a group's attributes. It is "" if the group has only the
+// standard attributes. parseSignature parses the string.
 func signature(enzo amr.Type, l []extra) string {
 	var b strings.Builder
 	for i, s := range attrShapes(enzo, l) {
@@ -300,13 +299,13 @@ func h5Type(t amr.Type) h5.Type {
 	return h5Types[t]
 }
 
-// amrType maps an HDF5 type to an element type, or to 0 if there is none.
+// amrType returns the element type for an HDF5 type, or 0 if there is none.
 func amrType(t h5.Type) amr.Type {
 	return amr.Type(slices.Index(h5Types[1:], t.Little()) + 1)
 }
 
 // dims returns the shape of a dataset, slowest dimension first, in the form that Enzo-E expects. The rank is 3 if z has more than
-// one element, else 2 if y has, else 1.
+// one element, 2 if only y has, and otherwise 1.
 func dims(m [3]int) []int64 {
 	switch {
 	case m[2] > 1:

@@ -26,8 +26,7 @@ func shm(b *testing.B) string {
 	return dir
 }
 
-// uniform returns a tree of n^3 root blocks of 16^3 cells with 8 32-bit fields, without levels below 0. The blocks are divided
-// among ranks along the curve.
+// uniform returns a tree of n^3 root blocks without levels below 0. The blocks are divided among ranks along the curve.
 func uniform(b testing.TB, n, ranks, cells, fields int) (*amr.Meta, [][]*amr.Block) {
 	m := &amr.Meta{Geometry: amr.Geometry{Rank: 3, Roots: [3]int{n, n, n}, Block: [3]int{cells, cells, cells}, Ghost: [3]int{4, 4, 4}, Upper: [3]float64{1, 1, 1}}}
 	for i := range fields {
@@ -75,7 +74,6 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// sink is an application that discards its blocks.
 type sink struct{}
 
 func (sink) Create(context.Context, int, []BlockInfo) error { return nil }

@@ -25,7 +25,7 @@ type BlockInfo struct {
 	Order int64 // attribute index_order; -1 if it is missing
 	Leaf  bool
 	Bytes int64   // total size of its datasets
-	Cost  float64 // as given to Write; 0 if unknown
+	Cost  float64 // the cost given to Write; 0 if unknown
 }
 
 // Checkpoint is an open checkpoint or dump. Its methods are safe for
@@ -43,9 +43,9 @@ type Checkpoint struct {
 	sums   sums
 
 	once  sync.Once
-	whole error // see restartable
+	whole error // result of findRestartable
 
-	users atomic.Int32 // number of users besides the one that opened it
+	users atomic.Int32 // number of ranks that use the checkpoint, without the rank that opened it
 }
 
 // openFiles are the open files of a checkpoint.
@@ -77,7 +77,7 @@ func newOpenFiles(s *scanner) openFiles {
 	return openFiles{directory: s.directory, template: s.schema.template, h5s: cache.New[int](maxH5, func(*h5.File) int64 { return 1 })}
 }
 
-// Close closes the files. After OpenComm the last of the sharing ranks closes them.
+// Close closes the files. If OpenComm shared the checkpoint among ranks, the last Close closes the files.
 func (k *Checkpoint) Close() error {
 	if k.users.Add(-1) >= 0 {
 		return nil
@@ -88,15 +88,15 @@ func (k *Checkpoint) Close() error {
 // Dir returns the directory that was opened.
 func (k *Checkpoint) Dir() string { return k.dir }
 
-// Meta returns the common description of all blocks; the caller must not change it. The range of levels comes from the blocks and
-// the attribute max_level, and periodic borders come from an adapt_buffer.
+// Meta returns the common description of all blocks; the caller must not change it. The range of levels is derived from the
+// blocks and the attribute max_level, and periodic borders from an adapt_buffer.
 func (k *Checkpoint) Meta() *amr.Meta { return &k.meta }
 
 // EnzoFloat returns the type of the attributes enzo_*, which is the enzo_float type of the program that wrote them.
 func (k *Checkpoint) EnzoFloat() amr.Type { return k.enzo }
 
-// Blocks returns all blocks in curve order, or in list order if the order numbers are no permutation. The caller must not change
-// the slice.
+// Blocks returns all blocks in curve order, or in list order if the order numbers are not a permutation of 0 to n-1. The caller
+// must not change the slice.
 func (k *Checkpoint) Blocks() []BlockInfo { return k.blocks }
 
 // Files returns the names of the files without suffix.
@@ -114,15 +114,15 @@ func (k *Checkpoint) Tree() *amr.Tree { return k.tree }
 // Ghosts reports whether a field of Meta is stored with its ghosts.
 func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
 
-// Dump reports whether the checkpoint is marked as a data dump, see Options.
+// Dump reports whether the checkpoint is marked as a data dump (see Options.Fields).
 func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
 
-// reversed reports whether the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
+// reversed reports whether the datasets of fields have their dimensions in reverse (see Options.ForEnzoE).
 func (k *Checkpoint) reversed() bool { return k.man != nil && k.man.Reversed }
 
 // scrambled reports whether the cells of a field are in the wrong places. Enzo-E scrambles fields that it writes without ghosts,
-// because it gives HDF5 the reversed shape of the field in memory. The result is right only for cubic blocks, whose shape is the
-// same both ways. Meta().Fields have the mark.
+// because it passes the field's shape in memory to HDF5 in reverse. The result is right only for cubic blocks, whose shape stays
+// the same when reversed. Meta().Fields mark scrambled fields.
 func (k *Checkpoint) scrambled(field int) bool {
 	if k.man != nil && !k.man.Broken {
 		return false
@@ -145,10 +145,10 @@ const (
 	stops              // H5Dread fails, and Enzo-E aborts
 )
 
-// restarts predicts how Enzo-E reads a dataset on restart. Enzo-E confuses the dimensions of the file, (z, y, x), with the
-// dimensions of the field in memory, (x, y, z) with ghosts. If the first one in memory is longer, it reads the whole dataset into
-// the middle of the field. Otherwise it fills the whole field with as much of the dataset as fits. Other shapes fail. Enzo-E
-// reads a dataset with reversed dimensions correctly.
+// restarts predicts how Enzo-E reads a dataset on restart. Enzo-E compares the dimensions in the file, (z, y, x), with the
+// dimensions of the field in memory, (x, y, z) with ghosts. If the first dimension in memory is longer than the first in the
+// file, Enzo-E reads the whole dataset into the middle of the field. Otherwise Enzo-E fills the whole field with as much of the
+// dataset as fits. Other shapes fail. Enzo-E reads a dataset with reversed dimensions correctly.
 func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts, reversed bool) outcome {
 	mem, file := g.Shape(f, true), g.Shape(f, ghosts)
 	last := g.Rank - 1
@@ -167,14 +167,14 @@ func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts, reversed bool) outcome 
 	return readsRight
 }
 
-// Unfit lists the fields that prevent a restart of Enzo-E or give it wrong data, because it reads the shape of a dataset with its
-// axes in reverse. This package and other programs may read the same fields correctly.
+// Unfit lists the fields that prevent a restart of Enzo-E or give it wrong data, because Enzo-E reads the shape of a dataset with
+// its axes in reverse. This package and other programs may read these fields correctly.
 func (k *Checkpoint) Unfit() (l []Finding) {
 	g := &k.meta.Geometry
 	effect := goesWrong(&k.meta)
 	for i := range k.meta.Fields {
 		if restarts(g, &k.meta.Fields[i], k.ghosts[i], k.reversed()) == stops {
-			effect = aborts + " when it restarts" // an abort outweighs the effects of other fields
+			effect = aborts + " when it restarts" // an abort hides the effects on other fields
 			break
 		}
 	}
@@ -199,7 +199,7 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 	return l
 }
 
-// goesWrong describes the effect of misread fields on Enzo-E if it does not abort at one of them.
+// goesWrong describes the effect of misread fields on Enzo-E if none of them makes it abort.
 func goesWrong(m *amr.Meta) string {
 	if len(m.Particles) > 0 {
 		return "goes on with wrong fields, and aborts when a particle is out of bounds"

@@ -66,7 +66,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	return nil
 }
 
-// right returns an error if a column of block i may have its cells in wrong places.
+// right returns an error if the cells of a column of block i may be in wrong places.
 func (k *Checkpoint) right(i, c int) error {
 	col, info := &k.cols[c], &k.blocks[i]
 	if col.field == nil || !k.scrambled(col.place) || k.opt.AcceptScrambled {
@@ -75,7 +75,7 @@ func (k *Checkpoint) right(i, c int) error {
 	return fault.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
 }
 
-// native compares a column of block i in file form with its checksum and converts it to the byte order of the host.
+// native compares a column of block i with its checksum and converts the column from file form to the byte order of the host.
 func (k *Checkpoint) native(i, c int, p []byte) error {
 	if err := k.compareData(i, c, p); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (k *Checkpoint) native(i, c int, p []byte) error {
 	return nil
 }
 
-// column reads the bytes of a column of block i in file form, into dst if it is long enough.
+// column reads a column of block i in file form, into dst if dst is long enough.
 func (k *Checkpoint) column(i, c int, dst []byte) ([]byte, error) {
 	info, rec := &k.blocks[i], &k.recs[i]
 	e, n := k.extent(rec, c)
@@ -102,7 +102,7 @@ func (k *Checkpoint) column(i, c int, dst []byte) ([]byte, error) {
 		}
 		return dst[:n], k.readAt(info.File, dst[:n], e.off, info.Name+" "+k.cols[c].name)
 	}
-	// The dataset is chunked, compressed, compact or was never written.
+	// The dataset is chunked, compressed, compact or never written.
 	if n > maxSlow {
 		return nil, fault.At(k.path(info.File), -1, info.Name+" "+k.cols[c].name, ErrTooLarge, "%d bytes in storage that is not contiguous", n)
 	}
@@ -122,11 +122,11 @@ func (k *Checkpoint) column(i, c int, dst []byte) ([]byte, error) {
 	return p, d.ReadRaw(nil, nil, p)
 }
 
-// maxSlow is the maximum allocation for data of unknown size in the file.
+// maxSlow is the maximum allocation for a dataset whose stored size is unknown.
 const maxSlow = 1 << 31
 
 // Field reads one field of block i. The elements are in the byte order of the host, x fastest, with ghosts if Ghosts is true for
-// the field. Field uses dst if it is long enough.
+// the field. Field uses dst if dst is long enough.
 func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) ([]byte, error) {
 	for c := range k.cols {
 		if col := &k.cols[c]; col.field != nil && col.field.Name == name {
@@ -137,7 +137,7 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 }
 
 // Particles reads one attribute of the particles of a type in block i: one element per particle, in the byte order of the host.
-// It uses dst if it is long enough.
+// Particles uses dst if dst is long enough.
 func (k *Checkpoint) Particles(ctx context.Context, i int, name, attribute string, dst []byte) ([]byte, error) {
 	for c := range k.cols {
 		col := &k.cols[c]

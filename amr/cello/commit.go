@@ -19,11 +19,10 @@ import (
 	"blobio/internal/subfile"
 )
 
-// path returns the path of a file while it is being written.
 func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
 
-// begin takes the lease of the directory and makes the temporary directory. It replaces one left by a dead writer. It runs on
-// rank 0. If it fails, only the lease remains.
+// begin takes the lease of the directory and makes the temporary directory. If a dead writer left a temporary directory, begin
+// replaces it. begin runs on rank 0. If begin fails, only the lease remains.
 func (j *job) begin(ctx context.Context) (err error) {
 	if j.lease, err = durable.Acquire(ctx, j.fs, j.dir, durable.LeaseOptions{}); err != nil {
 		return err
@@ -50,11 +49,11 @@ func (j *job) begin(ctx context.Context) (err error) {
 		_ = cellodir.RemovePartial(j.fs, j.tmp)
 		return err
 	}
-	return j.lease.Settle() // files that a former writer still has open lose their names
+	return j.lease.Settle() // if a former writer still has files open, remove their names
 }
 
-// abandon removes the written files on rank 0, which learns of a failure first, unless another writer has taken over the
-// directory.
+// abandon removes the written files, unless another writer has taken over the directory. abandon runs on rank 0, because rank 0
+// learns of a failure first.
 func (j *job) abandon() {
 	if j.c.Rank() != 0 {
 		return
@@ -64,9 +63,8 @@ func (j *job) abandon() {
 	}
 }
 
-// release releases the lease on rank 0.
 func (j *job) release() {
-	_ = j.lease.Release() // a lease that cannot be removed ends with the process
+	_ = j.lease.Release() // if the lease cannot be removed, it ends with the process
 }
 
 // owned returns an error unless this writer still owns the name and the temporary directory.
@@ -84,8 +82,8 @@ func (j *job) owned() error {
 	return err
 }
 
-// commit writes the common lists and the manifest and gives the directory its name. All other files must be durable. commit runs
-// on rank 0.
+// commit writes the common lists and the manifest, and renames the directory to its final name. All other files must be durable
+// before. commit runs on rank 0.
 func (j *job) commit(_ context.Context, all [][]byte) error {
 	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs, Reversed: j.o.ForEnzoE}
 	for i := range j.cols {
@@ -93,7 +91,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		// A copy of scrambled cells is scrambled, too.
 		m.Broken = m.Broken || j.cols[i].field != nil && j.cols[i].field.Scrambled
 	}
-	for _, b := range all { // files ascend with the ranks
+	for _, b := range all { // files are in rank order
 		var l []manifestFile
 		if err := json.Unmarshal(b, &l); err != nil {
 			return err
@@ -101,7 +99,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		m.Files = append(m.Files, l...)
 	}
 	if len(m.Files) != len(j.names) {
-		return fault.Usage("%d of %d files were written", len(m.Files), len(j.names))
+		return fault.Usage("only %d of %d files were written", len(m.Files), len(j.names))
 	}
 	if j.yt != "" {
 		if err := j.ytLists(); err != nil {
@@ -124,7 +122,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	if err := j.owned(); err != nil {
 		return err
 	}
-	// Remove the lock only when all names are durable, so that a directory without a lock is whole under any name.
+	// Remove the lock only when all names are durable. Then a directory without a lock is whole, whatever its name.
 	if err := j.fs.SyncDir(j.tmp); err != nil {
 		return err
 	}
@@ -136,7 +134,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		err = durable.Rename(j.fs, j.tmp, j.dir)
 	}
 	if err != nil {
-		_ = cellodir.RemovePartial(j.fs, j.tmp) // abandon would keep a directory without its lock; after an UnsureError the directory may be gone
+		_ = cellodir.RemovePartial(j.fs, j.tmp) // abandon would keep a directory that has no lock; after an UnsureError the directory may be gone
 	}
 	return err
 }

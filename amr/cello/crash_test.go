@@ -33,12 +33,12 @@ func names(fsys vfs.FS, dir string) (l []string) {
 	return l
 }
 
-// noLease removes the lease file from a list. A lease file that could not be removed durably ends with the process.
+// noLease removes the lease file from a list, because a lease file that could not be removed durably ends with the process.
 func noLease(l []string) []string {
 	return slices.DeleteFunc(l, func(n string) bool { return n == durable.LockName("c") })
 }
 
-// state reports whether a checkpoint is whole or absent. In any other state the test fails.
+// state reports whether the checkpoint exists. The test fails if the checkpoint exists but is not whole.
 func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool) {
 	t.Helper()
 	_, err := fsys.Stat(dir)
@@ -58,7 +58,7 @@ func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool
 }
 
 // TestCrash: a power loss at any operation leaves no checkpoint or a whole one, with unsynced data lost completely or at random.
-// The next Write works with the remains.
+// The next Write succeeds in spite of the remains.
 func TestCrash(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -78,7 +78,7 @@ func TestCrash(t *testing.T) {
 			continue
 		}
 		if _, err := Open(ctx, "c"+cellodir.PartialSuffix, &OpenOptions{FS: mem}); err == nil {
-			// The partial directory may be whole only if just the rename is missing.
+			// If the partial directory is whole, only the rename was missing.
 			if !state(t, c, mem, "c"+cellodir.PartialSuffix, s.When) {
 				t.Fatalf("%s: half a checkpoint opens", s.When)
 			}
@@ -99,10 +99,10 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d with the checkpoint", there)
 }
 
-// errDisk has a class that ranks without a common heap can transmit.
+// errDisk wraps an error class that can be transmitted between ranks without a common heap.
 var errDisk = fmt.Errorf("the disk is on fire: %w", fs.ErrPermission)
 
-// TestFaults: every I/O operation fails once. The error is returned on every rank, and the checkpoint is whole or absent.
+// TestFaults: every I/O operation fails once. Every rank returns the error, and the checkpoint is whole or absent.
 func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -124,7 +124,7 @@ func TestFaults(t *testing.T) {
 		}
 		for f := range sc.Faults(t, crashtest.Fails(errDisk), crashtest.ShortWrite(errDisk)) {
 			if f.Way.Only != nil && !f.Way.Only(*f.Op) {
-				continue // as without the fault
+				continue // the operation succeeded in spite of the fault
 			}
 			mem, err, when := f.Mem[0], f.Err, f.When
 			there := state(t, c, mem, "c", when)
@@ -213,7 +213,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestTwoWriters: a directory of another kind is not touched. A directory that another writer has taken over is not committed.
+// TestTwoWriters: Write does not touch a directory that is no checkpoint, and does not commit a directory that another writer has
+// taken over.
 func TestTwoWriters(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -244,8 +245,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestMarkGoesLast: when the mark of an unfinished directory is removed, all other files in it are durable, so a directory
-// without the mark is whole.
+// TestMarkGoesLast: Write removes the mark of an unfinished directory only when all other files are durable. A directory without
+// the mark is therefore whole.
 func TestMarkGoesLast(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()

@@ -30,8 +30,8 @@ func flip(fsys vfs.FS, name string, off int64, bit int) {
 	must(f.Close())
 }
 
-// TestDamage: a flipped bit in any file of a checkpoint with a manifest makes a restart and a copy fail, or it has no effect. A
-// failed copy leaves no files.
+// TestDamage: if a bit flips in any file of a checkpoint with a manifest, a restart and a copy fail or give the original data.
+// A failed copy leaves no files.
 func TestDamage(t *testing.T) {
 	ctx := context.Background()
 	s := tiny()
@@ -98,7 +98,7 @@ func TestDamage(t *testing.T) {
 }
 
 // TestDamagedBlock: the error for a damaged block names file, block, dataset and checksums, and the other blocks are readable.
-// With NoVerify the block is readable as far as possible, and copies of it are marked.
+// With NoVerify the undamaged parts of the block are read, and copies of the block are marked.
 func TestDamagedBlock(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -182,8 +182,8 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-// TestManifestCounts: a manifest must have as many checksums and costs as there are blocks. Other numbers or an impossible file
-// are refused, even if the manifest's own checksum is right.
+// TestManifestCounts: a manifest whose number of checksums or costs differs from the number of blocks is refused, and so is an
+// impossible file, even if the manifest's own checksum is right.
 func TestManifestCounts(t *testing.T) {
 	for what, spoil := range map[string]func(m *manifest, f *manifestFile){
 		"":                       func(*manifest, *manifestFile) {},
@@ -208,7 +208,8 @@ func TestManifestCounts(t *testing.T) {
 	}
 }
 
-// TestDamagedDescription: the description of the mesh comes from a file in which it is whole. If there is none, Open fails.
+// TestDamagedDescription: Open takes the description of the mesh from a file where the description is undamaged. If there is no
+// such file, Open fails.
 func TestDamagedDescription(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
@@ -249,7 +250,7 @@ func TestDamagedDescription(t *testing.T) {
 	}
 }
 
-// TestNoVerifyManifest: with NoVerify a manifest that is damaged or does not match the lists does not prevent reading.
+// TestNoVerifyManifest: NoVerify reads a checkpoint even if the manifest is damaged or does not match the lists.
 func TestNoVerifyManifest(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)

@@ -39,8 +39,8 @@ func (s *scanner) describe(k *Checkpoint) error {
 	return s.columns(k)
 }
 
-// geometry sets Geometry: cells and ghosts from the grid attributes of the first block, root blocks from its width, and borders
-// from its adapt_buffer.
+// geometry sets Geometry from the first block: cells and ghosts from its grid attributes, root blocks from its width, and
+// borders from its adapt_buffer.
 func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	b := s.schema.first
 	file := s.pathOf(cellodir.FileList)
@@ -52,11 +52,12 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 		m.Block[i], m.Ghost[i] = int(n), int(g)
 		m.Roots[i] = 1
 		if i < m.Rank {
-			// At level l a block is 1/(roots 2^l) of the domain. A block of a negative level may be cut at the border.
+			// At level l the width of a block is 1/(roots*2^l) of the domain. A block of a negative level may be cut at the
+			// border.
 			w := (b.upper[i] - b.lower[i]) / (root.upper[i] - root.lower[i])
 			r := math.Ldexp(1/w, -max(b.index.Level(), 0))
 			if b.index.Level() >= 0 && r >= 0.5 && r < amr.MaxRoots+0.5 {
-				// The name must have as many digits as the number, or the bounds are wrong.
+				// The bounds are wrong if the name has not as many digits as the number of root blocks needs.
 				if n := int(math.Round(r)); bits.Len(uint(n-1)) == arrayDigits(b.name, i) {
 					m.Roots[i] = n
 				}
@@ -66,7 +67,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 			m.Periodic[i] = b.adapt.Periodic[i] != 0
 		}
 	}
-	// A block of a level from 0 on determines the mesh better than a block of a negative level.
+	// A block of level 0 or finer determines the mesh better than a block of a negative level.
 	lo, hi := 0, int(root.maxLevel)
 	most := [3]int{}
 	for _, f := range s.files {
@@ -105,7 +106,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	return nil
 }
 
-// arrayDigits returns the number of digits in a block name that give the root block along an axis.
+// arrayDigits returns how many digits of a block name identify the root block along an axis.
 func arrayDigits(name string, axis int) int {
 	for range axis {
 		_, name, _ = strings.Cut(name, "_")
@@ -153,7 +154,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 		parts = append(parts, part{c, i, len(m.Particles[i].Attrs)})
 		m.Particles[i].Attrs = append(m.Particles[i].Attrs, amr.AttrSpec{Name: a, Type: typ})
 	}
-	// Sort columns like columnsOf: fields, then particles by type.
+	// Sort columns in the order of columnsOf: first fields, then particles by type.
 	slices.SortStableFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.ptype, b.ptype), cmp.Compare(a.attr, b.attr))
 	})
@@ -179,7 +180,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 	return nil
 }
 
-// particleTypes guesses the names of particle types from the names before "_x", because all types have a position.
+// particleTypes guesses the names of particle types from the names before "_x", because particles of every type have a position.
 func particleTypes(schema []schemaCol) (l []string) {
 	for _, c := range schema {
 		n, ok := strings.CutPrefix(c.name, particlePrefix)
@@ -194,8 +195,8 @@ func particleTypes(schema []schemaCol) (l []string) {
 	return l
 }
 
-// splitParticle splits a dataset name into type and attribute, which may both contain underscores. It splits behind the shortest
-// known type, or else at the first underscore.
+// splitParticle splits a dataset name into type and attribute, which may both contain underscores. The type is the shortest
+// known type with which the name begins. If there is none, it ends at the first underscore.
 func splitParticle(name string, types []string) (typ, attr string) {
 	for _, t := range types {
 		if a, ok := strings.CutPrefix(name, t+"_"); ok && a != "" {
@@ -213,7 +214,7 @@ func splitParticle(name string, types []string) (typ, attr string) {
 func fieldShape(g *amr.Geometry, spec *amr.FieldSpec, d []int64) (ghosts bool, err error) {
 	m, ok := shape(d)
 	if !ok {
-		return false, fmt.Errorf("rank %d, want 1 to 3", len(d))
+		return false, fmt.Errorf("%d dimensions, want 1 to 3", len(d))
 	}
 	with, without := 0, 0
 	for i := range 3 {

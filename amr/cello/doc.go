@@ -43,6 +43,6 @@ package cello
 //	level k, init    the same, with their data           full files = files
 //	cleanup
 //
-// A file without blocks of a level is full at once.
+// If a file has no blocks of a level, the file is full at once.
 //
 // Read first: checkpoint.go, plan.go, filewriter.go.

@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Error is the Severity of a finding that is unreadable or wrong. With ForRestart it also covers findings that prevent a restart.
-// Lower severities are "warning" (readable, but against the format or with doubtful content) and "note".
+// Error is the Severity of a finding about unreadable or wrong content. With ForRestart, findings that prevent a restart have it
+// too. Lower severities are "warning" (readable, but against the format or with doubtful content) and "note".
 const Error = fault.Error
 
 const (
@@ -16,14 +16,14 @@ const (
 	warning = fault.Warning
 )
 
-// Finding is one finding of Verify. File is the path below the directory, or "" for the whole. Block is the name of a block, or
-// "" for the file. Effect is the effect on Enzo-E, if known.
+// Finding is one finding of Verify. File is the path below the directory, or "" if the finding concerns the whole directory.
+// Block is the name of a block, or "" if the finding concerns the whole file. Effect is the effect on Enzo-E, if known.
 type Finding = fault.Finding
 
 // spot is the position of a finding.
 type spot struct{ file, block, field string }
 
-// finding makes a finding. If format is empty, it has the text of the error.
+// finding makes a Finding. If format is empty, the text of the Finding is the text of err.
 func finding(s fault.Severity, at spot, err error, effect, format string, args ...any) Finding {
 	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
 	if format == "" {
@@ -56,30 +56,31 @@ type FormatError = fault.FormatError
 
 // Classes of errors, for errors.Is.
 var (
-	// ErrExist means that the directory, or a file of its name, already exists.
+	// ErrExist means that a directory or file of this name already exists.
 	ErrExist = fault.ErrExist
 	// ErrInUse means that another program is writing the same checkpoint.
 	ErrInUse = fault.ErrInUse
 	// ErrMissing means that a file, group, attribute or dataset named by the lists is missing.
 	ErrMissing = fault.ErrMissing
-	// ErrNotFormat means that the directory is no checkpoint.
+	// ErrNotFormat means that the directory is not a checkpoint.
 	ErrNotFormat = fault.ErrNotFormat
 	// ErrNotCommitted means that a writer has not finished the directory.
 	ErrNotCommitted = fault.ErrNotCommitted
 	// ErrTruncated means that a file ends too early.
 	ErrTruncated = fault.ErrTruncated
-	// ErrCorrupt means that the format forbids a value.
+	// ErrCorrupt means that a file has a value which the format forbids.
 	ErrCorrupt = fault.ErrCorrupt
 	// ErrChecksum means that bytes do not match the manifest's checksum.
 	ErrChecksum = fault.ErrChecksum
-	// ErrTooLarge means that a length exceeds the limit that protects memory.
+	// ErrTooLarge means that a length exceeds a limit, which protects the reader's memory.
 	ErrTooLarge = fault.ErrTooLarge
 	// ErrUsage means that an argument is wrong.
 	ErrUsage = fault.ErrUsage
 	// ErrScrambled means that Enzo-E stored the cells of this field in wrong places (non-cubic blocks without ghosts). They cannot
 	// be recovered.
 	ErrScrambled = errors.New("scrambled by the program that wrote it")
-	// ErrUnfit means that this package reads the checkpoint correctly, but Enzo-E cannot restart from it or gets wrong data.
+	// ErrUnfit means that this package reads the checkpoint correctly, but that Enzo-E cannot restart from it or would read wrong
+	// data.
 	ErrUnfit = errors.New("unfit for a restart of the program")
 	// ErrDump means that the directory is a data dump, which does not allow a restart.
 	ErrDump = errors.New("a data dump, not a checkpoint")

@@ -7,15 +7,15 @@ import (
 	"blobio/comm"
 )
 
-// batch is the blocks of one file that a writer takes in one round.
+// batch is a run of blocks of one file, which a writer receives in one round.
 type batch struct {
 	file     int
 	from, to int64 // indexes in the plan
 }
 
 // batches cuts the blocks that a rank writes into rounds. If all ranks share a heap, each file is one round. Otherwise a round
-// has at most three eighths of Memory, because the messages of two consecutive rounds and the lists may be in memory together.
-// Every rank computes the same rounds from the plan, so no requests are sent.
+// has at most three eighths of Memory, because the messages of two consecutive rounds and the lists can be in memory at the same
+// time. Every rank computes the same rounds from the plan, so the writers need not request blocks.
 func (j *job) batches(rank int) (l []batch) {
 	most := int64(math.MaxInt64)
 	if j.apart {
@@ -33,16 +33,16 @@ func (j *job) batches(rank int) (l []batch) {
 				from, bytes = i+1, 0
 			}
 		}
-		if from < end || j.plan.starts[f] == end { // also a file without blocks
+		if from < end || j.plan.starts[f] == end { // also for a file without blocks
 			l = append(l, batch{f, from, end})
 		}
 	}
 	return l
 }
 
-// writeFiles writes this rank's files. In each round each writer receives the next blocks for its file from ranks of other heaps,
-// in memory limited by Options.Memory. Blocks of its own heap are not copied. I/O errors go to j.err; the returned errors are
-// communication errors.
+// writeFiles writes this rank's files. In each round, each writer receives the next blocks for its file from ranks of other
+// heaps; Options.Memory limits their size. Blocks in the writer's own heap are not copied. I/O errors go to j.err; the returned
+// errors are communication errors.
 func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 	me := j.c.Rank()
 	// Blocks that this rank sends, by round and receiver.
@@ -92,7 +92,7 @@ func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 			size := make([]int64, len(out))
 			for _, p := range send[round] {
 				e := &j.plan.blocks[p.i]
-				if t, err := j.template(e.sig); err == nil { // otherwise image finds the error
+				if t, err := j.template(e.sig); err == nil { // if this fails, image reports the error
 					size[p.to] += e.bytes + t.bytes
 				}
 			}
@@ -102,7 +102,8 @@ func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 				}
 				b, err := j.image(ctx, out[p.to], p.i)
 				if err != nil {
-					// The receiver waits for these bytes, so their absence is the message. The ranks agree on the error at the end.
+					// Send nothing: the receiver waits for these bytes and detects the failure by their absence. The ranks agree
+					// on the error at the end.
 					if j.err == nil {
 						j.err = err
 					}
@@ -132,7 +133,7 @@ func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 	return entries, nil
 }
 
-// batch writes the blocks of one round. done reports that the file is complete.
+// batch writes the blocks of one round. done reports whether the file is complete.
 func (j *job) batch(ctx context.Context, w **fileWriter, b batch, in [][]byte) (done bool, err error) {
 	if *w == nil {
 		if *w, err = j.newFileWriter(b.file); err != nil {
@@ -151,7 +152,7 @@ func (j *job) batch(ctx context.Context, w **fileWriter, b batch, in [][]byte) (
 			return false, err
 		}
 	}
-	// The messages are gone after this round.
+	// The messages are freed after this round.
 	if err := (*w).flush(); err != nil {
 		return false, err
 	}
@@ -164,7 +165,7 @@ func (j *job) batch(ctx context.Context, w **fileWriter, b batch, in [][]byte) (
 	return false, nil
 }
 
-// image appends the block at index i of the plan in the form that addImage reads.
+// image appends the block at index i of the plan to msg, in the form that addImage reads.
 func (j *job) image(ctx context.Context, msg []byte, i int64) ([]byte, error) {
 	e := &j.plan.blocks[i]
 	b, err := j.src.Block(ctx, int(e.local))

@@ -13,14 +13,15 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Groups written from a template are read by comparing their bytes with the template and extracting the values. 10^5 blocks have
-// millions of header messages, which then need not be decoded one by one. Files of other programs are decoded message by message.
+// If a group was written from a template, the reader compares the group's bytes with the template and extracts the values. This
+// is faster than decoding header messages one by one: 10^5 blocks have millions of messages. Files of other programs are decoded
+// message by message.
 
-// rawAttrs holds the little-endian values of a block's standard attributes, each with the standard type and length.
+// rawAttrs holds the little-endian values of a block's standard attributes, each of the standard type and length.
 type rawAttrs [numBlockAttrs][]byte
 
-// readTemplate returns the template of groups with the standard attributes and the datasets of the schema, or nil if there can be
-// none.
+// readTemplate returns the template of groups with the standard attributes and the datasets of the schema, or nil if no template
+// fits.
 func readTemplate(enzo amr.Type, schema []schemaCol) *h5.Template {
 	t, err := h5.NewTemplate(func(g *h5.Builder) {
 		for _, a := range attrShapes(enzo, nil) {
@@ -36,7 +37,6 @@ func readTemplate(enzo amr.Type, schema []schemaCol) *h5.Template {
 	return t
 }
 
-// stampAttrs extracts the attributes from a stamp.
 func stampAttrs(t *h5.Template, b []byte) (r rawAttrs) {
 	for i := range r {
 		r[i] = t.Attr(b, i)
@@ -54,7 +54,6 @@ func decodedAttrs(at [numBlockAttrs]*h5.Attr) (r rawAttrs, err error) {
 	return r, nil
 }
 
-// rawOf returns the little-endian value of an attribute.
 func rawOf(a *h5.Attr) ([]byte, error) {
 	raw, err := a.Raw()
 	if err == nil && a.Type.BigEndian() {
@@ -64,7 +63,6 @@ func rawOf(a *h5.Attr) ([]byte, error) {
 	return raw, err
 }
 
-// ints returns the elements of an integer attribute.
 func (r *rawAttrs) ints(i int) []int64 {
 	d := &blockAttrs[i]
 	out := make([]int64, d.n)
@@ -78,7 +76,6 @@ func (r *rawAttrs) ints(i int) []int64 {
 	return out
 }
 
-// floats returns the elements of a floating-point attribute.
 func (r *rawAttrs) floats(i int) (out [3]float64) {
 	d := &blockAttrs[i]
 	for k := range d.n {
@@ -91,7 +88,7 @@ func (r *rawAttrs) floats(i int) (out [3]float64) {
 	return out
 }
 
-// value returns an attribute in the form of Block.Attrs.
+// value returns attribute i in the form in which Block.Attrs stores it.
 func (r *rawAttrs) value(i int, enzo amr.Type) any {
 	d := &blockAttrs[i]
 	switch d.typ(enzo) {
@@ -114,7 +111,7 @@ func (r *rawAttrs) value(i int, enzo amr.Type) any {
 	return append([]float64(nil), v[:d.n]...)
 }
 
-// window reads the bytes of many groups of a file. It needs few reads if the groups lie together.
+// window reads many groups of a file. It needs few reads if the groups are adjacent.
 type window struct {
 	r   poolReader
 	t   *h5.Template
@@ -123,11 +120,10 @@ type window struct {
 	off int64
 }
 
-// windowBytes is the number of bytes read at once.
 const windowBytes = 1 << 20
 
-// group returns the bytes of the group at addr if they match the template. ahead is the number of further groups of the file that
-// the caller will read.
+// group returns the bytes of the group at addr. The result is false if they do not match the template. ahead is the number of
+// groups that the caller will read from the file after this one.
 func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 	if w.t == nil || addr < 0 {
 		return nil, false, nil
@@ -152,13 +148,13 @@ func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 	}
 	b := w.b[addr-w.off:][:n]
 	if !w.t.Match(b, addr) {
-		w.t = nil // after one mismatch, the other groups of the file most likely do not match either
+		w.t = nil // after one mismatch, other groups of the file will hardly match
 		return nil, false, nil
 	}
 	return b, true, nil
 }
 
-// stamped fills a block from a stamp. It returns false if the datasets do not match the schema.
+// stamped sets the fields of b from a stamp. It returns false if the datasets do not match the schema.
 func (s *schema) stamped(b *scanned, stamp []byte, size int64) bool {
 	t := s.template
 	r := stampAttrs(t, stamp)
@@ -177,7 +173,7 @@ func (s *schema) stamped(b *scanned, stamp []byte, size int64) bool {
 		if bytes := n * k.typ.Size(); off > size-bytes {
 			return false
 		}
-		// Datasets without an address are contiguous.
+		// A dataset with address -1 is contiguous.
 		data[i] = extent{off: off, elems: n, addr: -1}
 	}
 	b.index, b.known = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}, true

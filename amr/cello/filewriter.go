@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// flushBytes is the number of bytes that a writer collects before it writes. It is small enough that the data are still in the
-	// cache when they are checksummed.
+	// flushBytes is the number of bytes that a writer collects before it writes. It is small enough for the data to be still in
+	// the cache when they are checksummed.
 	flushBytes = 256 << 10
-	// flushMeta is flushBytes for groups, which lie in another part of the file.
+	// flushMeta is the same limit for groups, which are written to another part of the file.
 	flushMeta = 256 << 10
 )
 
-// fileWriter writes one HDF5 file and its block list. Blocks come in order.
+// fileWriter writes one HDF5 file and its block list. Blocks are added in file order.
 type fileWriter struct {
 	j     *job
 	file  int
@@ -32,7 +32,7 @@ type fileWriter struct {
 	f      vfs.File
 	stamps []*h5.Stamp
 	next   int64 // number of the next block
-	metaAt int64 // file offsets of the next bytes
+	metaAt int64 // file offset of the next group; dataAt of the next data
 	dataAt int64
 
 	meta  []byte // stamps not yet written
@@ -110,8 +110,7 @@ func (j *job) rootGroup(b *h5.Builder) error {
 	return nil
 }
 
-// stamp encodes the group of the next block and sets its datasets. The caller must still set the attributes of the returned
-// stamp.
+// stamp encodes the group of the next block. It sets the datasets; the caller sets the attributes in the returned bytes.
 func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
 	t, err := w.j.template(w.j.plan.blocks[w.first+w.next].sig)
 	if err != nil {
@@ -138,7 +137,6 @@ func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
 	return t, dst, nil
 }
 
-// put adds the bytes of a dataset.
 func (w *fileWriter) put(b []byte) {
 	w.sum = append(w.sum, b)
 	if len(b) == 0 {
@@ -152,7 +150,6 @@ func (w *fileWriter) put(b []byte) {
 	}
 }
 
-// add adds the next block from memory.
 func (w *fileWriter) add(b *amr.Block) error {
 	t, dst, err := w.stamp()
 	if err != nil {
@@ -175,7 +172,7 @@ func (w *fileWriter) add(b *amr.Block) error {
 	return w.done()
 }
 
-// addImage adds the next block from another process's message and returns the rest of the message.
+// addImage adds the next block from the message of another process. It returns the rest of the message.
 func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 	t, dst, err := w.stamp()
 	if err != nil {
@@ -213,7 +210,6 @@ func (w *fileWriter) done() error {
 	return nil
 }
 
-// flush writes the collected bytes.
 func (w *fileWriter) flush() error {
 	if err := w.writeMeta(); err != nil {
 		return err
@@ -221,7 +217,6 @@ func (w *fileWriter) flush() error {
 	return w.writeData()
 }
 
-// writeMeta writes the collected groups.
 func (w *fileWriter) writeMeta() error {
 	if len(w.meta) > 0 {
 		w.entry.Head = subfile.CRC(crc32.Update(uint32(w.entry.Head), crc32.IEEETable, w.meta))
@@ -234,7 +229,6 @@ func (w *fileWriter) writeMeta() error {
 	return nil
 }
 
-// writeData writes the collected data.
 func (w *fileWriter) writeData() error {
 	if len(w.iov) > 0 {
 		if _, err := w.f.WritevAt(w.iov, w.dataAt); err != nil {
@@ -244,7 +238,7 @@ func (w *fileWriter) writeData() error {
 		clear(w.iov)
 		w.iov, w.data = w.iov[:0], 0
 	}
-	// Checksum the data after the write, because the kernel has then loaded them into the cache, faster than this loop would.
+	// Checksum the data after the write. The kernel has then loaded them into the cache, faster than this loop would.
 	for _, b := range w.sum {
 		w.entry.Data = append(w.entry.Data, crc32.ChecksumIEEE(b))
 	}
@@ -294,7 +288,6 @@ func (w *fileWriter) close() error {
 	return f.Close()
 }
 
-// take adds the block at index i of the plan from a source of this heap.
 func (w *fileWriter) take(ctx context.Context, s Source, i int64) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,15 +14,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// enzoReads simulates Enzo-E's reader. It takes the dimensions of a dataset for x, y and z, and passes libhdf5 the shape of the
-// field in memory slowest axis first. It returns the field with its ghosts, or false if H5Dread fails and Enzo-E aborts.
+// enzoReads simulates Enzo-E's reader. It interprets the dimensions of a dataset as x, y and z, and passes the field's shape in
+// memory to libhdf5 with the slowest axis first. It returns the field with its ghosts, or false if H5Dread fails and Enzo-E
+// aborts.
 func enzoReads(mem [3]int, dims []int64, data []byte, size int) (field []byte, ok bool) {
 	d := [3]int{1, 1, 1}
 	for i, n := range dims {
 		d[i] = int(n)
 	}
 	count, offset := mem, [3]int{}
-	if mem[0] > d[0] { // without ghosts: into the middle
+	if mem[0] > d[0] { // the dataset has no ghosts: read it into the middle
 		count = d
 		for a := range offset {
 			offset[a] = (mem[a] - d[a]) / 2
@@ -55,7 +56,7 @@ func enzoReads(mem [3]int, dims []int64, data []byte, size int) (field []byte, o
 	return field, true
 }
 
-// outcomes counts the outcomes of Enzo-E's reads of the fields in a checkpoint with the blocks of a set.
+// outcomes simulates Enzo-E's reads of all fields in a checkpoint of set's blocks, and counts the outcomes.
 func outcomes(t *testing.T, mem vfs.FS, dir string, set *gen.Set) (of map[outcome]int) {
 	t.Helper()
 	of = map[outcome]int{}
@@ -108,8 +109,8 @@ func inner(m *amr.Meta, s *amr.FieldSpec, data []byte, ghosts bool) []byte {
 	return out
 }
 
-// TestForEnzoE: with reversed dimensions, Enzo-E reads each field of blocks of any shape correctly. Otherwise the outcome is that
-// of restarts. This package reads both forms equally, and Verify finds no fault.
+// TestForEnzoE: with reversed dimensions, Enzo-E reads each field of blocks of any shape correctly. Without them, the outcome is
+// the one that the function restarts predicts. This package reads both forms, and Verify finds no fault in either.
 func TestForEnzoE(t *testing.T) {
 	if elem.HostBig {
 		t.Skip("SKIPPED: the emulation compares bytes of little-endian files")

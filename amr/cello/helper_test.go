@@ -17,12 +17,11 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// long runs all cases of the cross products: BLOBIO_LONG=1.
+// long runs all combinations of the test parameters. BLOBIO_LONG=1 sets it.
 var long = os.Getenv("BLOBIO_LONG") != ""
 
 func TestMain(m *testing.M) { crashtest.Main(m) }
 
-// caseSpec describes a tree with data for tests.
 type caseSpec struct {
 	rank      int
 	roots     [3]int
@@ -46,7 +45,7 @@ type testCase struct {
 	blocks []*amr.Block // in Morton order
 }
 
-// build makes a balanced random tree whose data identify their position.
+// build makes a balanced random tree. Every value identifies its position.
 func (s caseSpec) build(t testing.TB) *testCase {
 	t.Helper()
 	m := &amr.Meta{Cycle: 17, Time: 1.25, Dt: 0.001, Redshift: 3.5}
@@ -109,7 +108,7 @@ func (s caseSpec) build(t testing.TB) *testCase {
 	return c
 }
 
-// refineBalanced refines a block after the coarser ones around it.
+// refineBalanced refines a block, but first the coarser blocks around it.
 func refineBalanced(t testing.TB, tree *amr.Tree, x amr.Index) {
 	t.Helper()
 	if !tree.Leaf(x) {
@@ -141,7 +140,6 @@ func (c *testCase) split(ranks int, seed int64) [][]*amr.Block {
 	return out
 }
 
-// write writes a case with some ranks.
 func (c *testCase) write(ctx context.Context, ranks int, isolate bool, dir string, o *Options) error {
 	local := c.split(ranks, 5)
 	return comm.Run(ctx, ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, co comm.Comm) error {
@@ -152,7 +150,8 @@ func (c *testCase) write(ctx context.Context, ranks int, isolate bool, dir strin
 	})
 }
 
-// same compares a written block with a read one. With stripped, only the written one has ghosts.
+// same compares a block that was read with the block that was written. If stripped is true, only the written block
+// has ghosts.
 func same(m *amr.Meta, got, want *amr.Block) error {
 	if got.Index != want.Index || got.Leaf != want.Leaf || got.Cycle != want.Cycle || got.Time != want.Time || got.Dt != want.Dt || got.Cost != want.Cost {
 		return fmt.Errorf("block %v: %v %v %v %v %v %v, want %v %v %v %v %v %v", want.Index, got.Index, got.Leaf, got.Cycle, got.Time, got.Dt, got.Cost,
@@ -190,7 +189,6 @@ func same(m *amr.Meta, got, want *amr.Block) error {
 	return nil
 }
 
-// holds opens a checkpoint and compares all its data.
 func (c *testCase) holds(ctx context.Context, dir string, o *OpenOptions) error {
 	k, err := Open(ctx, dir, o)
 	if err != nil {
@@ -251,7 +249,6 @@ func memDir(t testing.TB) *vfs.Mem {
 	return vfs.NewMem()
 }
 
-// findings returns the findings of Verify for a directory.
 func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
 	if o == nil {
 		o = &VerifyOptions{}
@@ -272,7 +269,8 @@ func errorsOf(l []Finding) (out []Finding) {
 	return out
 }
 
-// flat returns a case with only floating-point fields, like the Enzo-E runs: 2-D, 4x4 roots, levels -2 to 2, 3 files.
+// flat returns a case like the Enzo-E runs, with floating-point fields only: 2-D, 4x4 root blocks, levels -2 to 2, 3
+// files.
 func flat(t testing.TB) (*testCase, *vfs.Mem) {
 	t.Helper()
 	s := caseSpec{rank: 2, roots: [3]int{4, 4}, block: [3]int{4, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 6, typ: amr.Float64, particles: true}

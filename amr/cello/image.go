@@ -12,7 +12,7 @@ import (
 
 // column is one dataset of every block: a field, or an attribute of a type of particles.
 type column struct {
-	name  string // of the dataset
+	name  string // name of the dataset
 	typ   amr.Type
 	field *amr.FieldSpec
 	place int // index of the field in Meta.Fields
@@ -23,7 +23,6 @@ type column struct {
 	ptype, attr int // for particles: type and attribute
 }
 
-// columnsOf lists the datasets of a block in their order in the file.
 func columnsOf(m *amr.Meta, fields []string, ghosts bool) ([]column, error) {
 	var l []column
 	for _, f := range fields {
@@ -63,7 +62,6 @@ func (c *column) size(np []int64) int64 {
 	return np[c.ptype] * int64(c.typ.Size())
 }
 
-// dataBytes returns the size of a block's data in the file. Each dataset begins at a multiple of 8.
 func dataBytes(cols []column, np []int64) (n int64) {
 	for i := range cols {
 		n += up8(cols[i].size(np))
@@ -103,7 +101,7 @@ func counts(m *amr.Meta, b *amr.Block, np []int64) error {
 	return nil
 }
 
-// piece returns the bytes of a column of a block in file form. They may be the block's own memory or belong to the arena.
+// piece returns a column of a block in file form. The bytes are the block's own memory or belong to the arena.
 func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, error) {
 	var data []byte
 	if c.field != nil {
@@ -117,7 +115,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 		}
 		data = f.Data
 		switch {
-		case want == c.bytes: // also if the field has no ghosts at all
+		case want == c.bytes: // or the field has no ghost zones
 		case f.Ghosts:
 			data = a.take(c.bytes)
 			j.m.Strip(data, f.Data, c.field)
@@ -147,7 +145,8 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 	return data, nil
 }
 
-// fieldOf finds a field, usually at its index in Meta.Fields.
+// fieldOf finds a field by name. It first looks at index place, because a block usually has its fields in the order of
+// Meta.Fields.
 func fieldOf(b *amr.Block, place int, name string) *amr.Field {
 	if place < len(b.Fields) && b.Fields[place].Spec != nil && b.Fields[place].Spec.Name == name {
 		return &b.Fields[place]
@@ -178,7 +177,7 @@ func widen(dst, src []byte, m, n, g [3]int, size int) {
 	}
 }
 
-// shapeTemplate is the template of the groups of one signature.
+// shapeTemplate is the template for all groups with the same signature.
 type shapeTemplate struct {
 	*h5.Template
 	attrs []attrShape
@@ -213,8 +212,8 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 	return t, nil
 }
 
-// values writes the values of all attributes of the block at index i of the plan. at returns the destination for each, with the
-// right length.
+// values writes the values of all attributes of the block at index i of the plan. at returns the destination of value k, with
+// the right length.
 func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []byte) error {
 	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks))}
 	p.lo, p.hi = b.Index.Bounds(&j.m.Geometry)

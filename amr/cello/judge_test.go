@@ -26,7 +26,8 @@ func onDisk(t *testing.T, c *testCase, ranks int, o *Options) string {
 	return dir
 }
 
-// TestJudgeH5diff: h5diff finds no difference between Enzo-E's checkpoints and the copies of this package, attributes included.
+// TestJudgeH5diff: h5diff finds no difference between Enzo-E's checkpoints and their copies made by this package, including the
+// attributes.
 func TestJudgeH5diff(t *testing.T) {
 	for _, name := range realCheckpoints {
 		dir := testfiles.Dir(t, "cello", name)
@@ -34,7 +35,7 @@ func TestJudgeH5diff(t *testing.T) {
 		rewriteReal(t, context.Background(), dir, out, 2, 3)
 		for i := range 3 {
 			f := fmt.Sprintf("block_data-%d.h5", i)
-			// The exit status reports differences, but h5diff never compares empty datasets.
+			// The exit status reports differences. The output must be read too, because h5diff does not compare empty datasets.
 			for line := range strings.Lines(testfiles.Run(t, "h5diff", "-c", filepath.Join(dir, f), filepath.Join(out, f))) {
 				if s := strings.TrimSpace(line); s != "" && !strings.HasSuffix(s, "is an empty dataset") {
 					t.Errorf("%s %s: %s", name, f, s)
@@ -44,7 +45,7 @@ func TestJudgeH5diff(t *testing.T) {
 	}
 }
 
-// TestJudgeH5: h5dump and h5py read all files of Write and find the same content as h5.
+// TestJudgeH5: h5dump and h5py read all files of Write and find the same content as package h5.
 func TestJudgeH5(t *testing.T) {
 	s := small()
 	s.ghosts = true
@@ -98,7 +99,7 @@ var blockAndRootAttrs = func() string {
 	return s
 }()
 
-// TestJudgeYT: yt loads the export, and every cell of every block is equal.
+// TestJudgeYT: yt loads the export and reads the written value of every cell.
 func TestJudgeYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	ctx := context.Background()

@@ -22,16 +22,16 @@ const (
 type manifest struct {
 	Version int    `json:"blobio_cello"`
 	ID      string `json:"id"`               // random, 32 hex digits
-	Dump    bool   `json:"dump,omitempty"`   // selected fields, levels or leaves: not a checkpoint
+	Dump    bool   `json:"dump,omitempty"`   // a dump of selected fields, levels or leaves, which is not a checkpoint
 	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint with scrambled cells
-	// Reversed: the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
+	// Reversed means that the datasets of fields have their dimensions in reverse (see Options.ForEnzoE).
 	Reversed bool `json:"reversed,omitempty"`
-	// Unverified: the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums belong to the bytes
-	// as read.
+	// Unverified means that the blocks were read with NoVerify, or copied from an unverified checkpoint. The checksums match the
+	// bytes that were read, which may be damaged.
 	Unverified bool           `json:"unverified,omitempty"`
-	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and data
+	Datasets   []string       `json:"datasets"`        // datasets of every block, in the order of its checksums and data
 	List       subfile.CRC    `json:"file_list"`       // CRC-32 of check.file_list
-	Costs      bool           `json:"costs,omitempty"` // each file has the cost of each block
+	Costs      bool           `json:"costs,omitempty"` // each file stores the cost of each block
 	Files      []manifestFile `json:"files"`
 }
 
@@ -81,10 +81,10 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 	return m, nil
 }
 
-// The group of a block and each of its datasets are compared with the manifest's checksums in memory before the caller gets them.
+// Before the caller gets a block, its group and each of its datasets are compared in memory with the manifest's checksums.
 // OpenOptions.NoVerify skips only this comparison.
 
-// differs returns the error for bytes that do not match their checksum.
+// differs returns an ErrChecksum error.
 func differs(file string, off int64, field string, got, want uint32) error {
 	return fault.At(file, off, field, ErrChecksum, "bytes sum to %08x, the manifest says %08x", got, want)
 }
@@ -109,7 +109,7 @@ func (k *Checkpoint) compareData(i, c int, p []byte) error {
 	return nil
 }
 
-// compareGroup compares the group of block i with its checksum. b has the group's bytes if they were read.
+// compareGroup compares the group of block i with its checksum. b is the group's bytes, or nil if they were not read yet.
 func (k *Checkpoint) compareGroup(i int, b []byte) error {
 	if rec := &k.recs[i]; rec.damaged { // also with NoVerify
 		info := &k.blocks[i]
@@ -138,8 +138,8 @@ func compareBytes(r poolReader, off, n int64, field string, want uint32) error {
 	return err
 }
 
-// spare reports whether a fault in block n of a file comes from a damaged group, which lies from at to end. If so, it marks the
-// block, and the others stay readable.
+// spare reports whether a fault in block n of a file is caused by damage to its group, the bytes from at to end. If so, spare
+// marks the block as damaged; the other blocks stay readable.
 func (s *scanner) spare(file, n int, at, end int64) bool {
 	f := s.files[file]
 	if s.man == nil || file >= len(s.man.Files) || len(s.man.Files[file].Groups) != len(f.list) {
@@ -158,7 +158,7 @@ func (s *scanner) spare(file, n int, at, end int64) bool {
 	return true
 }
 
-// end returns the end of the group of block n of a file, by the names in the file, or -1 if unknown.
+// end returns the end of the group of block n of a file, or -1 if unknown. It uses the addresses of the links.
 func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
 	f := s.files[file]
 	if n+1 < len(f.list) {
@@ -171,7 +171,7 @@ func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
 	return -1
 }
 
-// spans sets the lengths of the groups of each file. The groups are adjacent up to the end of the metadata.
+// spans sets the lengths of the groups of each file. The groups are adjacent, and the last one ends with the metadata.
 func (s *scanner) spans(m *manifest) {
 	for i, f := range s.files {
 		for n := range f.blocks {
@@ -200,8 +200,8 @@ func (s *sums) match(m *manifest, cols []column, file string) error {
 	return nil
 }
 
-// describes returns an error if the block that would give the schema is damaged. n is its number in the list of a file. With n -1
-// it checks the bytes before the first group. Without a manifest it returns nil.
+// describes returns an error if block n of a file, from which the schema would be taken, is damaged. With n = -1 it checks the
+// bytes before the first group. Without a manifest it returns nil.
 func (s *scanner) describes(file int, root *h5.Group, list []cellodir.Entry, n int) error {
 	if s.man == nil || file >= len(s.man.Files) || s.man.Files[file].Name != s.files[file].name || s.man.Files[file].Blocks != len(list) {
 		return nil // the manifest belongs to another checkpoint: scanner.manifest returns that error
@@ -233,7 +233,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []cellodir.Entry, n i
 	return compareBytes(r, from, to-from, name, want)
 }
 
-// damaged returns the error of a checkpoint whose description would come from damaged data.
+// damaged returns the error for a checkpoint whose mesh description is damaged.
 func damaged(err error) error {
 	return fmt.Errorf("the mesh cannot be described: %w", err)
 }

@@ -18,8 +18,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// peakHeap returns the maximum heap size while f runs, above the initial size. It collects garbage continuously and measures the
-// live memory. The amount of additional garbage depends on the application's GOGC.
+// peakHeap returns the maximum heap size while f runs, above the initial size. It collects garbage continuously, so that it
+// measures live memory. Garbage does not count, because its amount depends on the application's GOGC.
 func peakHeap(f func()) int64 {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -47,8 +47,9 @@ func peakHeap(f func()) int64 {
 	return most - before
 }
 
-// plansOf returns the memory of the plans and trees of all ranks when blocks are written in separate heaps, with hardly any data.
-// Ranks in separate processes have one plan each; this test counts the plans of all ranks.
+// plansOf returns how much memory the plans and trees of all ranks need when the ranks have separate heaps. It writes blocks with
+// hardly any data. TestMemory must not count the plans of all ranks against one writer, because in separate processes each rank
+// has its own plan.
 func plansOf(t *testing.T, n, ranks int) int64 {
 	m, local := uniform(t, n, ranks, 2, 1)
 	dir := filepath.Join(t.TempDir(), "c")
@@ -61,8 +62,8 @@ func plansOf(t *testing.T, n, ranks int) int64 {
 	})
 }
 
-// TestMemory: besides the data, Write needs at most 64 MiB per writer, whether the ranks share a heap or all blocks go through
-// messages. The same holds for Restart and each reading rank.
+// TestMemory: besides the data, Write needs at most 64 MiB per writer, whether the ranks share a heap or exchange all blocks by
+// messages. Restart has the same limit for each reading rank.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 125 MiB, twice")
@@ -90,7 +91,7 @@ func TestMemory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	for _, writers := range crashtest.Some(t, 1, []int{1, 2}) {
 		for _, apart := range []bool{false, true} {
-			// Memory allocated during a collection counts as live. The minimum of a few runs contains little of it.
+			// Memory that is allocated during a collection counts as live. Take the minimum of a few runs to reduce this error.
 			peak, most := int64(math.MaxInt64), int64(writers)*limit
 			if apart {
 				most += others
@@ -113,7 +114,7 @@ func TestMemory(t *testing.T) {
 	}
 	local = nil
 	for _, apart := range []bool{false, true} {
-		peak, most := int64(math.MaxInt64), limit+data/8 // one eighth for garbage and a block's other data, mainly its adapt_buffer
+		peak, most := int64(math.MaxInt64), limit+data/8 // one eighth for garbage and for other data of a block, mainly its adapt_buffer
 		for try := 0; try < 3 && peak > most; try++ {    // as above
 			var mu sync.Mutex
 			var keep []*amr.Block

@@ -14,20 +14,20 @@ import (
 	"blobio/internal/subfile"
 )
 
-// OpenOptions are options of Open and Restart. nil means the defaults.
+// OpenOptions are the options of Open and Restart. A nil pointer means the defaults.
 type OpenOptions struct {
-	// AcceptScrambled returns the cells of fields that Enzo-E has scrambled in their file order. Default: ErrScrambled. The fields
-	// of Meta are marked, and copies written with that Meta keep the mark.
+	// AcceptScrambled makes reads of scrambled fields return the cells in file order. Default: such reads return ErrScrambled.
+	// Meta marks the scrambled fields, and copies written with this Meta keep the mark.
 	AcceptScrambled bool
 	// NoVerify skips the comparison with the manifest's checksums, to rescue data from a damaged checkpoint. Meta().Unverified is
-	// then set, and copies are marked. Default: a group or dataset that does not match its checksum is ErrChecksum.
+	// then set, and copies are marked. Default: reading a group or dataset that does not match its checksum returns ErrChecksum.
 	NoVerify bool
 
-	FS vfs.FS // default (nil): the operating system's
+	FS vfs.FS // default (nil): the file system of the operating system
 }
 
 // Open opens a checkpoint of Enzo-E, or a checkpoint or dump of Write. It reads the lists and the headers of all blocks but no
-// data. Its time is linear in the number of blocks. If a part is unreadable, Open fails with the first error; Verify finds all
+// data. Its time is linear in the number of blocks. If a part is unreadable, Open returns the first error; Verify finds all
 // errors.
 func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) {
 	s := newScanner(dir, o)
@@ -60,7 +60,6 @@ func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error)
 	return s.checkpoint(o)
 }
 
-// firstError returns the first finding that is an error.
 func (s *scanner) firstError() error {
 	for _, f := range s.files {
 		for i := range f.finds {
@@ -80,7 +79,6 @@ func (s *scanner) located(d *Finding) error {
 	return err
 }
 
-// checkpoint makes a Checkpoint from the scan.
 func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.firstError(); err != nil {
 		return nil, err
@@ -97,7 +95,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	case err == nil:
 	case !k.opt.NoVerify:
 		return nil, err
-	default: // the manifest's common data may still be true
+	default: // the data common to all files may still be true
 		k.man = &manifest{}
 		if s.man != nil {
 			k.man.Dump, k.man.Broken, k.man.Reversed = s.man.Dump, s.man.Broken, s.man.Reversed
@@ -137,7 +135,7 @@ func (s *scanner) loadManifest() {
 	s.manErr = err
 }
 
-// manifest returns the loaded manifest, or nil if there is none. It checks the manifest against the lists and the files.
+// manifest returns the loaded manifest, or nil if there is none. It compares the manifest with the lists and the files.
 func (s *scanner) manifest() (*manifest, error) {
 	m := s.man
 	if m == nil {
@@ -165,7 +163,7 @@ func (s *scanner) manifest() (*manifest, error) {
 	return m, nil
 }
 
-// arrange checks blocks against their names, finds duplicates and sorts the blocks.
+// arrange compares each block's index with its name, finds duplicates and sorts the blocks.
 func (s *scanner) arrange(k *Checkpoint) error {
 	m := &k.meta
 	k.tree = amr.NewTree(&m.Geometry)
@@ -191,7 +189,7 @@ func (s *scanner) arrange(k *Checkpoint) error {
 				return s.located(&bad)
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
-				// The name is right: a wrong one would not match the list's checksum.
+				// The name is right, because the list's checksum matched.
 				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
 				if err != nil {
 					return listed(err)
@@ -239,7 +237,6 @@ func (s *scanner) arrange(k *Checkpoint) error {
 	return nil
 }
 
-// checkIndex checks the index of a block against its name and level.
 func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
 	var d Finding

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/amr/cellodir"
 )
 
-// OpenComm is Open on many ranks together. The ranks divide the files: rank floor(f*ranks/files) reads the headers of file f.
-// OpenComm is collective. Ranks of one process share the Checkpoint, and each of them closes it.
+// OpenComm is the collective form of Open. The ranks divide the files: rank floor(f*ranks/files) reads the headers of file f.
+// Ranks of one process share the Checkpoint, and each rank must close it.
 func OpenComm(ctx context.Context, c comm.Comm, dir string, o *OpenOptions) (*Checkpoint, error) {
 	s := newScanner(dir, o)
 	k, err := s.openComm(ctx, c, o)
@@ -50,7 +50,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	if apart, err = comm.AllreduceOne(ctx, c, apart, comm.Max); err != nil {
 		return nil, err
 	}
-	leader := 0 // one rank of each heap does the work that is the same for all of its ranks
+	leader := 0 // rank of each heap that does the work common to its ranks
 	for here[leader] == nil {
 		leader++
 	}
@@ -115,7 +115,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	return k, c.Barrier(ctx)
 }
 
-// join merges the scans of the other ranks of this heap.
+// join merges into s the scans of the other ranks of this heap.
 func (s *scanner) join(here []any) {
 	for _, x := range here {
 		for i, f := range x.(*scanner).files {
@@ -126,7 +126,6 @@ func (s *scanner) join(here []any) {
 	}
 }
 
-// encode encodes this rank's scan.
 func (s *scanner) encode() (b []byte) {
 	num := func(v int64) { b = binary.AppendVarint(b, v) }
 	for i, f := range s.files {
@@ -164,7 +163,6 @@ func oneIf(b bool) int64 {
 	return 0
 }
 
-// decode adds the scan of another rank of the same program.
 func (s *scanner) decode(b []byte) {
 	num := func() int64 {
 		v, n := binary.Varint(b)

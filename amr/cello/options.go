@@ -7,7 +7,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A mesh in memory is an array of octrees (quadtrees, binary trees) of equal blocks. The types use Cello's terms.
+// The mesh types of package amr, whose names are Cello's terms. A mesh is an array of octrees (quadtrees or binary trees) of
+// equal blocks.
 type (
 	Meta         = amr.Meta         // common description of all blocks
 	Geometry     = amr.Geometry     // domain, root blocks, size of a block
@@ -22,7 +23,7 @@ type (
 	Particles = amr.Particles // the particles of one type in one block
 
 	Tree     = amr.Tree     // the blocks that exist
-	Ordering = amr.Ordering // order of the blocks by which they are divided among ranks
+	Ordering = amr.Ordering // order of the blocks, along which they are divided among ranks
 )
 
 // Types of elements.
@@ -35,18 +36,18 @@ const (
 	Int64   = amr.Int64
 )
 
-// At returns the index of the block of a level at coord, counted in blocks of that level.
+// At returns the index of the block at coord on a level. coord counts blocks of that level.
 func At(level int, coord [3]int) Index { return amr.At(level, coord) }
 
-// OrderingByName returns the ordering with a name: morton, hilbert or roots.
+// OrderingByName returns the ordering with the name morton, hilbert or roots.
 func OrderingByName(name string) (Ordering, error) { return amr.OrderingByName(name) }
 
 // Values of Options.Cut and RestartOptions.Cut. They select how the curve is cut into parts: files, or ranks of a restart.
 const (
-	// cutBlocks, also "", is Enzo-E's rule: block i belongs to part floor(i*parts/blocks).
+	// cutBlocks (or "") selects Enzo-E's rule: block i belongs to part floor(i*parts/blocks).
 	cutBlocks = "blocks"
-	// cutBytes gives parts of about equal bytes, and cutCost of about equal costs. The cost is Block.Cost; blocks of unknown cost
-	// count as the mean.
+	// cutBytes gives parts with about equal numbers of bytes, cutCost parts with about equal sums of Block.Cost. A block of
+	// unknown cost gets the mean cost.
 	cutBytes = "bytes"
 	cutCost  = "cost"
 )
@@ -59,7 +60,8 @@ func checkCut(how string) error {
 	return fault.Usage("cut %q, want blocks, bytes or cost", how)
 }
 
-// startsOf cuts n blocks into parts. It returns the first block of each part, then n, and the weights used.
+// startsOf cuts n blocks into parts. It returns the weights that it used, and starts, which has the first block of each part and
+// then n.
 func startsOf(how string, n, parts int, weight func(i int) (bytes, cost float64)) (starts []int, w []float64) {
 	w = make([]float64, n)
 	for i := range w {
@@ -81,7 +83,7 @@ func startsOf(how string, n, parts int, weight func(i int) (bytes, cost float64)
 	return sfc.ByWeight(w, parts), w
 }
 
-// knownCosts sets unknown costs (0) to the mean of the others.
+// knownCosts replaces unknown costs (0) by the mean of the known costs.
 func knownCosts(w []float64) {
 	sum, known := 0.0, 0
 	for _, c := range w {
@@ -108,40 +110,41 @@ const (
 	maxFiles      = 1 << 20
 )
 
-// Options are the options of Write. nil means the defaults.
+// Options are the options of Write. A nil pointer means the defaults.
 type Options struct {
-	// Files is the number of HDF5 files, 1 to 2^20; 0 (default): one per node. If there are more files than blocks, the rest are
-	// valid files without blocks. Enzo-E reads such files (but hangs when it writes them).
+	// Files is the number of HDF5 files, 1 to 2^20; 0 (default): one per node. If there are more files than blocks, some files
+	// are valid but have no blocks. Enzo-E reads such files, though it hangs when it has to write them.
 	Files    int
 	Ordering amr.Ordering // default amr.Morton
-	// Cut selects how the blocks are divided among the files. "blocks" (default, also "") gives equal numbers, like Enzo-E. "bytes"
-	// and "cost" give parts of about equal bytes or costs (Block.Cost; blocks of unknown cost count as the mean).
+	// Cut selects how the blocks are divided among the files. "blocks" (default, also "") gives each file the same number of
+	// blocks, like Enzo-E. "bytes" gives files of about equal size. "cost" gives files of about equal sums of Block.Cost, where a
+	// block of unknown cost gets the mean cost.
 	Cut string
-	// Ghosts: write fields with their ghost zones; all blocks must have them. Default: without.
+	// Ghosts: write fields with their ghost zones; all blocks must have them. Default: write fields without ghosts.
 	Ghosts bool
 	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64. It must match the program that will read the file. 0
 	// (default): the type of the first floating-point field.
 	EnzoFloat amr.Type
 
 	// ForEnzoE writes the dimensions of field datasets in reverse, x first, as Enzo-E reads them on restart. Enzo-E can then restart
-	// from blocks of any shape. The data bytes are the same. Other programs see the axes in reverse; this package knows the order
-	// from the manifest. ForEnzoE excludes dumps.
+	// from blocks of any shape. The data bytes are the same in both forms. Other programs see the axes in reverse; this package
+	// reads the order from the manifest. ForEnzoE cannot be combined with the options of a dump.
 	ForEnzoE bool
 
-	// Any of the following fields makes a data dump, which does not allow a restart. They select fields (nil: all), the lowest and
-	// highest level, and leaves.
+	// If any of these options is set, Write makes a data dump, from which no program can restart. The options select fields (nil:
+	// all), the lowest and highest level, and leaves.
 	Fields     []string
 	Levels     *[2]int
 	LeavesOnly bool
 
 	// Memory is the memory in bytes that a writer uses for blocks from other processes and for conversion: 64 KiB to 1 GiB, default
-	// (0) 16 MiB. A single block may exceed it.
+	// (0) 16 MiB. A single block may need more.
 	Memory int64
 	// NoSync skips all syncs: the checkpoint survives a crash of the program but not of the machine. Default: files, directories and
 	// names are synced in an order that survives a power loss.
 	NoSync bool
 
-	FS vfs.FS // default (nil): the operating system's
+	FS vfs.FS // default (nil): the file system of the operating system
 }
 
 // dump reports whether the options ask for a dump.
@@ -149,7 +152,6 @@ func (o *Options) dump() bool {
 	return o.Fields != nil || o.Levels != nil || o.LeavesOnly
 }
 
-// validate returns an error of class ErrUsage if a field is out of range.
 func (o *Options) validate() error {
 	switch {
 	case o.Files < 0 || o.Files > maxFiles:
@@ -157,16 +159,16 @@ func (o *Options) validate() error {
 	case o.EnzoFloat != 0 && !o.EnzoFloat.Float():
 		return fault.Usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
 	case o.ForEnzoE && o.dump():
-		return fault.Usage("Options.ForEnzoE of a dump, from which nobody restarts")
+		return fault.Usage("Options.ForEnzoE cannot be combined with Fields, Levels or LeavesOnly")
 	case o.Levels != nil && o.Levels[0] > o.Levels[1]:
-		return fault.Usage("Options.Levels %d to %d", o.Levels[0], o.Levels[1])
+		return fault.Usage("Options.Levels %d to %d is an empty range", o.Levels[0], o.Levels[1])
 	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):
 		return fault.Usage("Options.Memory %d, want %d to %d", o.Memory, minMemory, maxMemory)
 	}
 	return checkCut(o.Cut)
 }
 
-// withDefaults returns a copy with defaults in place of zero values, except for Files and EnzoFloat.
+// withDefaults returns a copy in which defaults replace zero values. It leaves Files and EnzoFloat unchanged.
 func (o *Options) withDefaults() (Options, error) {
 	var d Options
 	if o != nil {

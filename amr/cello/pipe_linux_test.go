@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestPipes: a pipe in place of a file is an error, and no call waits for its writer.
+// TestPipes: if a file is a pipe, calls return an error and do not wait for a writer of the pipe.
 func TestPipes(t *testing.T) {
 	c := small().build(t)
 	for _, name := range []string{cellodir.FileList, "block_data-1" + cellodir.ListSuffix, "block_data-1" + cellodir.DataSuffix, cellodir.Manifest} {

@@ -10,11 +10,11 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// plan lists the blocks to write in order, with their owners and files. One rank of each heap makes it from the reports of all
-// ranks. It is read-only.
+// plan lists the blocks to write, in file order, with their owners and files. One rank of each heap makes the plan from the
+// reports of all ranks. The plan is read-only afterwards.
 type plan struct {
 	blocks []planBlock
-	np     []int64 // by block: number of particles of each type
+	np     []int64 // number of particles of each type, for each block
 	sigs   []string
 	starts []int64 // first block of each file, then the number of blocks
 
@@ -30,7 +30,7 @@ type planBlock struct {
 	cost         float64
 }
 
-// report describes a block to rank 0.
+// report describes a block to the ranks that make the plan.
 type report struct {
 	index amr.Index
 	cost  float64
@@ -39,7 +39,6 @@ type report struct {
 	sig   string
 }
 
-// reportBytes is the minimum size of a report.
 const reportBytes = 12 + 8 + 8 + 4
 
 func (r *report) encode(b []byte) []byte {
@@ -56,7 +55,6 @@ func (r *report) encode(b []byte) []byte {
 	return append(b, r.sig...)
 }
 
-// decode decodes a report from a rank of the same program.
 func (r *report) decode(b []byte) []byte {
 	le := binary.LittleEndian
 	for i := range r.index {
@@ -109,7 +107,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	}
 	order := o.Ordering.Order(p.tree)
 	if len(order) != p.tree.Len() {
-		return nil, fault.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
+		return nil, fault.Usage("ordering %s gives %d blocks, want all %d", o.Ordering.Name(), len(order), p.tree.Len())
 	}
 	p.tree.Sorted() // so that later calls only read
 	if !o.dump() {
@@ -122,7 +120,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	for _, x := range order {
 		e, ok := from[x]
 		if !ok {
-			return nil, fault.Usage("ordering %s gives block %v, which is missing or repeated", o.Ordering.Name(), x)
+			return nil, fault.Usage("ordering %s gives block %v, which does not exist or was given before", o.Ordering.Name(), x)
 		}
 		delete(from, x)
 		if l := x.Level(); o.LeavesOnly && !p.tree.Leaf(x) || o.Levels != nil && (l < o.Levels[0] || l > o.Levels[1]) {
@@ -141,8 +139,8 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	return p, nil
 }
 
-// distinct returns an error for blocks with equal names. If the number of root blocks is no power of two, several blocks of a
-// level below 0 have the same name.
+// distinct returns an error for blocks with equal names. If the number of root blocks is not a power of two, several blocks of
+// a level below 0 have the same name.
 func (p *plan) distinct(m *amr.Meta) error {
 	if m.MinLevel == 0 {
 		return nil
@@ -184,14 +182,15 @@ func complete(t *amr.Tree) error {
 	return fmt.Errorf("%d blocks are missing, such as %s of level %d: %w", n, t.Name(first), first.Level(), ErrMissing)
 }
 
-// Source gives the blocks of a rank to WriteFrom. In processes with several ranks, several goroutines call its methods at once.
+// Source gives the blocks of a rank to WriteFrom. If a process has several ranks, several goroutines call its methods at the
+// same time.
 type Source interface {
 	// Len returns the number of blocks of this rank.
 	Len() int
-	// Head returns block i without its data: Index, Cost, Attrs, and N of each of its Particles.
+	// Head returns block i without its data: it sets Index, Cost, Attrs, and the number N of each type of Particles.
 	Head(ctx context.Context, i int) (*amr.Block, error)
-	// Block returns block i. WriteFrom calls it once for each block that it writes. The result must not change until WriteFrom
-	// returns.
+	// Block returns block i. WriteFrom calls it once for each block that it writes. The returned block must not change until
+	// WriteFrom returns.
 	Block(ctx context.Context, i int) (*amr.Block, error)
 }
 

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPropertyTrees: random trees of any rank and shape, written with any options, read back whole, have no faults, and restart
-// on any number of ranks.
+// TestPropertyTrees: random trees of any rank and shape are written with random options. They read back equal, have no faults,
+// and restart on any number of ranks.
 func TestPropertyTrees(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -25,7 +25,7 @@ func TestPropertyTrees(t *testing.T) {
 		}
 		cubic := rapid.IntRange(0, 2).Draw(rt, "roots")
 		for i := range 3 {
-			// Use at least 2 cells, because a z or y axis with one cell shows only in the rank of the dataset.
+			// Use at least 2 cells. If the z or y axis has one cell, the file does not store that axis.
 			s.block[i] = rapid.IntRange(2, 4).Draw(rt, "cells")
 			s.roots[i] = rapid.IntRange(1, 3).Draw(rt, "roots")
 			if cubic > 0 {
@@ -167,7 +167,7 @@ func TestWriteUsage(t *testing.T) {
 			}
 		}
 	}
-	// Names collide if the number of root blocks is no power of two.
+	// If the number of root blocks is not a power of two, names collide.
 	s := small()
 	s.rank, s.roots, s.minLevel = 1, [3]int{3}, -1
 	c := s.build(t)

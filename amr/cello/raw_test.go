@@ -14,16 +14,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// raw is a checkpoint as plain groups, which tests damage and write with the ordinary HDF5 writer. This makes files that Write
-// would not make.
+// raw is a checkpoint in the form of plain Go structures. Tests damage them and write them with the general HDF5 writer, to
+// make files that Write would not make.
 type raw struct {
-	list  string // check.file_list; "": made from the files
+	list  string // content of check.file_list; "": list all files
 	files []*rawFile
 }
 
 type rawFile struct {
 	name   string
-	lines  []string // of the block list
+	lines  []string // lines of the block list
 	attrs  []rawAttr
 	groups []*rawGroup
 	patch  func(b []byte) []byte // modifies the HDF5 file
@@ -164,7 +164,6 @@ func (r *raw) store(fsys vfs.FS, dir string) {
 	put(cellodir.FileList, []byte(list))
 }
 
-// group finds the group of a block.
 func (r *raw) group(name string) *rawGroup {
 	for _, f := range r.files {
 		for _, g := range f.groups {
@@ -196,7 +195,6 @@ func (g *rawGroup) drop(name string) {
 	panic("no attribute " + name)
 }
 
-// remove removes a block from list and file.
 func (r *raw) remove(name string) {
 	for _, f := range r.files {
 		for i, g := range f.groups {
@@ -229,7 +227,6 @@ func (r *raw) renumber() {
 	}
 }
 
-// each calls f for all groups.
 func (r *raw) each(f func(g *rawGroup)) {
 	for _, x := range r.files {
 		for _, g := range x.groups {

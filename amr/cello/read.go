@@ -11,14 +11,15 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Block reads block i of Blocks with all its data and verifies them against the manifest, see OpenOptions.NoVerify. ErrChecksum
-// names file, block, dataset and both sums. Attrs keeps attributes that do not follow from the rest: attributes outside the
-// format, and junk in files of Enzo-E (bounds on axes beyond the rank).
+// Block reads block i of Blocks with all its data and verifies them with the manifest's checksums (see OpenOptions.NoVerify). An
+// ErrChecksum error names file, block, dataset and both checksums. Attrs holds the attributes that Write could not compute from
+// the rest of the block: attributes outside the format, and junk in files of Enzo-E (bounds on axes beyond the rank).
 func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {
 	return k.block(ctx, nil, 0, i)
 }
 
-// block is Block, but reads groups through a window, if there is one. The caller will read ahead more blocks through the window.
+// block does the work of Block. If win is not nil, block reads the group through win. ahead is the number of blocks that the
+// caller will read through win after this one.
 func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr.Block, error) {
 	b, err := k.head(ctx, win, ahead, i)
 	if err != nil {
@@ -34,7 +35,7 @@ func (k *Checkpoint) checkBlock(i int) error {
 	return nil
 }
 
-// Head reads block i without its data. It omits fields, and particles have only their number.
+// Head reads block i without its data. The result has no fields, and its particles have only a number.
 func (k *Checkpoint) Head(ctx context.Context, i int) (*amr.Block, error) {
 	return k.head(ctx, nil, 0, i)
 }
@@ -94,8 +95,8 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	return b, nil
 }
 
-// attrs sets the attributes of a block from raw values, which it keeps. nil stands for an attribute that is missing or has a
-// wrong shape.
+// attrs sets the attributes of a block from raw values. The block then refers to their memory. A value of nil means that the
+// attribute is missing or has a wrong shape.
 func (k *Checkpoint) attrs(b *amr.Block, r *rawAttrs, i int) {
 	if r[attrCycle] != nil {
 		b.Cycle = int32(r.ints(attrCycle)[0])
@@ -128,7 +129,6 @@ func keep(b *amr.Block, name string, v any) {
 	b.Attrs[name] = v
 }
 
-// decodedAttrs reads the attributes of a block from its group.
 func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 	var r rawAttrs
 	for a, err := range o.Attrs() {
@@ -154,7 +154,7 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 		if std && ownAttrs[a.Name] {
 			continue
 		}
-		if v, err := a.Value(); err == nil && !a.Null { // other types cannot be written here either
+		if v, err := a.Value(); err == nil && !a.Null { // Write could not write values of other types
 			keep(b, a.Name, v)
 		}
 	}
@@ -163,7 +163,7 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 	return nil
 }
 
-// Share returns the Source of a rank's share of the blocks, a run of the curve, for WriteFrom.
+// Share returns a Source, for WriteFrom, of a rank's share of the blocks. The share is a contiguous part of the curve.
 func (k *Checkpoint) Share(rank, ranks int) Source {
 	n := int64(len(k.blocks))
 	from := cellodir.FileStart(rank, ranks, n)

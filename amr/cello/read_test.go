@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// TestByteOrders: reads give the same data from either byte order.
+// TestByteOrders: big-endian and little-endian files give the same data.
 func TestByteOrders(t *testing.T) {
 	ctx := context.Background()
 	_, mem := flat(t)
@@ -69,7 +69,7 @@ func TestCutMeanwhile(t *testing.T) {
 	k, err := Open(ctx, "good", &OpenOptions{FS: mem})
 	must(err)
 	defer k.Close()
-	i := 0 // block with data; its file now ends in the middle of them
+	i := 0 // a block with data; its file is cut in the middle of the data
 	e, n := k.extent(&k.recs[i], 0)
 	f, err := mem.OpenRW(k.path(int(k.recs[i].file)))
 	must(err)

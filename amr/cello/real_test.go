@@ -18,8 +18,8 @@ import (
 
 var realCheckpoints = []string{"CheckA-10", "CheckE-05", "CheckP2-05"}
 
-// TestRealSynthesis: the rules for adapt_buffer give the content of Enzo-E's files: for leaves all of it, also for blocks below
-// level 0.
+// TestRealSynthesis: the adapt_buffer that this package computes equals the one in Enzo-E's files, for leaves and for blocks
+// below level 0.
 func TestRealSynthesis(t *testing.T) {
 	ctx := context.Background()
 	leaves := 0
@@ -56,7 +56,8 @@ func TestRealSynthesis(t *testing.T) {
 	}
 }
 
-// diffAdapt compares the defined content. It ignores the order of neighbours, the flags of the block itself, and can_coarsen.
+// diffAdapt compares only content that Enzo-E defines. It ignores the order of neighbours, the flags of the block itself, and
+// can_coarsen.
 func diffAdapt(got, want *adaptBuffer) string {
 	g, w := *got, *want
 	for _, a := range []*adaptBuffer{&g, &w} {
@@ -170,7 +171,6 @@ func contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// objects returns all objects of a file.
 func objects(t testing.TB, f *h5.File) []*h5.Object {
 	t.Helper()
 	root, err := f.Root()

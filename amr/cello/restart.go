@@ -12,30 +12,32 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// RestartOptions are the options of Restart. nil means the defaults.
+// RestartOptions are the options of Restart. A nil pointer means the defaults.
 type RestartOptions struct {
-	// Cut selects the run of the curve that each rank gets, with the values of Options.Cut. The default is Enzo-E's rule.
+	// Cut selects how the curve is cut into one part for each rank. It has the values of Options.Cut. The default is Enzo-E's
+	// rule.
 	Cut string
-	// Owner distributes blocks in another way. It returns the rank of each of Checkpoint.Blocks and must give the same result on all
-	// ranks.
+	// Owner, if not nil, distributes the blocks instead of Cut. It returns the rank of each block in Checkpoint.Blocks, and must
+	// return the same on all ranks.
 	Owner func(k *Checkpoint, ranks int) ([]int, error)
 	OpenOptions
 }
 
 // Restorer is the application's side of a restart, one per rank. An error on any rank ends the restart on all ranks.
 type Restorer interface {
-	// Create makes the blocks of a level that this rank owns (none on some ranks). Level 0 stands for all levels from the coarsest
-	// to 0. For a level above 0 the parents exist, on any rank. The creation of a child turns its parent into a non-leaf.
+	// Create makes those blocks of a level that this rank owns; b may be empty. Level 0 stands for all levels from the coarsest
+	// to 0. For a level above 0 the parents exist already, perhaps on another rank. A parent is not a leaf after its child has
+	// been created.
 	Create(ctx context.Context, level int, b []BlockInfo) error
 	// Data receives the data of a created block.
 	Data(ctx context.Context, b *amr.Block) error
-	// LevelDone ends a level. Over all ranks, created blocks were created and ready blocks have their data. Both numbers match the
-	// block lists.
+	// LevelDone ends a level. created is the number of blocks that all ranks created, and ready the number of blocks that have
+	// their data. Both numbers agree with the block lists.
 	LevelDone(ctx context.Context, level, created, ready int) error
 }
 
-// Plan distributes the blocks to ranks by a value of Options.Cut. It returns the rank of each of Blocks, and the quality of the
-// distribution.
+// Plan distributes the blocks to ranks; how is a value of Options.Cut. It returns the rank of each block in Blocks, and the
+// quality of the distribution.
 func (k *Checkpoint) Plan(ranks int, how string) ([]int, sfc.Quality, error) {
 	if err := checkCut(how); err != nil {
 		return nil, sfc.Quality{}, err
@@ -63,13 +65,13 @@ func ownersOf(blocks []BlockInfo, ranks int, how string) (owner []int, w []float
 //	level k   the blocks of level k are created, then get their data; k = 1, 2, ...
 //	cleanup   files are closed
 //
-// As in Enzo-E, at the end of each half of a phase the reader of a file counts the answers for
-// its blocks, and rank 0 counts the files. A wrong count is ErrProtocol. Each rank reads the
-// data of its own blocks, one block at a time. Restart is collective.
+// Each phase of a level has two halves, creation and data. As in Enzo-E, at the end of each half the reader of a file counts the
+// answers for the file's blocks, and rank 0 counts the files. A wrong count is an ErrProtocol error. Each rank reads the data of
+// its own blocks, one block at a time. Restart is collective.
 //
-// If blocks are missing, Restart fails before it creates a block, because the tree must be whole.
-// (Enzo-E hangs, crashes or runs wrong in this case.) A dump is ErrDump. Data that do not match
-// the manifest are ErrChecksum, and no Restorer gets them; see OpenOptions.NoVerify.
+// If blocks are missing, Restart fails before it creates a block, because the tree must be complete. (Enzo-E hangs, crashes or
+// runs wrong in this case.) For a dump, Restart returns ErrDump. For data that do not match the manifest, Restart returns
+// ErrChecksum and does not pass them to a Restorer (see OpenOptions.NoVerify).
 func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *RestartOptions) (err error) {
 	if o == nil {
 		o = &RestartOptions{}
@@ -99,7 +101,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {
-		err = fault.Usage("RestartOptions.Owner has %d ranks, want %d, one for each block", len(s.owner), len(k.blocks))
+		err = fault.Usage("RestartOptions.Owner returned %d ranks, want %d, one for each block", len(s.owner), len(k.blocks))
 	}
 	for i := 0; err == nil && i < len(s.owner); i++ {
 		if p := s.owner[i]; p < 0 || p >= c.Size() {
@@ -135,14 +137,13 @@ func findRestartable(k *Checkpoint) error {
 	return nil
 }
 
-// restart is one rank's part of a Restart.
 type restart struct {
 	c     comm.Comm
 	k     *Checkpoint
 	r     Restorer
 	owner []int
 	mine  [][]int   // indexes of this rank's blocks, by level (0: all up to 0)
-	files [][]int64 // number of listed blocks, by level and file
+	files [][]int64 // number of blocks in the lists, by level and file
 }
 
 func (s *restart) sort() {
@@ -182,7 +183,7 @@ func (s *restart) level(ctx context.Context, level int) error {
 	var win *window
 	at := -1 // file of the window
 	for n, p := range mine {
-		ahead := 0 // the blocks of a rank are a run of the curve, and so a run of a file
+		ahead := 0 // the blocks of a rank are contiguous in the curve, and so within a file
 		for n+ahead+1 < len(mine) && ahead < 8 && mine[n+ahead+1] == p+ahead+1 && s.k.blocks[p+ahead+1].File == s.k.blocks[p].File {
 			ahead++
 		}
@@ -205,8 +206,9 @@ func (s *restart) level(ctx context.Context, level int) error {
 	return comm.Agree(ctx, s.c, s.r.LevelDone(ctx, level, n, m))
 }
 
-// acknowledge sends the number of completed blocks, by file, to the readers of the files. Each reader counts up to the number in
-// its lists, then all count the readers' files. These are Enzo-E's sync_blocks_ and sync_restart_created_ or sync_restart_next_.
+// acknowledge sends the number of completed blocks of each file to the file's reader. Each reader compares the sum with its block
+// list. Then all ranks count the files that are done. The two steps correspond to Enzo-E's counters sync_blocks_, and
+// sync_restart_created_ or sync_restart_next_.
 func (s *restart) acknowledge(ctx context.Context, phase string, level int, done []int64, err error) (int, error) {
 	if err = comm.Agree(ctx, s.c, err); err != nil {
 		return 0, err
@@ -250,7 +252,7 @@ func (s *restart) acknowledge(ctx context.Context, phase string, level int, done
 	return int(total), err
 }
 
-// count sums the ranks' completed items and compares the sum.
+// count sums the completed items of all ranks and compares the sum with want.
 func (s *restart) count(ctx context.Context, phase string, have, want int64, err error) error {
 	sum, cerr := comm.AllreduceOne(ctx, s.c, have, comm.Sum)
 	if cerr != nil {

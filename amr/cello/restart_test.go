@@ -17,7 +17,7 @@ import (
 // cuts are the values of Options.Cut.
 var cuts = []string{cutBlocks, cutBytes, cutCost}
 
-// memory is an application that keeps its blocks.
+// memory is a Restorer that keeps its blocks.
 type memory struct {
 	levels []string
 	blocks map[amr.Index]*amr.Block // nil until the block has its data
@@ -96,7 +96,7 @@ func TestRestart(t *testing.T) {
 	for i, p := range []int{1, 2, 4, 7} {
 		for n, files := range []int{1, 3, 16, len(c.blocks) + 2} {
 			if !long && n != i && n != 3-i {
-				continue // each p with two numbers of files, and each of these with all q
+				continue // two numbers of files for each p; all q for each number of files
 			}
 			mem := memDir(t)
 			if err := c.write(ctx, p, p%2 == 0, "c", &Options{Files: files, FS: mem, Cut: cuts[p%3]}); err != nil {
@@ -197,7 +197,7 @@ func TestRestartErrors(t *testing.T) {
 	}
 }
 
-// TestRestartLosesNone: Restart detects blocks that each rank leaves to another.
+// TestRestartLosesNone: Restart detects blocks that no rank takes.
 func TestRestartLosesNone(t *testing.T) {
 	c := tiny().build(t)
 	mem := memDir(t)
@@ -237,7 +237,7 @@ func TestRestartCounts(t *testing.T) {
 	}
 }
 
-// TestRestartPlaces: any placement works; placement by bytes and by cost is even.
+// TestRestartPlaces: any placement of blocks works, and cuts by bytes and by cost are balanced.
 func TestRestartPlaces(t *testing.T) {
 	ctx := context.Background()
 	s := small()

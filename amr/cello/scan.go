@@ -25,18 +25,18 @@ type scanned struct {
 	file  int32
 	addr  int64 // address of its group's object header
 	index amr.Index
-	order int64 // attributes index_order and count_order; -1: absent
+	order int64 // attribute index_order, then count_order; -1: absent
 	count int64
 	data  []extent // by column of the schema
 	known bool     // index was read
 	span  int64    // size of the group, if there is a manifest
-	// damaged: the group does not match its checksum and is unreadable. The index comes from the name.
+	// damaged: the group is unreadable and does not match its checksum. The index was computed from the name.
 	damaged bool
 }
 
 // extent is the location of a dataset's data in an HDF5 file.
 type extent struct {
-	off   int64 // file offset of contiguous data; -1: other storage
+	off   int64 // file offset of the data if they are contiguous, otherwise -1
 	elems int64
 	addr  int64 // address of the object header
 }
@@ -49,7 +49,7 @@ type scannedFile struct {
 	blocks  []scanned
 	root    rootValues
 	listSum uint32 // CRC-32 of the list
-	other   bool   // belongs to another rank: neither list nor headers were read
+	other   bool   // another rank reads this file's list and headers
 	finds   []Finding
 }
 
@@ -62,17 +62,17 @@ type rootValues struct {
 	ok                    bool
 }
 
-// scanner reads lists and headers of a directory for Open and Verify. With deep it examines every attribute and does not stop at
-// errors.
+// scanner reads lists and headers of a directory for Open and Verify. If deep is true, the scanner examines every attribute and
+// does not stop at errors.
 type scanner struct {
 	directory
 	deep   bool
 	files  []*scannedFile
 	schema schema
 	listB  []byte    // check.file_list
-	man    *manifest // nil: there is none, or see manErr
+	man    *manifest // nil: there is no manifest, or it has the error manErr
 	manErr error
-	unsure error // reason to distrust the block of schema.first
+	unsure error // why the block of schema.first may be wrong
 }
 
 // directory is a checkpoint directory with its open files.
@@ -144,9 +144,8 @@ func (s *scanner) fileList() error {
 	return err
 }
 
-// lists reads the block lists, of all files or of some. It returns only errors in
-// check.file_list, which the caller has read already, and an error of ctx. A fault
-// in a block list is recorded as a finding on its file.
+// lists reads the block lists of all files, or of the files for which mine returns true. It returns only errors of ctx and
+// errors in check.file_list, which the caller has read before. A fault in a block list becomes a finding of the file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 	names, err := cellodir.DecodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	if err != nil {
@@ -177,7 +176,7 @@ func (d *directory) blockList(name string) ([]cellodir.Entry, uint32, error) {
 	return l, checksum(b), err
 }
 
-// missing adds the class ErrMissing to the error of an absent file.
+// missing adds the class ErrMissing to an error if a file is absent.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(ErrMissing, err)
@@ -211,7 +210,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	if err != nil {
 		return err
 	}
-	if s.schema.cols == nil { // OpenComm has already tried
+	if s.schema.cols == nil { // OpenComm has tried before
 		if err := s.findSchema(); err != nil {
 			return err
 		}
@@ -255,7 +254,6 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	return err
 }
 
-// groups opens a file and reads the attributes of "/" and the names in it.
 func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 	h, size, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
 	f.size = size
@@ -280,7 +278,7 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 	return h, links
 }
 
-// unlisted notes groups that no list names.
+// unlisted adds a finding for groups that are in no block list.
 func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	listed := make(map[string]bool, len(f.list))
 	for _, e := range f.list {
@@ -298,7 +296,7 @@ func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	}
 }
 
-// some joins at most a few names.
+// some joins the first few names of l.
 func some(l []string) string {
 	if len(l) > 8 {
 		return strings.Join(l[:8], ", ") + ", ..."
@@ -306,7 +304,6 @@ func some(l []string) string {
 	return strings.Join(l, ", ")
 }
 
-// rootAttrs reads the attributes of "/".
 func (f *scannedFile) rootAttrs(root *h5.Group) {
 	r := &f.root
 	r.ok = true
@@ -357,7 +354,7 @@ func (f *scannedFile) rootAttrs(root *h5.Group) {
 	}
 }
 
-// each calls work for 0 to n-1 on a few goroutines and waits.
+// each calls work(0) to work(n-1) on a few goroutines and waits for them.
 func each(ctx context.Context, n int, work func(i int)) error {
 	_ = par.Each(ctx, par.Workers(0), n, func(_ context.Context, i int) error {
 		work(i)

@@ -63,7 +63,8 @@ func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 	return at, nil
 }
 
-// block reads the headers of block e of a file. The scan will read ahead more blocks.
+// block reads the headers of block e of a file. ahead is the number of blocks that the scan will
+// read after it.
 func (s *scanner) block(f *openedFile, ahead int, e cellodir.Entry, b *scanned) {
 	b.name, b.level, b.order, b.count, b.addr = e.Name, e.Level, -1, -1, -1
 	l, ok := f.links[e.Name]

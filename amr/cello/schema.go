@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// schemaCol is a dataset of every block.
+// schemaCol describes a dataset that every block has.
 type schemaCol struct {
 	name  string
 	typ   h5.Type
@@ -37,13 +37,13 @@ type schema struct {
 	cols     []schemaCol
 	byName   map[string]int // index in cols
 	first    *firstBlock    // the block that gave the schema
-	template *h5.Template   // template of groups written by this module; nil: there can be none
-	root     rootValues     // root attributes of that block's file
+	template *h5.Template   // template for groups written by this module; nil if no template fits
+	root     rootValues     // root attributes of the file with this block
 }
 
 // findSchema takes datasets and geometry from the first readable block that matches the manifest. If no block matches, it takes
-// one that does not and sets unsure. All ranks that scan the directory together find the same block. It returns only I/O errors;
-// the scan of a file finds the file's faults.
+// another readable block and sets unsure. All ranks that scan the directory together find the same block. findSchema returns
+// only I/O errors; the scan of a file finds the file's faults.
 func (s *scanner) findSchema() error {
 	for _, sure := range [...]bool{true, false} {
 		for i, f := range s.files {
@@ -68,7 +68,7 @@ func ofFormat(err error) bool {
 
 func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err error) {
 	list := f.list
-	if f.other { // belongs to another rank
+	if f.other { // another rank reads it
 		if list, _, err = s.blockList(f.name); err != nil {
 			return false, err
 		}
@@ -90,7 +90,7 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 			return false, err
 		}
 	}
-	// Prefer a block from level 0 on, because its bounds give the number of root blocks.
+	// Prefer a block of level 0 or finer, because its bounds give the number of root blocks.
 	for _, negative := range [...]bool{false, true} {
 		for n, e := range list {
 			if (e.Level < 0) != negative {

@@ -10,8 +10,9 @@ import (
 	"blobio/internal/amr/cellodir"
 )
 
-// TestScrambled: blocks that are not cubic, as the real program writes them
-// without ghosts; directories of this module are right, and have a manifest.
+// TestScrambled: fields of non-cubic blocks that Enzo-E wrote without ghosts are marked as
+// scrambled. Fields in directories written by this module are not; such directories have a
+// manifest.
 func TestScrambled(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -33,7 +34,7 @@ func TestScrambled(t *testing.T) {
 			if err := tc.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
-			must(mem.Remove("c/" + cellodir.Manifest)) // so it might be of the real program
+			must(mem.Remove("c/" + cellodir.Manifest)) // without a manifest, Enzo-E may have written the directory
 			want := c.bad && !ghosts
 			told := false
 			for _, f := range findings(mem, "c", nil) {

@@ -13,12 +13,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// seedRows lists the attributes and data of Enzo-E's design with their types in a file: docs/format-cello.md has the same
+// seedRows lists the attributes and datasets of the format with their types in a file. docs/format-cello.md has the same
 // table.
 var seedRows = []struct {
 	where, name string // "/", "block" or "data"
 	typ         h5.Type
-	n           int64 // elements; 0: of a field or of particles
+	n           int64 // number of elements; 0: the number of cells or particles
 	value       func(m *amr.Meta, b *amr.Block) []float64
 }{
 	{"/", "cycle", h5.Int32, 1, func(m *amr.Meta, _ *amr.Block) []float64 { return []float64{float64(m.Cycle)} }},
@@ -56,8 +56,8 @@ func threeOf[T int | int32](v [3]T) []float64 {
 	return []float64{float64(v[0]), float64(v[1]), float64(v[2])}
 }
 
-// TestSeedAttributes: each row of the list is in the files of the real program and in
-// names of this module, of the same type, shape and meaning; and in the documents.
+// TestSeedAttributes: files of Enzo-E have each row of the list with this type and shape, this module uses the same name
+// and meaning, and the documents have the row.
 func TestSeedAttributes(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "format-cello.md"))
 	if err != nil {
@@ -154,9 +154,9 @@ func seedRow(t *testing.T, fsys *vfs.Mem, dir, where, name string, typ h5.Type, 
 		want := value(k.Meta(), b)
 		axes := len(want)
 		if axes == 3 && a.Type == h5.Float64 {
-			axes = k.Meta().Rank // the others are junk in real files
+			axes = k.Meta().Rank // values on other axes are junk in Enzo-E's files
 			if info.Level < 0 && where == "block" {
-				axes = 0 // and below level 0 all are
+				axes = 0 // below level 0 the values on all axes are junk
 			}
 		}
 		for x := range axes {

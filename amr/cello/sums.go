@@ -11,7 +11,6 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// heads compares the checksums of the metadata of each file.
 func (v *verifier) heads(ctx context.Context) {
 	finds := make([][]Finding, len(v.s.files))
 	_ = each(ctx, len(v.s.files), func(i int) {
@@ -47,7 +46,6 @@ func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
 	}
 }
 
-// bytes returns the number of bytes that heads and data read.
 func (v *verifier) bytes() (n int64) {
 	for i, f := range v.s.files {
 		if v.k.man != nil {
@@ -78,7 +76,8 @@ func (v *verifier) sum(ctx context.Context, file int, off, n int64, look func(p 
 	})
 }
 
-// sumOf returns the CRC-32 of bytes of a file. each, if not nil, receives the bytes and may stop the reading.
+// sumOf returns the CRC-32 of bytes of a file. each, if not nil, receives the bytes. If each returns an error, the reading
+// stops.
 func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error) {
 	buf := make([]byte, min(n, 1<<20))
 	c := uint32(0)
@@ -101,8 +100,8 @@ func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error
 	return c, nil
 }
 
-// sumColumns returns the index in the schema of each dataset of the manifest. If they do not match, it reports a finding and
-// returns nil.
+// sumColumns returns the index in the schema of each dataset of the manifest. If a dataset is not in the schema, sumColumns
+// reports a finding and returns nil.
 func (v *verifier) sumColumns() []int {
 	m := v.k.man
 	cols := make([]int, len(m.Datasets))
@@ -129,7 +128,7 @@ func (v *verifier) data(ctx context.Context) {
 			return
 		}
 	}
-	at := make([]int, len(v.s.schema.cols)) // by dataset of the manifest
+	at := make([]int, len(v.s.schema.cols)) // by index in manifest.Datasets
 	for i, c := range cols {
 		at[c] = i
 	}
@@ -144,7 +143,7 @@ func (v *verifier) data(ctx context.Context) {
 				s := v.k.colAt[c]
 				x := b.data[s]
 				if x.elems < 0 || x.elems > 0 && x.off < 0 {
-					continue // found before, or repacked in another layout, as the metadata show
+					continue // found before; or another program repacked the file, as the metadata show
 				}
 				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema.cols[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {
@@ -159,8 +158,8 @@ func (v *verifier) data(ctx context.Context) {
 	})
 }
 
-// looker returns a function that passes the pieces of a leaf's dataset to a survey in order, or nil if there is nothing to
-// examine.
+// looker returns a function that receives a leaf's dataset in pieces and passes them to a survey. It returns nil if there is
+// nothing to examine.
 func (v *verifier) looker(survey *survey, b *scanned, c int) func(p []byte) {
 	col := &v.k.cols[c]
 	if !b.known || !v.k.tree.Has(b.index) || !v.k.tree.Leaf(b.index) || b.level < 0 || !col.typ.Float() {

@@ -9,9 +9,9 @@ import (
 	"blobio/internal/amr"
 )
 
-// A survey counts implausible values. These are NaN and infinite values, negative densities and energies, particles far from
-// their block, and numbers of one block that differ from all others. No more can be checked in files without checksums. A survey
-// holds a few counters for any number of blocks. Only one goroutine at a time may use it.
+// A survey counts implausible values: NaN, infinities, negative densities and energies, particles far from their block, and
+// numbers of one block that differ from the numbers of all other blocks. Without checksums, data cannot be checked in any other
+// way. A survey needs the same small memory for any number of blocks. Only one goroutine at a time may use it.
 type survey struct {
 	m      *amr.Meta
 	fields []fieldSurvey
@@ -24,7 +24,7 @@ type fieldSurvey struct {
 	nan, inf, negative count
 }
 
-// count is the number of values of a kind and the position of the first one.
+// count is the number of implausible values of a kind and the position of the first.
 type count struct {
 	n     int64
 	first amr.Index
@@ -44,7 +44,7 @@ func (c *count) merge(o *count) {
 	c.n += o.n
 }
 
-// spread holds the different values of a number in several blocks while they are few.
+// spread holds the different values that a number has in several blocks, up to maxSpread values.
 type spread struct {
 	name   string
 	values []spreadValue
@@ -57,7 +57,8 @@ type spreadValue struct {
 	first amr.Index
 }
 
-// maxSpread is the maximum number of different values counted separately. A number with more values differs from block to block.
+// maxSpread is the maximum number of different values counted separately. A number with more values is assumed to differ from
+// block to block.
 const maxSpread = 16
 
 // newSurvey returns a survey of blocks of m.
@@ -65,7 +66,6 @@ func newSurvey(m *amr.Meta) *survey {
 	return &survey{m: m, fields: make([]fieldSurvey, len(m.Fields)), far: make([]count, len(m.Particles))}
 }
 
-// signed reports whether a field may be negative: all fields but densities and energies.
 func signed(name string) bool {
 	switch name {
 	case "density", "internal_energy", "total_energy":
@@ -74,7 +74,8 @@ func signed(name string) bool {
 	return !strings.HasSuffix(name, "_density")
 }
 
-// field examines elements of field f of a leaf from number first on, in the byte order of the host. It skips ghost zones.
+// field examines some elements of field f of a leaf; data begins with element number first. The elements are in the byte order of
+// the host. Ghost zones are skipped.
 func (s *survey) field(x amr.Index, f int, ghosts bool, first int64, data []byte) {
 	spec := &s.m.Fields[f]
 	size := int64(spec.Type.Size())
@@ -118,7 +119,7 @@ func (s *survey) field(x amr.Index, f int, ghosts bool, first int64, data []byte
 	}
 }
 
-// look calls strange for non-finite elements and, unless free is true, for negative ones.
+// look calls strange for non-finite elements. If free is false, look also calls strange for negative elements.
 func look(data []byte, t amr.Type, free bool, strange func(i int64, v float64)) {
 	n := binary.NativeEndian
 	if t == amr.Float32 {
@@ -136,8 +137,8 @@ func look(data []byte, t amr.Type, free bool, strange func(i int64, v float64)) 
 	}
 }
 
-// positions examines values of attribute a of particles p of a leaf, in the byte order of the host. Non-integer values named x, y
-// and z should lie within one width of the block.
+// positions examines values of attribute a of particles p of a leaf, in the byte order of the host. Floating-point attributes
+// named x, y and z should be at most one block width away from the block.
 func (s *survey) positions(x amr.Index, p, a int, data []byte) {
 	spec := &s.m.Particles[p].Attrs[a]
 	axis := strings.Index("xyz", spec.Name)
@@ -215,8 +216,8 @@ func (s *survey) merge(o *survey) {
 	}
 }
 
-// findings returns the survey's warnings. There are at most three for each field, one for each type of particles, and one for
-// each value of a number that most blocks do not have.
+// findings returns the survey's warnings. There are at most three warnings for each field, one for each type of particles, and
+// one for each rare value of a number.
 func (s *survey) findings() (l []Finding) {
 	add := func(x amr.Index, field, format string, args ...any) {
 		l = append(l, Finding{Offset: -1, Severity: warning, Block: x.Name(s.m.Rank, s.m.Roots), Field: field, Effect: "takes them as they are", Msg: fmt.Sprintf(format, args...)})

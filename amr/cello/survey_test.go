@@ -39,7 +39,8 @@ func told(s *survey) string {
 	return strings.Join(l, "\n")
 }
 
-// TestSurvey: exactly the implausible values are counted, with the position of the first.
+// TestSurvey: a survey counts all implausible values and no others, and records the position of the
+// first.
 func TestSurvey(t *testing.T) {
 	m := surveyed()
 	nan, inf := math.NaN(), math.Inf(-1)
@@ -70,7 +71,7 @@ dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
 	if got := told(s); got != want {
 		t.Errorf("told\n%s\nwant\n%s", got, want)
 	}
-	// Two surveys of the halves give the same result.
+	// Merging surveys of the two halves gives the same result.
 	a, b := newSurvey(m), newSurvey(m)
 	a.field(x, 0, false, 0, doubles(1, nan, 1, 1, 1, 1, 1, 1))
 	b.field(y, 0, false, 0, doubles(1, nan, nan, 1, 1, 1, 1, 1))
@@ -83,7 +84,7 @@ dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
 	}
 }
 
-// TestSurveyGhosts: ghost zones may contain any values, however a field is divided into pieces.
+// TestSurveyGhosts: values in ghost zones give no finding, however a field is divided into pieces.
 func TestSurveyGhosts(t *testing.T) {
 	m := surveyed()
 	shape := m.Shape(&m.Fields[0], true)

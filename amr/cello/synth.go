@@ -6,15 +6,15 @@ import (
 	"blobio/internal/amr"
 )
 
-// synthesize returns the adapt_buffer content of a block of a tree. It follows the rules of checkpoints of Enzo-E, which for
-// leaves give the whole content. Enzo-E does not read the rest.
+// synthesize returns the adapt_buffer content of a block of a tree. It follows the rules that were found in Enzo-E's
+// checkpoints. For leaves they determine the whole content. Enzo-E does not read the remaining content of other blocks.
 func synthesize(t *amr.Tree, x amr.Index) *adaptBuffer {
 	s := newSynth(t)
 	s.block(x)
 	return &s.a
 }
 
-// synth makes one adapt_buffer after the other in the same memory.
+// synth makes one adapt_buffer at a time and reuses its memory.
 type synth struct {
 	t     *amr.Tree
 	g     *amr.Geometry
@@ -40,7 +40,6 @@ func newSynth(t *amr.Tree) *synth {
 	return s
 }
 
-// encode fills b with the adapt_buffer of a block.
 func (s *synth) encode(b []byte, x amr.Index) error {
 	if s.fixed == nil {
 		f := s.a
@@ -62,22 +61,23 @@ func (s *synth) block(x amr.Index) {
 	a.Self = levelInfo{Index: x, Now: int32(l), Min: int32(l), Max: int32(l)}
 	leaf := t.Leaf(x)
 	switch {
-	case l < 0: // the value that Enzo-E leaves there
+	case l < 0: // Enzo-E leaves this value
 		a.Self.Min, a.Self.Max = 0, 0
 		a.Valid = true
 	case leaf:
 		a.Valid = true
-	default: // will be refined
+	default: // a block that will be refined
 		a.Self.Min, a.Self.Max = int32(l)+1, int32(l)+1
 		a.Valid = false
 	}
 	a.Curr = [27]int32{}
 	a.Neighbours = a.Neighbours[:0]
-	// An index has one word per axis, so the index of a neighbour is assembled from three words for each axis.
+	// An index has one word per axis. Compute the three possible words for each axis once, and assemble the index of each
+	// neighbour from them.
 	coord, extent := x.Coord(), g.Extent(l)
 	var word [3][3]int32
 	var there [3][3]bool
-	again := false // around an axis with few blocks the same neighbour appears on both sides
+	again := false // on an axis with few blocks, a neighbour can appear on both sides
 	for i := range word {
 		there[i][1] = true
 		word[i][1] = x[i]

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSynthesizeTrees: the neighbours and levels of a leaf equal those that package amr finds in another way. Earlier results of
-// a synth do not matter.
+// TestSynthesizeTrees: the neighbours and levels of a leaf equal the results of package amr, which finds them in another way. A
+// synth that is used again gives the same result as a new one.
 func TestSynthesizeTrees(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := caseSpec{
@@ -68,7 +68,7 @@ func TestSynthesizeTrees(t *testing.T) {
 	})
 }
 
-// touch is the slow definition: it reports whether two leaves touch through any periodic image.
+// touch reports whether two leaves touch, directly or through a periodic border. It is slow but simple.
 func touch(g *amr.Geometry, x, y amr.Index) bool {
 	lx, ly := x.Level(), y.Level()
 	l := max(lx, ly)
@@ -94,8 +94,8 @@ func touch(g *amr.Geometry, x, y amr.Index) bool {
 	return false
 }
 
-// levelBeside returns the level in an adapt_buffer for a direction. It is the level of x, plus one if the block beside it is
-// refined; the level of the leaf if the neighbour is coarser; and 0 at the end of the domain.
+// levelBeside returns the level that an adapt_buffer has for a direction: 0 at the end of the domain, the neighbour's level if
+// the neighbour is a coarser leaf, the level of x plus one if the neighbour is refined, and otherwise the level of x.
 func levelBeside(t *amr.Tree, x amr.Index, f [3]int) int {
 	if f == [3]int{} {
 		return x.Level()

@@ -13,26 +13,28 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// VerifyOptions are the options of Verify. nil means the defaults.
+// VerifyOptions are the options of Verify. A nil pointer means the defaults.
 type VerifyOptions struct {
-	// StructureOnly skips the data: neither their checksums nor their values are examined.
+	// StructureOnly skips the data. Verify then checks neither their checksums nor their values.
 	StructureOnly bool
-	// ForRestart also reports faults of a sound checkpoint that prevent a restart of Enzo-E or give it wrong data. Without
-	// ForRestart such findings are only a note.
+	// ForRestart makes an error of every finding that prevents a restart of Enzo-E or gives it wrong data, even if the checkpoint
+	// is sound. Without ForRestart such findings are notes.
 	ForRestart bool
-	// EnzoFloat is, with ForRestart, the float width of the program that is to restart. Default (0): the width of the attributes.
+	// EnzoFloat is the type of enzo_float in the program that is to restart. It is used only with ForRestart. Default (0): the
+	// width of the attributes.
 	EnzoFloat amr.Type
-	// MaxLevel is, with ForRestart, the finest level of the run that is to restart. Default (nil): the attribute max_level.
+	// MaxLevel is the finest level of the run that is to restart. It is used only with ForRestart. Default (nil): the attribute
+	// max_level.
 	MaxLevel *int
-	// Progress receives the number of bytes checksummed and examined. Several goroutines call it, often.
+	// Progress receives the number of bytes read so far. Several goroutines call it, and often.
 	Progress func(done, total int64)
 	OpenOptions
 }
 
-// Verify finds all faults of a checkpoint: in files, lists, groups, attributes, datasets, the tree, checksums, and implausible
-// values. It does not stop at the first finding, only where no more can be read. It also finds faults that Enzo-E does not check
-// and that make it hang, crash or run wrong: Finding.Effect. With VerifyOptions.ForRestart it also checks whether Enzo-E can
-// restart from a sound checkpoint.
+// Verify finds all faults of a checkpoint: in files, lists, groups, attributes, datasets, the tree and the checksums. It also
+// finds implausible values. After a finding, Verify continues as far as the checkpoint can be read. It also finds faults that
+// Enzo-E does not detect and that make it hang, crash or run wrong; Finding.Effect describes the effect. With
+// VerifyOptions.ForRestart it also checks whether Enzo-E can restart from a sound checkpoint.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		if o == nil {
@@ -53,17 +55,17 @@ type verifier struct {
 	k      *Checkpoint // incomplete if the checkpoint is damaged
 	yield  func(Finding) bool
 	stop   bool
-	done   atomic.Int64 // bytes compared, of total
+	done   atomic.Int64 // bytes read so far; total is their final number
 	total  int64
 	survey *survey
 	// partial: some lists were unreadable, so the set of blocks is unknown.
 	partial bool
-	unfit   int // number of findings that concern only a restart and were not asked for
+	unfit   int // number of findings that concern only a restart, while ForRestart is false
 }
 
 func (v *verifier) tell(f Finding) {
 	if f.Severity >= Error && f.Err != nil {
-		f.Severity = fault.Of(Error, "", f.Err).Severity // content that this version does not support may be sound
+		f.Severity = fault.Of(Error, "", f.Err).Severity // unsupported content is not an error, because it may be sound
 	}
 	if !v.stop && !v.yield(f) {
 		v.stop = true
@@ -74,7 +76,7 @@ func (v *verifier) add(s fault.Severity, at spot, err error, effect, format stri
 	v.tell(finding(s, at, err, effect, format, args...))
 }
 
-// fit reports a finding that concerns only a restart of Enzo-E.
+// fit handles a finding that concerns only a restart of Enzo-E: without ForRestart it only counts the finding.
 func (v *verifier) fit(f Finding) {
 	if v.o.ForRestart {
 		v.tell(f)
@@ -89,7 +91,7 @@ func (v *verifier) run(ctx context.Context) {
 		f := fault.Of(Error, file, err)
 		f.Effect = effect
 		if file != "" {
-			f.File = file // relative to the directory
+			f.File = file // path relative to the directory
 		}
 		v.tell(f)
 	}
@@ -159,7 +161,7 @@ func (v *verifier) run(ctx context.Context) {
 	}
 }
 
-// strays notes files that no list names.
+// strays adds a note for each file that is in no list.
 func (v *verifier) strays() {
 	known := map[string]bool{cellodir.FileList: true, cellodir.Manifest: true}
 	for _, f := range v.s.files {
@@ -200,7 +202,6 @@ func (v *verifier) roots() {
 	}
 }
 
-// fields checks the properties common to all blocks.
 func (v *verifier) fields() {
 	k := v.k
 	enzo := v.o.EnzoFloat

@@ -19,8 +19,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestVerify: each input on which Enzo-E hangs, crashes or runs wrong, and each other fault, has its finding. open is true if
-// Open accepts the input.
+// TestVerify: Verify reports each input on which Enzo-E hangs, crashes or runs wrong, and each other fault.
 func TestVerify(t *testing.T) {
 	_, mem := flat(t)
 	// Take any block with children, one of its children, and a leaf.
@@ -44,7 +43,7 @@ func TestVerify(t *testing.T) {
 		damage func(r *raw)
 		want   string // part of a finding; "": no finding of severity Error
 		sev    fault.Severity
-		open   bool // Open succeeds
+		open   bool // Open accepts the input
 	}{
 		{"nothing", func(*raw) {}, "", note, true},
 		{"order of files, names, one line", func(r *raw) {
@@ -230,7 +229,8 @@ func TestVerify(t *testing.T) {
 			if err == nil {
 				k.Close()
 			}
-			// A restart must restore all blocks. An error must prevent it, unless the error concerns parts that only Enzo-E uses.
+			// A restart restores all blocks. If Verify finds an error, the restart must fail, unless the error concerns parts
+			// that only Enzo-E uses.
 			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{FS: bad}}, nil)
 			if err == nil && strings.Contains(c.want, "is missing, but") {
 				t.Errorf("restarted, %d ranks", len(apps))
@@ -239,7 +239,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// unwritten removes a dataset's data from a file by clearing the address in its layout. Files without the block do not change.
+// unwritten removes a dataset's data from a file: it clears the address in the dataset's layout message. It returns files without
+// the block unchanged.
 func unwritten(b []byte, block, name string) []byte {
 	h, err := h5.NewFile(bytes.NewReader(b), int64(len(b)), block)
 	must(err)
@@ -256,7 +257,7 @@ func unwritten(b []byte, block, name string) []byte {
 	return b
 }
 
-// dropBranch removes the blocks from level 0 on whose names begin with prefix.
+// dropBranch removes all blocks of level 0 or finer whose names begin with prefix.
 func dropBranch(r *raw, prefix string) {
 	var l []string
 	r.each(func(g *rawGroup) {
@@ -269,7 +270,8 @@ func dropBranch(r *raw, prefix string) {
 	}
 }
 
-// TestVerifyCause: an unreadable part gives one finding. Listed blocks are not missing, and their neighbours are not wrong.
+// TestVerifyCause: an unreadable part gives a single finding. Verify does not also report its listed blocks as missing or their
+// neighbours as wrong.
 func TestVerifyCause(t *testing.T) {
 	_, mem := flat(t)
 	for _, c := range []struct {
@@ -324,7 +326,8 @@ func parentName(child string) string {
 	return "B" + strings.Join(axes, "_")
 }
 
-// TestVerifyForRestart: a sound checkpoint from which Enzo-E cannot restart gives an error with ForRestart, and otherwise a note.
+// TestVerifyForRestart: if Enzo-E cannot restart from a sound checkpoint, Verify reports an error with ForRestart and a note
+// without it.
 func TestVerifyForRestart(t *testing.T) {
 	_, mem := flat(t)
 	typed := func(prefix string, typ h5.Type, size func(d *rawAttr) int64) func(r *raw) {
@@ -377,7 +380,7 @@ func TestVerifyForRestart(t *testing.T) {
 	}
 }
 
-// TestVerifyUnchecked: content that this version does not support may be sound.
+// TestVerifyUnchecked: content that this version does not support is not reported as an error, because it may be sound.
 func TestVerifyUnchecked(t *testing.T) {
 	for err, want := range map[error]fault.Severity{fault.ErrUnsupported: fault.Unchecked, ErrCorrupt: Error} {
 		v := &verifier{o: &VerifyOptions{}, yield: func(f Finding) bool {
@@ -390,7 +393,7 @@ func TestVerifyUnchecked(t *testing.T) {
 	}
 }
 
-// TestVerifyStates: directories that are not whole checkpoints.
+// TestVerifyStates verifies directories that are not whole checkpoints.
 func TestVerifyStates(t *testing.T) {
 	_, mem := flat(t)
 	must(mem.Mkdir("empty"))
@@ -407,7 +410,7 @@ func TestVerifyStates(t *testing.T) {
 		t.Errorf("unfinished: %v", err)
 	}
 	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != cellodir.Lock {
-		t.Errorf("unfinished: %+v", l) // Enzo-E does not know the mark
+		t.Errorf("unfinished: %+v", l) // Enzo-E ignores the mark of an unfinished directory
 	}
 }
 
@@ -422,7 +425,7 @@ func TestVerifyReal(t *testing.T) {
 	}
 }
 
-// TestVerifyOrder: findings about the tree come before findings that follow from them.
+// TestVerifyOrder: findings about the tree come before findings that the faults of the tree cause.
 func TestVerifyOrder(t *testing.T) {
 	_, mem := flat(t)
 	r := loadRaw(t, mem, "good")
@@ -449,7 +452,7 @@ func TestVerifyOrder(t *testing.T) {
 	}
 }
 
-// TestVerifyProgress: each byte counts once.
+// TestVerifyProgress: Progress counts each byte once.
 func TestVerifyProgress(t *testing.T) {
 	_, mem := flat(t)
 	for _, quick := range []bool{false, true} {

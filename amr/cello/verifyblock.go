@@ -31,13 +31,13 @@ func (v *verifier) attributes(ctx context.Context) {
 	})
 }
 
-// portion holds the findings of a chunk.
 type portion struct {
 	scannedFile
 	survey *survey
 }
 
-// each calls do for all blocks in chunks, several at once, and yields findings in block order.
+// each calls do for all chunks of blocks, several at a time, and yields the findings in block
+// order.
 func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chunk, part *portion)) {
 	var work []chunk
 	for i, f := range v.s.files {
@@ -118,7 +118,7 @@ func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, f
 	v.adapt(out, b, r[attrAdapt])
 }
 
-// values checks the attributes of a block against the values that follow from its index.
+// values compares the attributes of a block with the values computed from its index.
 func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs) {
 	k, g := v.k, &v.k.meta.Geometry
 	p := place{m: &k.meta, enzo: amr.Float64}
@@ -129,14 +129,14 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		p.derive(want[n], n, &amr.Block{Index: b.index})
 		return &want
 	}
-	if b.level >= 0 { // below level 0 Enzo-E leaves the first block's values in all blocks of the level
+	if b.level >= 0 { // below level 0 Enzo-E stores one block's values in all blocks of the level
 		for _, n := range [...]int{attrLower, attrUpper, attrGridLeftEdge, attrCellWidth} {
 			got, want := r.floats(n), derived(n).floats(n)
 			tol := 1e-9
 			if blockAttrs[n].kind == kindEnzo && k.enzo == amr.Float32 {
 				tol = 1e-5
 			}
-			for i := range g.Rank { // the other axes hold junk, including NaN
+			for i := range g.Rank { // on the other axes the values are junk, including NaN
 				if !(math.Abs(got[i]-want[i]) <= tol*(math.Abs(want[i])+g.Upper[i]-g.Lower[i])) {
 					out.find(warning, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
 					break
@@ -153,7 +153,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 	for _, n := range [...]int{attrGridDimension, attrGridStart, attrGridEnd} {
 		exact(n, Error, runsWrong, derived(n).ints(n)...)
 	}
-	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // the method blocks has checked the others
+	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // the method blocks has checked the rest of the order numbers
 		if got := r.ints(n)[0]; got < 0 {
 			out.find(Error, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
 		}
@@ -172,7 +172,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 	}
 }
 
-// adapt checks the adapt_buffer of a block against its neighbours.
+// adapt compares the adapt_buffer of a block with the block's neighbours in the tree.
 func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	const field = "adapt_buffer"
 	t := v.k.tree
@@ -215,7 +215,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	}
 }
 
-// sameNeighbours compares lists in any order. want has each block once.
+// sameNeighbours compares lists in any order. want has no duplicates.
 func sameNeighbours(got, want []levelInfo) bool {
 	if len(got) != len(want) {
 		return false

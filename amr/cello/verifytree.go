@@ -12,7 +12,7 @@ import (
 // blocks checks indices, names, order and tree.
 func (v *verifier) blocks() {
 	k, m := v.k, &v.k.meta
-	lists := map[string]string{} // by name and level of a block
+	lists := map[string]string{} // file list of each block, by the block's name and level
 	k.tree = amr.NewTree(&m.Geometry)
 	total := 0
 	for _, f := range v.s.files {
@@ -64,7 +64,7 @@ func (v *verifier) blocks() {
 			order.block(f.name+cellodir.DataSuffix, b)
 		}
 	}
-	// These blocks already have findings; they are not missing.
+	// Add these blocks to the tree: they have findings already and must not be reported as missing.
 	for _, e := range unread {
 		if x, _, err := amr.ParseName(e.Name, m.Roots, e.Level); err == nil && !k.tree.Has(x) {
 			_ = k.tree.Add(x)
@@ -100,14 +100,14 @@ func (v *verifier) maxLevels() (written, limit int) {
 	return written, written
 }
 
-// orderCheck checks the order numbers of blocks. Faults of order may follow from faults of the tree, so it reports them later:
-// three of each kind, and their number.
+// orderCheck checks the order numbers of blocks. Faults of the tree can cause faults of the order, so orderCheck reports the
+// faults of the order last. It reports the first three of each kind, and the number of all.
 type orderCheck struct {
 	v      *verifier
 	total  int64
 	orders map[int64]string // blocks by order number
 	late   []Finding
-	count  int // number of wrong values of each attribute
+	count  int // number of wrong values of the attribute
 	wrong  int
 }
 
@@ -149,7 +149,7 @@ func (o *orderCheck) tell() {
 	}
 }
 
-// tree checks that the blocks form a whole mesh.
+// tree checks that no block is missing in the mesh.
 func (v *verifier) tree() {
 	t, g := v.k.tree, &v.k.meta.Geometry
 	if t.LevelLen(0) != g.Roots[0]*g.Roots[1]*g.Roots[2] {

@@ -17,7 +17,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// job is one rank's part of a Write.
 type job struct {
 	c    comm.Comm
 	dir  string
@@ -25,7 +24,7 @@ type job struct {
 	m    *amr.Meta
 	o    Options
 	fs   vfs.FS
-	yt   string // base name of the yt form; "": a checkpoint or dump
+	yt   string // base name of the files for yt; "": write a checkpoint or dump
 	enzo amr.Type
 	cols []column
 
@@ -34,28 +33,29 @@ type job struct {
 	apart bool  // some ranks do not share a heap
 
 	plan      *plan
-	names     []string // of the files, without suffix
+	names     []string // names of the files, without suffix
 	templates map[int32]*shapeTemplate
-	synth     *synth // nil until a block has no adapt_buffer
+	synth     *synth // nil until the first block without an adapt_buffer
 	costs     bool
 	id        string
 	lease     *durable.Lease // lease of dir, on rank 0
 
-	err error // first error of this rank; the ranks agree on it later
+	err error // first error of this rank; the ranks agree later
 }
 
-// Write writes a checkpoint, or a data dump (see Options), into a new directory dir, whose parent must exist. It is collective: m
-// and o are the same on all ranks. local are the rank's own blocks (none is fine) and must not change until Write returns. All
-// ranks together pass all blocks, each once, including refined ones. Blocks of levels below 0 may be omitted.
+// Write writes a checkpoint, or a data dump (see Options), into a new directory dir, whose parent must exist. Write is
+// collective: m and o must be equal on all ranks. local has the rank's own blocks and may be empty; it must not change until
+// Write returns. Each block must be in local of one rank, and refined blocks are included. Blocks of levels below 0 may be
+// omitted.
 //
 // Write writes into dir.partial, syncs it and then renames it, so dir is absent or whole at any time. ErrExist means that dir
-// exists; ErrInUse means that another program is writing it. Errors are the same on all ranks. After an error no files remain, if
-// the file system still works.
+// exists; ErrInUse means that another program is writing it. Errors are the same on all ranks. After an error, Write removes its
+// files if the file system still works.
 func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*amr.Block, o *Options) error {
 	return WriteFrom(ctx, c, dir, m, blocks(local), o)
 }
 
-// WriteFrom is Write for blocks that are not in memory at the same time.
+// WriteFrom does the same as Write, but takes the blocks from src, so they need not be in memory at the same time.
 func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options) error {
 	return newJob(c, dir, m, src).run(ctx, o)
 }
@@ -113,7 +113,7 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 	return err
 }
 
-// report describes this rank's blocks to rank 0. Before that it makes all checks that need no data.
+// report describes this rank's blocks to rank 0. It first makes all checks that need no data.
 func (j *job) report(ctx context.Context) ([]byte, error) {
 	var out []byte
 	r := report{np: make([]int64, len(j.m.Particles))}
@@ -146,7 +146,7 @@ func (j *job) report(ctx context.Context) ([]byte, error) {
 	return out, nil
 }
 
-// makePlan gathers the reports. One rank of each heap makes the plan from them.
+// makePlan gathers the reports of all ranks. One rank of each heap makes the plan from the reports.
 func (j *job) makePlan(ctx context.Context, mine []byte) (err error) {
 	c := j.c
 	if j.heap, err = c.Share(ctx, j.src); err != nil {
@@ -226,7 +226,7 @@ func (j *job) write(ctx context.Context) error {
 		defer j.release()
 	}
 	if err = comm.Agree(ctx, j.c, err); err != nil {
-		return err // begin has cleaned up
+		return err // begin has removed its files
 	}
 	entries, err := j.writeFiles(ctx)
 	if err != nil {
@@ -259,11 +259,11 @@ func (j *job) write(ctx context.Context) error {
 	return err
 }
 
-// WriteYT writes the blocks from level 0 on in the form that yt reads. It makes a new directory dir with <base>.block_list, which
-// yt.load takes, and <base>.h5, where base is the last element of dir. yt cannot read the checkpoint itself. It expects other
-// lists, fails if a block below level 0 comes first, and shows garbage for fields without ghosts. So WriteYT fills missing ghosts
-// with the nearest cell's value, and yt cuts them off. Of the options WriteYT uses Fields and NoSync. It omits face-centred
-// fields, which yt cannot read.
+// WriteYT writes the blocks of level 0 and finer in the form that yt reads. It makes a new directory dir with two files,
+// <base>.block_list and <base>.h5, where base is the last element of dir. The block list is the argument for yt.load. yt cannot
+// read the checkpoint itself: yt expects other lists, fails if a block below level 0 comes first, and shows garbage for fields
+// without ghosts. If a field has no ghosts, WriteYT therefore adds ghosts with the nearest cell's value, and yt drops the ghosts.
+// WriteYT omits face-centred fields, which yt cannot read. It uses only the options Fields and NoSync.
 func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -290,7 +290,8 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *Options) error {
 	})
 }
 
-// ytLists writes the block list of the yt form: block and file. The order is the file's order, parents before children.
+// ytLists writes the block list for yt. A line has a block and its file. The blocks are in file order, so parents come before
+// children.
 func (j *job) ytLists() error {
 	var b []byte
 	for i := range j.plan.blocks {

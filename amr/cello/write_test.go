@@ -12,10 +12,11 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestWriteRead: any number of ranks and files, with and without a common heap.
+// TestWriteRead writes and reads with any number of ranks and files, with and without a common
+// heap.
 func TestWriteRead(t *testing.T) {
 	ctx := context.Background()
-	place := 0 // index in the cross product
+	place := 0 // number of the combination
 	for name, s := range map[string]caseSpec{
 		"3d":       small(),
 		"2d":       {rank: 2, roots: [3]int{4, 4}, block: [3]int{6, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 2, typ: amr.Float64, ghosts: true, centered: true, periodic: true},
@@ -32,7 +33,7 @@ func TestWriteRead(t *testing.T) {
 				for n, files := range []int{1, 3, 16, len(c.blocks) + 3} {
 					for _, apart := range []bool{false, true} {
 						if !long && ((i+n+place)%4 != 0 || apart && i%2 == place%2) {
-							continue // each number of ranks and of files once for each tree
+							continue // run each number of ranks and each number of files once for each tree
 						}
 						t.Run(fmt.Sprintf("%s-ghosts=%v-%d-%d-%v", name, ghosts, ranks, files, apart), func(t *testing.T) {
 							mem := memDir(t)

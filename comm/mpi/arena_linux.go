@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processes of a node share memory in a file without a name (memfd). Its creator offers it by process number and descriptor. So
-// no file is left if all processes are killed.
+// Processes of a node share memory by a file without a name (memfd), which vanishes if all processes are killed. The process
+// that creates the file sends its process number and descriptor to the others.
 
-// offer locates common memory: process, descriptor and length, 8 bytes each, and a token.
+// offer says where another process finds common memory: process, descriptor and length, 8 bytes each, and a token.
 type offer [24 + tokenBytes]byte
 
-// newArea makes n bytes of common memory. They begin with the token of the offer.
+// newArea makes n bytes of common memory. The memory begins with the token of the offer.
 func newArea(n int) (b []byte, f *os.File, o offer, err error) {
-	// Some systems require the flag for memory that is not executable. Old kernels lack this call.
+	// Some systems require MFD_NOEXEC_SEAL. Old kernels do not know it.
 	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)
@@ -54,7 +54,8 @@ func openArea(o *offer) ([]byte, error) {
 	pid, fd := binary.NativeEndian.Uint64(o[:]), binary.NativeEndian.Uint64(o[8:])
 	n := binary.NativeEndian.Uint64(o[16:])
 	name := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
-	// In another process namespace this may be any file, even a device, which an open would change.
+	// If the processes have different process namespaces, the name may be any file, even a device that changes when it is
+	// opened.
 	if what, err := os.Readlink(name); err != nil || !strings.HasPrefix(what, "/memfd:blobio") {
 		return nil, fmt.Errorf("%s is %q: %w", name, what, cmp.Or(err, os.ErrNotExist))
 	}
@@ -63,7 +64,7 @@ func openArea(o *offer) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// Here the number may be another process, with another file.
+	// In this namespace the number may be that of another process, which has a different file.
 	info, err := f.Stat()
 	if err != nil || uint64(info.Size()) != n || n < tokenBytes || n > 1<<46 {
 		return nil, fmt.Errorf("process %d has a different file", pid)
@@ -78,7 +79,7 @@ func openArea(o *offer) ([]byte, error) {
 
 func closeArea(b []byte) { _ = unix.Munmap(b) }
 
-// take reserves n zero bytes of an arena for a link of the node. It returns 0 if there are too few.
+// take reserves n zero bytes of an arena for a link and returns their offset, or 0 if the arena has not enough space.
 func take(arena []byte, n int) int64 {
 	n = (n + cacheLine - 1) / cacheLine * cacheLine
 	used := (*int64)(unsafe.Pointer(&arena[cacheLine]))

@@ -16,29 +16,29 @@ import (
 	"blobio/internal/comm/calls"
 )
 
-// A board is the rendezvous in memory of one node. Each rank writes a few words and bytes to its own slot, and continues
-// when all other slots are complete. With more ranks than cores, an MPI collective wastes many time slices on polling. A
-// rank at a board sleeps until the round is complete or another rank rings its bell.
+// A board is a rendezvous in shared memory of one node. Each rank writes a few words and bytes to its own slot, and continues
+// when all other slots are complete. While a rank waits, it sleeps until another rank rings its bell. An MPI collective would
+// poll instead, which wastes many time slices if there are more ranks than cores.
 //
 //	offset  content
 //	0       uint32: number of ranks that sleep or are about to
 //	128     two sets of slots, for even and odd rounds, one slot for each rank:
-//	        a mark, which begins with its number (slot), and bytes, if they fit (board.area)
+//	        the head (slot) and the rank's bytes, if they fit (board.area)
 //
-// A short slot fills one cache line. It is complete when its number is set.
-// A rank that writes for round k+2 overwrites its data of round k. It has found all other ranks in round k+1, so all have
-// reached that round and have read the data of round k before.
+// A short slot fills one cache line. A slot is complete when its field came is one more than the round's number. In round k+2 a
+// rank overwrites its data of round k. This is safe: the rank has seen all other ranks in round k+1, and each of them read the
+// data of round k before it entered round k+1.
 type board struct {
 	base   unsafe.Pointer
 	n, me  int
-	area   int // maximum of bytes that a rank can store
+	area   int // maximum number of bytes that a rank can store
 	stride int // distance between slots
 	round  uint32
 	e      *Engine
-	place  []int32 // indices of its ranks among the node's processes
+	place  []int32 // for each rank of the board: its index among the node's processes
 }
 
-// slot is the head of a slot. The bytes follow.
+// slot is the head of a slot. The rank's bytes follow it.
 type slot struct {
 	came atomic.Uint32 // one more than the round of the slot's data
 	_    uint32
@@ -53,13 +53,12 @@ const (
 	maxArea    = 128 << 10
 	minArea    = 512
 	cacheLine  = 64
-	twoLines   = 2 * cacheLine // lines that processors fetch together
-	arenaBytes = 64 << 20      // arena bytes for boards
-	arenaHead  = 4096          // token and the number of used bytes
+	twoLines   = 2 * cacheLine // the size of the pair of lines that processors fetch together
+	arenaBytes = 64 << 20      // bytes of an arena that boards can use
+	arenaHead  = 4096          // the token and the number of used bytes
 	tokenBytes = 16
 )
 
-// strideOf returns the distance between slots of n ranks.
 func strideOf(n int) int {
 	return min(max(maxBoard/2/n, minArea+twoLines), maxArea+twoLines) / twoLines * twoLines
 }
@@ -81,7 +80,6 @@ func (b *board) slot(round uint32, rank int) *slot {
 // last returns the slot of a rank in the last complete round. It is valid until the next round.
 func (b *board) last(rank int) *slot { return b.slot(b.round-1, rank) }
 
-// data returns the bytes of a slot.
 func (s *slot) data() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(s), slotHead) }
 
 // left returns the bytes of a rank in the last round, or nil if they did not fit. They are valid until the next round.
@@ -95,7 +93,7 @@ func (b *board) left(rank int) []byte {
 
 func (b *board) fits(n int64) bool { return n <= int64(b.area) }
 
-// come stores a mark, and the bytes if they fit.
+// come fills this rank's slot with a mark, and with data if they fit. It wakes the other ranks if this rank is the last.
 func (b *board) come(m mark, data []byte) {
 	s := b.slot(b.round, b.me)
 	s.mark, s.bytes = m, int64(len(data))
@@ -103,7 +101,7 @@ func (b *board) come(m mark, data []byte) {
 		copy(unsafe.Slice((*byte)(s.data()), b.area), data)
 	}
 	s.came.Store(b.round + 1)
-	// A rank counts itself as a sleeper before its last check.
+	// No wake-up is missed, because a rank counts itself as a sleeper before its last check.
 	if b.sleepers().Load() != 0 && b.missing(0) == nil {
 		for i, at := range b.place {
 			if i != b.me {
@@ -113,7 +111,7 @@ func (b *board) come(m mark, data []byte) {
 	}
 }
 
-// missing returns the slot of the first rank, from rank from on, that has not arrived; nil if the round is complete.
+// missing returns the slot of the first rank >= from that has not arrived, or nil if there is none.
 func (b *board) missing(from int) *slot {
 	for j := from; j < b.n; j++ {
 		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 {
@@ -123,7 +121,7 @@ func (b *board) missing(from int) *slot {
 	return nil
 }
 
-// gather polls for the other ranks for a while. It returns the slot of a rank that has not arrived.
+// gather polls for the other ranks for a while. It returns the slot of a rank that has not arrived, or nil.
 func (b *board) gather() *slot {
 	for j := range b.n {
 		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 && !b.e.node.spin(&s.came, b.round) {
@@ -133,7 +131,7 @@ func (b *board) gather() *slot {
 	return nil
 }
 
-// complete stores a mark and waits for all other ranks.
+// complete stores a mark and data, and waits for all other ranks.
 func (b *board) complete(ctx context.Context, m mark, data []byte, stay bool) error {
 	b.come(m, data)
 	if s := b.gather(); s != nil {
@@ -145,7 +143,7 @@ func (b *board) complete(ctx context.Context, m mark, data []byte, stay bool) er
 	return nil
 }
 
-// await sleeps until all ranks have arrived. s is the slot of one that has not.
+// await sleeps until all ranks have arrived. s is the slot of a rank that has not arrived yet.
 func (b *board) await(ctx context.Context, s *slot, stay bool) error {
 	b.sleepers().Add(1)
 	defer b.sleepers().Add(^uint32(0))
@@ -165,7 +163,8 @@ func (b *board) meet(ctx context.Context, m mark, data []byte, stay bool) (int64
 	return b.judge()
 }
 
-// judge returns the maximum n of the last round, or the difference between the ranks' calls.
+// judge compares the marks of the last round. It returns the maximum of their n, or a *difference if the ranks called different
+// collectives.
 func (b *board) judge() (most int64, err error) {
 	first := b.last(0).mark
 	first.sig = step(first.sig)
@@ -189,7 +188,7 @@ func (b *board) judge() (most int64, err error) {
 	return most, nil
 }
 
-// fold reduces in rank order.
+// fold reduces the ranks' numbers in rank order.
 func (b *board) fold(k kind, op comm.Op, res []int64) bool {
 	if !b.fits(8 * int64(len(res))) {
 		return false
@@ -230,8 +229,8 @@ func (b *board) lengths(ctx context.Context, n int) ([]int64, error) {
 	return all, nil
 }
 
-// If ranks have called two different collectives, name finds the lowest rank in each, and the name of the operation that it called. After an error the
-// difference is unchanged.
+// name completes d, the difference between two collectives that ranks called: it finds the lowest rank in each collective, and
+// the name of that rank's operation. After an error d is unchanged.
 func (b *board) name(ctx context.Context, _ mark, d *difference, stay bool) {
 	keys := [2]int64{d.key(d.low), d.key(d.high)}
 	var at [2]int

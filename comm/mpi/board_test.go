@@ -13,7 +13,7 @@ import (
 	"blobio/comm"
 )
 
-// seat returns one of n processes of a node. Here all of them are goroutines.
+// seat returns the state of one of n processes of a node. In this test the processes are goroutines.
 func seat(arena []byte, me, n int) *node {
 	nd := newNode()
 	nd.arena, nd.me, nd.n = arena, me, n
@@ -21,7 +21,8 @@ func seat(arena []byte, me, n int) *node {
 	return nd
 }
 
-// TestBoard: ranks at a board see the slots of all ranks in each round, even when the counters wrap, and with or without sleep.
+// TestBoard: in each round, ranks at a board see the slots of all ranks, even when the counters wrap, whether ranks sleep or
+// not.
 func TestBoard(t *testing.T) {
 	if job != nil {
 		return

@@ -35,8 +35,8 @@ func free(bufs ...buffer) {
 	}
 }
 
-// portion returns the maximum bytes of a rank in one MPI call if the longest part has longest bytes and one process has parts of
-// all ranks. No sum exceeds a piece.
+// portion returns how many bytes of a rank one MPI call may transfer, so that the parts of all ranks together are at most one
+// piece. longest is the size of the longest part, total the size of all parts.
 func (l *link) portion(longest, total int64) int64 {
 	if total <= int64(l.e.opts.Piece) {
 		return max(longest, 1)
@@ -54,7 +54,7 @@ func layout(counts, displs []C.int, n func(i int) int) int {
 	return sum
 }
 
-// cut returns the range of round k in a part of n bytes, with rounds of portion bytes.
+// cut returns the range of a part of n bytes that round k transfers. Each round transfers portion bytes.
 func cut(n, k, portion int64) (from, to int64) {
 	from = min(n, k*portion)
 	return from, min(n, from+portion)

@@ -79,7 +79,7 @@ func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err err
 	return out, err
 }
 
-// alltoall is Alltoallv on a thread that may call MPI.
+// alltoall does the work of Alltoallv. It runs on a thread that may call MPI.
 func (l *link) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) != 0 && len(b) != l.size {
 		return nil, l.usage("Alltoallv has %d slices, want %d", len(b), l.size)

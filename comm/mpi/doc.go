@@ -1,4 +1,4 @@
-// Package mpi is the engine of comm over MPI: each rank is a process that mpirun or srun started.
+// Package mpi implements comm over MPI. Each rank is a process that mpirun or srun started.
 //
 // The package is empty unless it is built with cgo and the tag mpi. It then uses the MPI that pkg-config finds as ompi-c,
 // or as mpich with the tags mpi and mpich:
@@ -32,8 +32,8 @@ package mpi
 // FUNNELED must hold the thread with runtime.LockOSThread; a function called by C or Fortran already holds it. Only one
 // goroutine at a time may use the Comms of a rank. A waiting call keeps the thread.
 //
-// Some builds of UCX, which MPI may use, take signals that the Go runtime needs. Run these with UCX_ERROR_SIGNALS set to
-// the empty string.
+// Some builds of UCX, which MPI may use, take signals that the Go runtime needs. With such builds, set UCX_ERROR_SIGNALS
+// to the empty string.
 //
 // Buffers. MPI sees only C memory, and no address of Go memory outlives a call into C. Data are copied once before they are
 // sent and once after they are received. No call has a count over Options.Piece bytes (default 1 GiB); longer data go in

@@ -18,15 +18,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Options of Init, Adopt and Run. nil means all defaults.
+// Options are the options of Init, Adopt and Run. A nil pointer means the defaults.
 type Options struct {
-	// Multiple requests MPI_THREAD_MULTIPLE, so that the program may call MPI while this package does. By default SERIALIZED is
-	// requested. Adopt ignores it.
+	// Multiple requests MPI_THREAD_MULTIPLE, so that the program may call MPI while this package does. The default requests
+	// MPI_THREAD_SERIALIZED. Adopt ignores Multiple.
 	Multiple bool
-	// Piece is the maximum of bytes that one MPI call sends or receives, 64 ... 1<<30. 0 (default) is 1<<30.
+	// Piece is the maximum number of bytes that one MPI call sends or receives, 64 ... 1<<30. 0 (default) means 1<<30.
 	Piece int
-	// RanksPerNode makes nodes of this many consecutive ranks, to simulate several nodes on one. 0 (default) asks MPI which ranks
-	// share memory.
+	// RanksPerNode, if not 0, divides the ranks into nodes of this many consecutive ranks, to simulate several nodes on one
+	// machine. 0 (default) asks MPI which ranks share memory.
 	RanksPerNode int
 }
 
@@ -45,7 +45,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Handle is an MPI_Comm of C as a word: a pointer in Open MPI, an int in MPICH.
+// Handle is the value of an MPI_Comm of C: a pointer in Open MPI, an int in MPICH.
 type Handle uintptr
 
 // FortranHandle returns the Handle of a Fortran MPI communicator (an integer, or comm%MPI_VAL of mpi_f08).
@@ -54,7 +54,7 @@ func FortranHandle(f int32) Handle { return Handle(C.word_of_comm(C.comm_of_fort
 // World returns the Handle of MPI_COMM_WORLD.
 func World() Handle { return Handle(C.word_of_comm(C.comm_world())) }
 
-// Engine is a communicator with all Comms made from it. They break together.
+// Engine is a communicator with all Comms made from it. A failure breaks all of these Comms.
 type Engine struct {
 	opts   Options
 	home   *home
@@ -67,14 +67,14 @@ type Engine struct {
 	mail
 	links  []*link
 	closed bool
-	fails  string // value of BLOBIO_MPI_FAIL
+	fails  string // value of the environment variable BLOBIO_MPI_FAIL
 
 	live      int  // number of communicators, windows and requests in MPI
 	notified  bool // this rank has sent its notice to all ranks
 	mpiFailed bool // an MPI call failed, so the state of MPI is unknown
 	node      *node
-	calls     uint // number of calls so far
-	passive   bool // a window is open that may need this process inside MPI
+	calls     uint
+	passive   bool // a window is open whose accesses may need this process inside MPI
 }
 
 // Init starts MPI in this process and returns the Engine of MPI_COMM_WORLD. Every process of the job must call it once. The
@@ -120,9 +120,9 @@ func start(level int) (int, error) {
 // stop ends MPI.
 func stop() error { return check("MPI_Finalize", C.MPI_Finalize()) }
 
-// Adopt returns an Engine for an intra-communicator of a program that has started MPI itself. It is collective. The communicator
-// is duplicated, and the caller still owns it. The package comment lists the threads that may call. The caller should call
-// Finalize, which does not end MPI.
+// Adopt returns an Engine for an intra-communicator of a program that has started MPI itself. It is collective. Adopt duplicates
+// the communicator; the caller still owns the original. The package comment lists the threads that may call the Engine. The
+// caller should call Finalize, which does not end MPI.
 func Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -137,7 +137,8 @@ func Adopt(c Handle, o *Options) (*Engine, error) {
 	return open(&home{level: int(level)}, c, o)
 }
 
-// Adopt is like the function Adopt, for a communicator of the MPI that e has started. It calls MPI on the same threads as e.
+// Adopt does the same as the function Adopt, but for an MPI that e has started. The new Engine calls MPI on the same threads as
+// e.
 func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -183,8 +184,8 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 // World returns the Comm of all ranks of e.
 func (e *Engine) World() comm.Comm { return e.world }
 
-// handleOf returns the communicator of a Comm of this package, for other MPI calls; 0 for another Comm. Comms of the same ranks
-// may share a communicator.
+// handleOf returns the MPI communicator of a Comm of this package, for other MPI calls. It returns 0 for a Comm of another
+// package. Comms of the same ranks may share a communicator.
 func handleOf(c comm.Comm) Handle {
 	if r, ok := c.(*rank); ok {
 		return Handle(C.word_of_comm(r.c))
@@ -192,9 +193,9 @@ func handleOf(c comm.Comm) Handle {
 	return 0
 }
 
-// Finalize ends the use of e, and ends MPI if Init started it. It is collective. If other ranks still communicate on World, they
-// fail with ErrExited. If they are on another Comm of e, Finalize waits for them until a context ends. After a failure it returns
-// nil, because there is no outcome to agree on.
+// Finalize ends the use of e, and ends MPI if Init started it. It is collective. Calls of other ranks on World then fail with
+// ErrExited. If other ranks are in a call on another Comm of e, Finalize waits for them until a context ends. After a failure
+// Finalize returns nil, because the ranks cannot agree on an outcome.
 func (e *Engine) Finalize(ctx context.Context) error {
 	defer e.home.closeIf(e.owner)
 	return e.home.do(func() error {
@@ -213,7 +214,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		}
 		if f := e.failure.Load(); f != nil {
 			e.notify(f)
-			// The notice is small, but it needs time to leave.
+			// Wait until the notice is sent. It is small, but MPI may need some time.
 			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); e.rest(firstNap) {
 				e.reap(e.k)
 			}
@@ -231,7 +232,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 				err = x
 			}
 		}
-		for _, l := range e.links { // some links may remain
+		for _, l := range e.links { // links whose release failed remain
 			l.closeAreas()
 		}
 		e.node.close()
@@ -246,8 +247,8 @@ func (e *Engine) Finalize(ctx context.Context) error {
 }
 
 // Run calls Init, f on the Comm of all processes, and Finalize. An error or a panic of f on one rank breaks the communication of
-// all, as in comm.Run. Run returns the error of this rank. If this rank did not fail itself, its error wraps comm.ErrBroken or is
-// the failing rank's *comm.RankError.
+// all, as in comm.Run. Run returns the error of this rank. If another rank failed, the error wraps comm.ErrBroken or is the
+// failing rank's *comm.RankError.
 func Run(ctx context.Context, o *Options, f func(ctx context.Context, c comm.Comm) error) error {
 	e, err := Init(o)
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// failure is the reason why the communication broke. The first one stays.
+// failure is the reason why the communication broke. Only the first failure is kept.
 type failure struct {
 	cause error // the cause as all ranks see it
-	own   error // error of the call that was pending here: cause, or ctx.Err()
-	known bool  // the other ranks know the failure; used on threads that call MPI
+	own   error // the error that the pending call of this rank returns: cause, or ctx.Err()
+	known bool  // the other ranks know the failure; accessed only on threads that call MPI
 }
 
-// brokenError is the error of calls after the communication broke.
+// brokenError is returned by all calls after the communication broke.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string   { return fmt.Sprintf("%v: %v", comm.ErrBroken, e.cause) }
@@ -43,8 +43,8 @@ func check(what string, code C.int) error {
 	return fmt.Errorf("%s: %s", what, C.GoString(buf))
 }
 
-// Fail breaks the communication of all ranks with an error of this rank. Any goroutine may call it. A waiting call ends.
-// Fail(nil) does nothing.
+// Fail breaks the communication of all ranks with an error of this rank. Any goroutine may call Fail. It ends a waiting call of
+// this rank. Fail(nil) does nothing.
 func (e *Engine) Fail(err error) {
 	if err == nil {
 		return
@@ -55,7 +55,7 @@ func (e *Engine) Fail(err error) {
 	}
 	e.failure.CompareAndSwap(nil, &failure{cause: re, own: re})
 	e.node.poke()
-	// If MPI cannot be called here, the waiting or the next call sends the notice.
+	// If this thread may not call MPI, the waiting call or the next call sends the notice.
 	_ = e.home.do(func() error {
 		if !e.closed {
 			e.notify(e.failure.Load())
@@ -72,7 +72,7 @@ func (e *Engine) fail(cause, own error) error {
 	return f.own
 }
 
-// failRank is fail with an error of this rank.
+// failRank breaks the communication with an error of this rank.
 func (e *Engine) failRank(err error) error {
 	re := &comm.RankError{Rank: e.world.rank, Err: err}
 	return e.fail(re, re)
@@ -87,15 +87,15 @@ func (e *Engine) mpi(what string, code C.int) error {
 	return nil
 }
 
-// notify sends the notice without waiting: the rank of a RankError or -1 in 8 bytes, little-endian, and the error as in
-// remote.Encode.
+// notify sends the notice without waiting. A notice has the rank of a RankError, or -1, in 8 little-endian bytes, and then the
+// error in the form of remote.Encode.
 func (e *Engine) notify(f *failure) {
 	if f.known {
 		return
 	}
 	f.known = true
 	if C.control_poll(e.k); e.k.seen != 0 {
-		return // another rank has sent its notice to all ranks
+		return // another rank's notice has reached all ranks
 	}
 	who, err := int64(-1), f.cause
 	var re *comm.RankError
@@ -133,7 +133,7 @@ func (e *Engine) noticed() *failure {
 	return e.failure.Load()
 }
 
-// enter begins each call that other ranks may wait for.
+// enter is called at the beginning of each call for which other ranks may wait.
 func (e *Engine) enter(ctx context.Context) error {
 	if err := e.begun(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (e *Engine) enter(ctx context.Context) error {
 // begun begins each call.
 func (e *Engine) begun() error {
 	if e.closed {
-		return fault.Usage("a call after Finalize")
+		return fault.Usage("call after Finalize")
 	}
 	f := e.failure.Load()
 	if e.calls++; f == nil && (e.calls%64 == 0 || !e.node.whole || len(e.sends) > 0 || e.node.broken.Load() != 0) {
@@ -170,22 +170,22 @@ func (e *Engine) cancelled(ctx context.Context) error {
 	return nil
 }
 
-// A waiting call first polls, then sleeps until its bell rings or it is poked. If it also waits for MPI, which progresses only in
-// calls, it sleeps briefly.
+// A waiting call first polls, then sleeps until its bell rings or another goroutine pokes the process. If MPI must make progress,
+// the call sleeps only briefly, because MPI progresses only in calls.
 const (
-	spins      = 256 // number of tests of a request
-	busyRounds = 8   // number of them before the first sleep
+	spins      = 256 // number of tests of a request in a round of polling
+	busyRounds = 8   // number of rounds before the first sleep
 	firstNap   = int64(time.Millisecond)
 	lastNap    = 64 * int64(time.Millisecond)
-	nodeNap    = 4 * int64(time.Millisecond) // sleep if a notice may come from another node
+	nodeNap    = 4 * int64(time.Millisecond) // maximum sleep if a notice may come from another node
 	firstLook  = 10 * int64(time.Microsecond)
 	lastLook   = 500 * int64(time.Microsecond)
 	shortNap   = 20 * int64(time.Microsecond) // sleep while an MPI message or a notice is in transit
-	// patience is the time for which a call before a blocking call ignores a failure.
+	// patience is how long a rendezvous before a blocking MPI call ignores a failure.
 	patience = time.Second
 )
 
-// nap returns the maximum of the next sleep, after a sleep of last.
+// nap returns the maximum length of the next sleep if the last one was last.
 func (e *Engine) nap(last int64, byMPI bool) int64 {
 	first, most := firstNap, lastNap
 	if byMPI {
@@ -202,12 +202,13 @@ func (e *Engine) nap(last int64, byMPI bool) int64 {
 // waiting describes how a call waits.
 type waiting struct {
 	stay  bool // the call continues for a while after the communication broke
-	byMPI bool // MPI ends the wait, and progresses only in calls
+	byMPI bool // MPI ends the wait, so the call must enter MPI often
 	word  *atomic.Uint32
-	round uint32 // sleep until word is past round
+	round uint32 // sleep until the word has passed this round
 }
 
-// poll calls try until it returns true or the communication breaks. With stay, poll returns nil if try succeeds within patience.
+// poll calls try until try returns true or the communication breaks. If w.stay is true, poll ignores a failure for the time
+// patience, and returns nil if try succeeds within it.
 func (e *Engine) poll(ctx context.Context, w waiting, try func() (bool, error)) error {
 	var end time.Time
 	var broken error
@@ -246,7 +247,7 @@ func (e *Engine) poll(ctx context.Context, w waiting, try func() (bool, error)) 
 	}
 }
 
-// look returns the reason why a waiting call must end.
+// look returns the error with which a waiting call must end, or nil.
 func (e *Engine) look(ctx context.Context) error {
 	if err := e.mpi("MPI_Test", C.control_poll(e.k)); err != nil {
 		return err

@@ -10,15 +10,15 @@ import (
 	"blobio/comm"
 )
 
-// TestJobFallback: if one rank cannot have shared memory, no rank has it, and no rank hangs. If MPI cannot find the ranks that
-// share memory, host names decide.
+// TestJobFallback: if one rank cannot get shared memory, no rank gets it, and no rank hangs. If MPI cannot find the ranks that
+// share memory, host names determine the nodes.
 func TestJobFallback(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
 	last := job.World().Size() - 1
 	for _, step := range []string{"node", "shared", "window"} {
-		for _, first := range []bool{true, false} { // fails at once, or when more memory is needed
+		for _, first := range []bool{true, false} { // fail at the first call, or at the call that needs more memory
 			err := inJob(Options{})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
 				e := c.(*rank).e
 				fails := fmt.Sprintf("x:0,%s:%d", step, last)

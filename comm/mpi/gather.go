@@ -43,7 +43,8 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 	return out, nil
 }
 
-// copies returns copies of the bytes that all ranks gave to the last meeting, in one allocation.
+// copies returns copies of the bytes that the ranks stored in the last rendezvous. It makes one
+// allocation.
 func (r *rank) copies() [][]byte {
 	total := 0
 	for i := range r.size {
@@ -57,7 +58,7 @@ func (r *rank) copies() [][]byte {
 	return out
 }
 
-// gatherv gathers on root, or on all ranks if root < 0.
+// gatherv gathers by MPI calls, on root, or on all ranks if root < 0.
 func (l *link) gatherv(ctx context.Context, root int, b []byte) ([][]byte, error) {
 	lens, err := l.lengths(ctx, len(b))
 	if err != nil {

@@ -170,8 +170,8 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r) { return MPI_Imrecv(b, n, MPI_BYTE, m, r); }
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
-	// Never 0, so that base is never null, and a multiple of a cache line, because Open MPI places the parts
-	// of a node one after the other, and elements must be aligned.
+	// The length is never 0, so that base is never null. It is a multiple of a cache line, because Open MPI
+	// places the parts of a node one after the other and elements must be aligned.
 	MPI_Aint len = (MPI_Aint)((n / 64 + 1) * 64);
 	MPI_Comm node;
 	int all, here;
@@ -179,14 +179,15 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	MPI_Comm_size(c, &all);
 	MPI_Comm_size(node, &here);
 	MPI_Comm_free(&node);
-	// Either all ranks share a node, or none does. Shared memory is faster, and avoids
-	// osc/rdma of Open MPI 4.1, whose MPI_Compare_and_swap crashes on a node.
+	// If all ranks share a node, use shared memory. It is faster, and it avoids osc/rdma of Open MPI 4.1, whose
+	// MPI_Compare_and_swap crashes on a node.
 	if (here == all)
 		TRY(MPI_Win_allocate_shared(len, 1, MPI_INFO_NULL, c, base, w));
 	else
 		TRY(MPI_Win_allocate(len, 1, MPI_INFO_NULL, c, base, w));
 	TRY(MPI_Win_set_errhandler(*w, MPI_ERRORS_RETURN));
-	// The owner reads and writes its part in place, with MPI_Win_sync, which requires the unified memory model.
+	// The owner reads and writes its part in place and calls MPI_Win_sync. This requires the unified memory
+	// model.
 	int *model, flag = 0;
 	TRY(MPI_Win_get_attr(*w, MPI_WIN_MODEL, &model, &flag));
 	if (!flag || *model != MPI_WIN_UNIFIED) {

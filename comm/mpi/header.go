@@ -18,24 +18,25 @@ import (
 
 const (
 	fixedWords = 7
-	// freeWords is the number of elements of a short Allreduce that the header carries. It is fixed, so that MPI never sees ranks
-	// with different counts.
+	// freeWords is the number of words for the elements of a short Allreduce. It is constant, so that the counts of all ranks in
+	// the MPI call are equal even if the ranks' calls do not match.
 	freeWords = 8
 	headWords = fixedWords + freeWords
 )
 
-// header is the rendezvous by a small MPI reduction.
+// header implements rendezvous by a small MPI reduction.
 type header struct {
 	l     *link
 	words *[2 * headWords]C.int64_t // C memory; one half is sent, the other received
 }
 
-// short reports whether the header carries the elements of a reduction.
+// short reports whether the elements of a reduction fit in the header.
 func short(k kind, op comm.Op, n int) bool {
 	return k == kAllreduce && (op == comm.Max || op == comm.Min) && n <= freeWords
 }
 
-// turn returns -1 for Min: ^x reverses the order of numbers.
+// turn returns the mask for an XOR before and after a maximum: -1 for Min, because ^x reverses the order of numbers, and
+// otherwise 0.
 func turn(op comm.Op) int64 {
 	if op == comm.Min {
 		return -1
@@ -68,7 +69,7 @@ func (h *header) meet(ctx context.Context, m mark, data []byte, stay bool) (int6
 	return out[4], nil
 }
 
-// greatest returns the maximum of each word over all ranks, for at most headWords words.
+// greatest returns the maximum of each word over all ranks. v has at most headWords words.
 func (h *header) greatest(ctx context.Context, v []int64, stay bool) ([]int64, error) {
 	for i, x := range v {
 		h.words[i] = C.int64_t(x)
@@ -125,11 +126,10 @@ func (h *header) lengths(ctx context.Context, n int) ([]int64, error) {
 
 func (h *header) memory(context.Context, int) ([]byte, error) { return nil, nil }
 
-// nameWords is the number of words for an operation's name.
 const nameWords = 3
 
-// name finds the lowest rank in each of the two different collectives, and the name of its operation. After an error the
-// difference is unchanged.
+// name finds the lowest rank in each of the two collectives of d, and the name of that rank's operation. After an error d is
+// unchanged.
 func (h *header) name(ctx context.Context, m mark, d *difference, stay bool) {
 	const each = 1 + nameWords
 	world := int64(h.l.e.world.rank)

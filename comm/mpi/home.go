@@ -29,12 +29,11 @@ type home struct {
 	level int
 }
 
-// newThread starts the thread. The caller must call close.
 func newThread() *home {
 	h := &home{jobs: make(chan func()), gone: make(chan struct{})}
 	go func() {
 		defer close(h.gone)
-		// Never unlocked: MPI may have changed the thread, so it must end with the goroutine.
+		// Do not unlock the thread. MPI may have changed it, so it must end with the goroutine.
 		runtime.LockOSThread()
 		for f := range h.jobs {
 			f()
@@ -56,7 +55,7 @@ func (h *home) closeIf(owner bool) {
 	if owner && h.jobs != nil {
 		h.close()
 		h.jobs = nil
-		h.level = levelMultiple // later calls fail in Engine.closed without MPI
+		h.level = levelMultiple // later calls fail in Engine.closed before they call MPI
 	}
 }
 

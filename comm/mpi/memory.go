@@ -16,14 +16,14 @@ import (
 	"blobio/comm"
 )
 
-// shared is memory that all ranks of a link share. It serves all calls that need no more. Its callers keep it when a later call
-// gets a larger one.
+// shared is memory that all ranks of a link share. Calls for at most len(b) bytes get this memory. If a later call needs more, it
+// gets a new memory, and earlier callers keep theirs.
 type shared struct {
 	asked bool
-	full  bool // there will be no memory larger than b, which may be nil
+	full  bool // no memory larger than b can be made; b may be nil
 	b     []byte
-	w     C.MPI_Win // window of b; null if b is an area
-	// All that were ever opened:
+	w     C.MPI_Win // window that holds b; null if b is an area
+	// All windows and areas opened so far.
 	windows []C.MPI_Win
 	areas   [][]byte
 }
@@ -46,9 +46,9 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 		}
 		s := &r.shared
 		if s.asked && (s.full || len(s.b) >= n) {
-			return nil // the same on all ranks
+			return nil // all ranks come to the same decision
 		}
-		// Double the size at least, so that all memory together is at most twice the largest.
+		// At least double the size. All memories together then need at most twice the size of the largest.
 		size := max(n, 1) // for 0 bytes MPI may return no address
 		if len(s.b) < math.MaxInt/2 {
 			size = max(size, 2*len(s.b))
@@ -82,8 +82,7 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 	return &sharedMemory{r, r.shared.b[:n:n], r.shared.w}, nil
 }
 
-// allocate makes memory that all ranks share. It returns nil on all ranks if one cannot have it, because it is on another node or
-// its MPI call failed.
+// allocate makes memory that all ranks share. It returns nil on all ranks if one rank is on another node or its MPI call failed.
 func (l *link) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, err error) {
 	const exists, usable = 1, 2
 	var whole C.int
@@ -112,7 +111,7 @@ func (l *link) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, e
 	switch {
 	case all&usable != 0:
 		return unsafe.Slice((*byte)(base), size), w, nil
-	case all&exists != 0: // otherwise a rank keeps its window until MPI ends, because all ranks must free it
+	case all&exists != 0: // otherwise keep the window until MPI ends, because only all ranks together can free it
 		C.win_free(&w)
 		l.e.live--
 	}
@@ -130,7 +129,7 @@ func (m *sharedMemory) Bytes() []byte { return m.b }
 
 func (m *sharedMemory) Fence(ctx context.Context) error {
 	fence := mark{sig: sig(kMemoryFence, 0, 0)}
-	if C.win_is_null(m.w) != 0 { // a board also orders memory accesses
+	if C.win_is_null(m.w) != 0 { // memory on a board needs no MPI call, because a board orders memory accesses
 		_, err := m.r.begin(ctx, fence, nil)
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // beyond a piece follow in messages with the same tag, which MPI keeps in order.
 const envelopeMPI = 16
 
-// address is the destination of a message on this rank.
+// address identifies the receiver of a message in this process.
 type address struct {
 	link      *link
 	serial    int64
@@ -31,8 +31,8 @@ type sending struct {
 
 // mail has the messages in transit of this process.
 type mail struct {
-	sends []sending            // messages that MPI may still be reading
-	early map[address][][]byte // messages that came before their Recv
+	sends []sending
+	early map[address][][]byte // messages received before the matching Recv was called
 }
 
 // reap frees the buffers of completed sends and lets MPI progress.
@@ -70,7 +70,7 @@ func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 	return r.call(ctx, func() error { return r.deliver(to, tag, b) })
 }
 
-// deliver is Send on a thread that may call MPI.
+// deliver does the work of Send. It runs on a thread that may call MPI.
 func (r *rank) deliver(to, tag int, b []byte) error {
 	if err := r.checkMessage(to, tag); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
 	return b, err
 }
 
-// receive is Recv on a thread that may call MPI.
+// receive does the work of Recv. It runs on a thread that may call MPI.
 func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 	if err := r.checkMessage(from, tag); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 				return q[0], nil
 			}
 		}
-		// Keep a message for another Comm of the link.
+		// If the message is for another Comm of the link, keep it.
 		serial, got, err := r.message(ctx, from, tag)
 		if err != nil {
 			return nil, err

@@ -25,15 +25,15 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// The test binary starts itself under mpirun. TestUnderMPIRun is the only test outside of mpirun and does not run inside. There
-// all processes run the other tests in step.
+// TestUnderMPIRun starts the test binary again under mpirun. Outside of mpirun it is the only test that runs. Under mpirun all
+// processes run the other tests in the same order.
 var (
 	job      *Engine // engine of all processes; nil outside of mpirun
 	launcher = flag.String("mpirun", "mpirun", "the mpirun of the MPI that the test is built with")
 	ranks    = flag.String("ranks", "1 2 4 7", "numbers of processes")
 )
 
-const inside = "BLOBIO_TEST_MPI" // set in the processes of a job: funneled or multiple
+const inside = "BLOBIO_TEST_MPI" // environment variable set in the processes of a job: funneled or multiple
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -94,11 +94,11 @@ func TestUnderMPIRun(t *testing.T) {
 	for _, mode := range []string{"funneled", "multiple", "boardless"} {
 		for _, n := range strings.Fields(*ranks) {
 			if k, _ := strconv.Atoi(n); mode != "funneled" && (k < 2 || k > 4) {
-				continue // two of them suffice
+				continue // two MPI libraries suffice
 			}
 			t.Run(mode+"/"+n, func(t *testing.T) {
 				var env []string
-				if mode == "boardless" { // as if the ranks of a node could not share memory
+				if mode == "boardless" { // simulate that the ranks of a node cannot share memory
 					env = []string{"BLOBIO_MPI_FAIL=arena:0"}
 				}
 				out, err := mpirun(t, n, mode, "Job", env...)
@@ -130,7 +130,7 @@ func TestUnderMPIRun(t *testing.T) {
 			t.Skip("binds by options of Open MPI")
 		}
 		t.Setenv("BLOBIO_TEST_BIND", "core")
-		t.Setenv("GOMAXPROCS", "") // the environment may set it
+		t.Setenv("GOMAXPROCS", "") // override a value from the environment
 		out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW=affinity")
 		if err != nil || strings.Count(out, "GOMAXPROCS is 1 on 1 cores") != 2 {
 			t.Errorf("%v\n%s", err, out)
@@ -166,8 +166,8 @@ func TestUnderMPIRun(t *testing.T) {
 	})
 }
 
-// saidDir names a directory in which each rank of runProgram writes its result. mpirun may lose the last output of a rank that it
-// kills.
+// saidDir is an environment variable with a directory, to which each rank of runProgram writes its result. Standard output is not
+// enough, because mpirun may lose the last output of a rank that it kills.
 const saidDir = "BLOBIO_TEST_SAID"
 
 func saidBy(dir string, rank int) string { return filepath.Join(dir, fmt.Sprint("rank.", rank)) }
@@ -190,7 +190,7 @@ func say(dir string, rank, size int, text string) error {
 	return nil
 }
 
-// runProgram is a program whose rank 1 fails while rank 0 waits for it.
+// runProgram is the main function of a program whose rank 1 fails while rank 0 waits for it.
 func runProgram() int {
 	rank, size, who := 0, 0, ""
 	err := Run(context.Background(), nil, func(ctx context.Context, c comm.Comm) error {
@@ -284,7 +284,7 @@ func TestJobPieces(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
-	commtest.Suite(t, inJob(Options{Piece: 4096})) // smaller pieces make long messages take minutes
+	commtest.Suite(t, inJob(Options{Piece: 4096})) // with smaller pieces, long messages would take minutes
 	err := inJob(Options{Piece: 64})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
 		part := func(from, to int) []byte { return bytes.Repeat([]byte{byte(from + 10*to + 1)}, 1000*from+100*to) }
 		want := func(what string, got []byte, from, to int) error {
@@ -353,7 +353,7 @@ func TestJobPieces(t *testing.T) {
 	}
 }
 
-// TestJobFailures: one rank fails in each way, and all others soon end with its error.
+// TestJobFailures: one rank fails in each possible way, and all other ranks soon return its error.
 func TestJobFailures(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -408,7 +408,7 @@ func TestJobFailures(t *testing.T) {
 		return nil
 	}
 	runs, kept := 0, map[string]int64{}
-	// All ranks must go through the cases in one order.
+	// All ranks must run the cases in the same order.
 	for _, fail := range []string{"error", "usage", "tag", "before", "cancel"} {
 		for _, wait := range []string{"Barrier", "Bcast", "Recv", "Split", "NewWindow", "Alltoallv", "big Send", "of a group"} {
 			name := wait + " while another fails by " + fail
@@ -452,11 +452,11 @@ func TestJobFailures(t *testing.T) {
 			}
 		}
 	}
-	// Remaining communicators keep no board memory, which belongs to the job's engine.
+	// Communicators that could not be freed keep no board memory, because the memory belongs to the job's engine.
 	if maps, err := os.ReadFile("/proc/self/maps"); err == nil && bytes.Count(maps, []byte("memfd:blobio")) > 2 {
 		t.Errorf("areas are left mapped:\n%s", maps)
 	}
-	// A large unreceived message keeps its communicator.
+	// A communicator with a large unreceived message cannot be freed.
 	for name, live := range kept {
 		if !strings.HasPrefix(name, "big Send") || live < 0 {
 			t.Errorf("%s: %d communicators, windows and requests are left", name, live)

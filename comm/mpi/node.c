@@ -34,10 +34,10 @@ int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uin
 	word *asleep = (word *)bell + 1;
 	uint32_t seq = get(bell);
 	atomic_store(asleep, 1);
-	// A process that changes one of these words reads asleep afterwards.
+	// A process that changes one of these words reads asleep afterwards, so no wake-up is missed.
 	if (!past(at, round) && get(pokes) == poked && get(broken) == known) {
 #ifdef __linux__
-		struct { long s, ns; } t = {ns / 1000000000, ns % 1000000000}; // the kernel's layout, independent of time_t
+		struct { long s, ns; } t = {ns / 1000000000, ns % 1000000000}; // the kernel's layout, which does not depend on time_t
 		syscall(SYS_futex, bell, FUTEX_WAIT, seq, &t, NULL, 0);
 #else
 		struct timespec t = {ns / 1000000000, ns % 1000000000};

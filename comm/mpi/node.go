@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// node has the bell of this process and the memory that the processes of its node share: an arena, which begins with
+// node has the bell of this process and the arena, the memory that the processes of the node share. The arena begins with
 //
 //	offset  content
 //	0       token
@@ -24,11 +24,11 @@ import (
 // A goroutine of the same process pokes it.
 type node struct {
 	arena []byte  // nil: no rank of the engine has an arena
-	me, n int     // index and number of the node's processes
+	me, n int     // index of this process on the node, and number of processes
 	place []int32 // process index of each rank of the engine; -1: on another node
 	whole bool    // all ranks of the engine are on this node
 
-	mu     sync.Mutex // guards own, for pokes
+	mu     sync.Mutex // guards own against concurrent pokes
 	own    *bell
 	pokes  *atomic.Uint32
 	broken *atomic.Uint32
@@ -41,15 +41,15 @@ type bell struct {
 	_      [cacheLine - 8]byte
 }
 
-// ring wakes the process of the bell if it sleeps. The word that the process waits for was changed before.
+// ring wakes the process of the bell if it sleeps. The caller has changed the word for which the process waits.
 func (b *bell) ring() {
 	if b.asleep.Load() != 0 {
 		C.bell_wake(unsafe.Pointer(b))
 	}
 }
 
-// yields is the number of checks, each with a yield of the core, before a process sleeps. With more processes than cores, a few
-// yields let all others run. More would take the core from busy processes.
+// yields is how often a process checks a word and yields the core before it sleeps. If there are more processes than cores, a
+// few yields let all other processes run. More yields would take the core from busy processes.
 const yields = 20
 
 func newNode() *node {
@@ -62,13 +62,12 @@ func (n *node) bell(i int) *bell {
 	return (*bell)(unsafe.Pointer(&n.arena[arenaHead+i*cacheLine]))
 }
 
-// spin checks a word for a while without sleeping.
 func (n *node) spin(word *atomic.Uint32, round uint32) bool {
 	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), yields,
 		unsafe.Pointer(n.pokes), 0, unsafe.Pointer(n.broken), 0, 0) == C.DONE
 }
 
-// sleep waits up to ns until a word is past round, this process is poked, or a notice is sent.
+// sleep waits until a word has passed round, this process is poked, or a notice is sent, but at most ns.
 func (n *node) sleep(word *atomic.Uint32, round uint32, poked, known uint32, ns int64) bool {
 	return C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), 0,
 		unsafe.Pointer(n.pokes), C.uint32_t(poked), unsafe.Pointer(n.broken), C.uint32_t(known), C.int64_t(ns)) == C.DONE
@@ -76,7 +75,7 @@ func (n *node) sleep(word *atomic.Uint32, round uint32, poked, known uint32, ns 
 
 // poke ends the sleep of this process. Any goroutine may call it.
 func (n *node) poke() {
-	n.mu.Lock() // the arena may be closing
+	n.mu.Lock() // another goroutine may be closing the arena
 	defer n.mu.Unlock()
 	n.pokes.Add(1)
 	n.own.ring()
@@ -105,7 +104,7 @@ func (n *node) close() {
 	}
 }
 
-// open makes the arena of each node and the board of l, if all ranks have an arena. It blocks in MPI.
+// open makes the arena of each node and the board of l, if all ranks have an arena. It calls blocking MPI functions.
 func (n *node) open(l *link) error {
 	e := l.e
 	if l.size == 1 {
@@ -122,7 +121,7 @@ func (n *node) open(l *link) error {
 		ok = C.comm_split_node(l.c, &c) == C.MPI_SUCCESS
 	}
 	ok = ok && !e.failing("node", "shared", "window", "arena")
-	// Opening may have failed on some ranks, so all must agree.
+	// Opening may have failed on some ranks, so the ranks must agree.
 	if ok, err := agreed(l.c, ok); err != nil || !ok {
 		return err
 	}
@@ -172,7 +171,7 @@ func sharedArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err error) {
 func (n *node) find(l *link, c C.MPI_Comm) error {
 	n.own = n.bell(n.me)
 	n.broken = (*atomic.Uint32)(unsafe.Pointer(&n.arena[2*cacheLine]))
-	here := alloc(4 * n.n) // the ranks of this node in l
+	here := alloc(4 * n.n) // the ranks in l of this node's processes
 	defer free(here)
 	if err := check("cannot get the ranks of a node", C.comm_places(c, l.c, C.int(n.n), here.intp())); err != nil {
 		return err
@@ -201,7 +200,7 @@ func agreed(c C.MPI_Comm, ok bool) (bool, error) {
 	return err == nil && all != 0, err
 }
 
-// giveBoard gives a board to a link whose ranks are on one node, if the arena has space. It blocks.
+// giveBoard gives a board to a link whose ranks are on one node, if the arena has space. It calls blocking MPI functions.
 func (l *link) giveBoard() error {
 	if l.size == 1 {
 		l.local, l.rendezvous = true, newBoard(make([]byte, boardBytes(1)), l.e, []int32{0}, 0)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSleep: a change of its word, a goroutine of its process, or a notice wakes a sleeping process. Otherwise it sleeps for an
-// hour, and the test fails after a minute.
+// TestSleep: a sleeping process wakes when its word changes, when a goroutine of its process pokes it, or when a notice is
+// sent. Otherwise the process would sleep for an hour, and the test fails after a minute.
 func TestSleep(t *testing.T) {
 	if job != nil {
 		return

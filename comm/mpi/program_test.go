@@ -21,7 +21,7 @@ import (
 	"blobio/comm"
 )
 
-// adoptProgram starts MPI itself, at some level, and lets an Engine adopt it.
+// adoptProgram is the main function of a program that starts MPI itself, at some thread level, and calls Adopt.
 func adoptProgram() int {
 	runtime.LockOSThread() // like a C program with one main thread
 	want, _ := strconv.Atoi(os.Getenv("BLOBIO_TEST_LEVEL"))
@@ -55,7 +55,7 @@ func adopted(level int) error {
 	if _, err := Init(nil); !errors.Is(err, comm.ErrUsage) {
 		return fmt.Errorf("Init of what runs: %w", err)
 	}
-	// Repeatedly, like a model for each file.
+	// Adopt and finalize repeatedly, like a model that does so for each file.
 	for i := range 3000 {
 		e, err := Adopt(World(), nil)
 		if err != nil {
@@ -67,11 +67,11 @@ func adopted(level int) error {
 				return err
 			}
 			got := make(chan error)
-			go func() { got <- c.Barrier(ctx) }() // on another thread, because this one is locked
+			go func() { got <- c.Barrier(ctx) }() // on another thread, because this goroutine holds its own
 			if err := <-got; level <= levelFunneled && !errors.Is(err, comm.ErrUsage) || level > levelFunneled && err != nil {
 				return fmt.Errorf("another thread at level %d: %w", level, err)
 			}
-			if err := exchange(ctx, c, i); err != nil { // the communication is not broken
+			if err := exchange(ctx, c, i); err != nil { // the communication still works
 				return err
 			}
 		}
@@ -132,7 +132,7 @@ func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	return nil
 }
 
-// huge exchanges more bytes than an int can count, in default pieces.
+// huge exchanges more bytes than a C int can count, in pieces of the default size.
 func huge(ctx context.Context, c comm.Comm) error {
 	const n = 1<<31 + 12345
 	fill := func(seed byte) []byte {
@@ -190,7 +190,7 @@ func huge(ctx context.Context, c comm.Comm) error {
 	return check("Gather", all[1], 3)
 }
 
-// TestJobManyComms: programs divide the ranks anew for each file.
+// TestJobManyComms: a program may divide the ranks again for each file.
 func TestJobManyComms(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -198,7 +198,7 @@ func TestJobManyComms(t *testing.T) {
 	err := inJob(Options{RanksPerNode: 2})(t, 99, 2, func(ctx context.Context, c comm.Comm) error {
 		links := func() int { return len(c.(*rank).e.links) }
 		var last comm.Comm
-		rounds := 2500 // more than MPICH's number of communicators
+		rounds := 2500 // more than MPICH's maximum number of communicators
 		if c.Size() > 2 {
 			rounds = 501
 		}
@@ -256,7 +256,8 @@ func TestJobManyComms(t *testing.T) {
 	}
 }
 
-// TestJobNodesOfParts: SplitNode of some ranks gives the same nodes as for all ranks, and the ranks of a node can communicate.
+// TestJobNodesOfParts: SplitNode of a part of the ranks gives the same nodes as SplitNode of all ranks, and the ranks of a
+// node can communicate.
 func TestJobNodesOfParts(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -303,8 +304,8 @@ func TestJobNodesOfParts(t *testing.T) {
 	}
 }
 
-// TestJobSignals: the Go runtime interrupts threads with SIGURG. MPI must tolerate it on any thread, and goroutines that never
-// yield must not stop MPI.
+// TestJobSignals: the Go runtime interrupts threads with SIGURG. MPI must tolerate the signal on any thread, and goroutines
+// that never yield must not stop MPI.
 func TestJobSignals(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -329,7 +330,7 @@ func TestJobSignals(t *testing.T) {
 	})
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			for range 1 << 22 { // without calls, so only a signal can preempt it
+			for range 1 << 22 { // the loop has no calls, so only a signal can preempt it
 				spun++
 			}
 		}
@@ -340,9 +341,9 @@ func TestJobSignals(t *testing.T) {
 			return err
 		}
 		b := make([]byte, 8)
-		least, rounds := 200/(c.Size()*c.Size())+5, 0 // for two cores
+		least, rounds := 200/(c.Size()*c.Size())+5, 0 // values for two cores
 		for i := 0; ; i++ {
-			if i >= least { // but at least as many as some signals arrive in
+			if i >= least { // continue at least until some signals have arrived
 				n, err := c.AllreduceInt64(ctx, []int64{sent.Load()}, comm.Min)
 				if err != nil {
 					return err

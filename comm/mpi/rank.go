@@ -27,11 +27,11 @@ type link struct {
 	rank, size int
 
 	rendezvous
-	local     bool       // all ranks are on this node, and the rendezvous is a board
-	header    *header    // every link has one, even with a board
-	windows   int        // number opened so far
-	comms     int64      // number made so far; serials are lower
-	divisions []division // from Split and SplitNode; the same on all ranks
+	local     bool    // all ranks are on this node, and the link has a board
+	header    *header // every link has a header, even if it has a board
+	windows   int
+	comms     int64      // number of Comms made so far; their serials are lower
+	divisions []division // results of Split and SplitNode; the same list on all ranks
 	shared    shared
 	tidy      tidy
 	place     []int32 // process index on this node of each rank; -1: on another node
@@ -53,7 +53,7 @@ func (e *Engine) newLink(c C.MPI_Comm) (*link, error) {
 	return l, nil
 }
 
-// newComm makes another Comm of the link. All its ranks do so in the same order.
+// newComm makes another Comm of the link. All ranks must make the link's Comms in the same order.
 func (l *link) newComm() *rank {
 	l.comms++
 	return &rank{l, l.comms - 1}
@@ -62,7 +62,7 @@ func (l *link) newComm() *rank {
 func (r *rank) Rank() int { return r.rank }
 func (r *rank) Size() int { return r.size }
 
-// call runs f on a thread that may call MPI, if the communication is not broken.
+// call runs f on a thread that may call MPI. It fails if the communication is broken.
 func (l *link) call(ctx context.Context, f func() error) error {
 	return l.e.home.do(func() error {
 		if err := l.e.enter(ctx); err != nil {
@@ -72,7 +72,7 @@ func (l *link) call(ctx context.Context, f func() error) error {
 	})
 }
 
-// usage breaks the communication because of a bad argument, so that other ranks do not wait in vain.
+// usage breaks the communication because of a bad argument. Otherwise the other ranks would wait forever.
 func (l *link) usage(format string, args ...any) error {
 	return l.e.failRank(fault.Usage("%s", fmt.Sprintf(format, args...)))
 }

@@ -36,7 +36,7 @@ func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res [
 			return nil, err
 		}
 	}
-	if k == kExscan && r.rank == 0 { // MPI leaves the result undefined
+	if k == kExscan && r.rank == 0 { // MPI leaves rank 0's result undefined
 		for i := range res {
 			res[i] = op.IdentityInt64()
 		}
@@ -44,7 +44,6 @@ func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res [
 	return res, nil
 }
 
-// raw returns the memory of numbers. numbers is the reverse.
 func raw(v []int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
 }

@@ -13,31 +13,31 @@ import (
 	"blobio/internal/comm/calls"
 )
 
-// A rendezvous begins a collective of a link's ranks. There are two kinds: a header is a small MPI reduction. A board is memory
-// of one node and replaces small MPI collectives. The rest of the package uses boards and their memory only by these methods.
-// Methods with a context are collective and run on a thread that may call MPI.
+// A rendezvous begins each collective of a link's ranks. It has two implementations. A header is a small MPI reduction. A board
+// is shared memory of one node, and replaces small MPI collectives. The rest of the package uses boards and their memory only by
+// these methods. Methods with a context are collective and run on a thread that may call MPI.
 type rendezvous interface {
-	// meet gives all ranks the mark of each rank, and its data if they fit. It returns the maximum n, or a *difference of the marks.
+	// meet waits for all ranks and compares their marks. It stores data for the other ranks if they fit. It returns the maximum n
+	// of the marks, or a *difference if the marks do not match.
 	meet(ctx context.Context, m mark, data []byte, stay bool) (most int64, err error)
-	// name completes a difference. m is the mark of this rank.
+	// name adds ranks and operations to a difference. m is the mark of this rank.
 	name(ctx context.Context, m mark, d *difference, stay bool)
-	// fits reports whether n bytes of each rank fit in the last meeting. left returns the bytes of a rank, valid until the next
-	// meeting.
+	// fits reports whether meet stores n bytes of each rank. left returns the bytes that a rank stored in the last meet; they are
+	// valid until the next one.
 	fits(n int64) bool
 	left(rank int) []byte
-	// fold reduces the numbers that the ranks gave to the last meeting. It returns false if they did not fit.
+	// fold reduces the numbers that the ranks stored in the last meet. It returns false if they did not fit.
 	fold(k kind, op comm.Op, res []int64) bool
 	// common returns the bits that all ranks have set.
 	common(ctx context.Context, bits uint64, stay bool) (uint64, error)
 	// lengths returns the number n of each rank.
 	lengths(ctx context.Context, n int) ([]int64, error)
-	// memory makes memory that all ranks share. It returns nil on all ranks if one cannot have it.
+	// memory makes memory that all ranks share. It returns nil on all ranks if one rank cannot get it.
 	memory(ctx context.Context, size int) ([]byte, error)
 }
 
-// mark describes a rank's collective.
 type mark struct {
-	sig, elems int64 // equal on all ranks, except for the operation, which may have no name
+	sig, elems int64 // equal on all ranks, except that some ranks may not name the operation
 	n          int64
 }
 
@@ -60,14 +60,14 @@ const (
 	kShare
 	kMemory
 	kMemoryFence
-	kLeave // the collective of Finalize
+	kLeave // the collective in Finalize
 )
 
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64", "ExscanInt64",
 	"Split", "SplitNode", "NewWindow", "Fence", "Free", "Share", "SharedMemory", "Fence of memory", "Finalize"}
 
-// sig packs kind, op and root (or the number of a window) into 8, 8 and 32 bits. A mark has 15 bits of the caller's operation
-// above them.
+// sig packs kind, op and root (or the number of a window) into 8, 8 and 32 bits. In a mark, 15 bits of the caller's operation are
+// above these fields.
 func sig(k kind, op comm.Op, root int) int64 {
 	return int64(k)<<40 | int64(op)<<32 | int64(uint32(root))
 }
@@ -77,7 +77,7 @@ const callShift = 48
 func kindOf(sig int64) kind  { return kind(sig >> 40) }
 func opOf(sig int64) comm.Op { return comm.Op(sig >> 32 & 0xff) }
 
-// within returns the bits of the caller's operation. 0: it has no name and matches any.
+// within returns the bits of the caller's operation, or 0 if the operation has no name. 0 matches any operation.
 func within(ctx context.Context) int64 {
 	call := calls.Of(ctx)
 	if call == "" {
@@ -90,7 +90,7 @@ func within(ctx context.Context) int64 {
 	return int64(1+(h^h>>15)%0x7fff) << callShift
 }
 
-// step returns a sig without the operation.
+// step returns sig without the bits of the operation.
 func step(sig int64) int64 { return sig & (1<<callShift - 1) }
 
 func sigString(s, elems int64) string {
@@ -109,10 +109,10 @@ func sigString(s, elems int64) string {
 	return "an unknown collective"
 }
 
-// difference is the error of ranks in different collectives.
+// difference is the error if ranks are in different collectives. low and high are the minima and maxima of the marks.
 type difference struct {
 	low, high mark
-	who       [2]caller // rank and operation of low and high
+	who       [2]caller // the lowest rank with low and the lowest with high, and their operations
 	named     bool
 }
 
@@ -153,7 +153,7 @@ func (d *difference) key(m mark) int64 {
 	return m.sig
 }
 
-// meet begins a collective, on a thread that may call MPI. A difference breaks the communication.
+// meet begins a collective. It runs on a thread that may call MPI. If the marks differ, it breaks the communication.
 func (l *link) meet(ctx context.Context, m mark, data []byte, stay bool) (int64, error) {
 	m.sig |= within(ctx)
 	most, err := l.rendezvous.meet(ctx, m, data, stay)
@@ -164,7 +164,7 @@ func (l *link) meet(ctx context.Context, m mark, data []byte, stay bool) (int64,
 	return most, err
 }
 
-// begin is meet for a call of the user.
+// begin calls meet for a call of the user.
 func (l *link) begin(ctx context.Context, m mark, data []byte) (most int64, err error) {
 	err = l.call(ctx, func() error {
 		most, err = l.meet(ctx, m, data, false)

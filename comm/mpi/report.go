@@ -13,10 +13,10 @@ type linkReport struct {
 	ID             string
 	Size           int
 	Begun          int64
-	Header         bool // the last begun collective is a header that other ranks have not begun
+	Header         bool // the last collective begun here is a header, and other ranks may not have begun it
 	Lost           bool
 	Sent, Received int64
-	Windows        [2]int // windows of callers, and of common memory
+	Windows        [2]int // numbers of windows: made by callers, and for shared memory
 }
 
 func (e *Engine) report() report {
@@ -35,11 +35,11 @@ func (e *Engine) report() report {
 	return r
 }
 
-// plan is the state of a link on all its ranks.
+// plan combines the reports of all ranks about a link.
 type plan struct {
 	ranks          int
-	begun, low     int64 // maximum and minimum of collectives begun on a rank
-	header         bool  // Header of all ranks with the maximum
+	begun, low     int64 // maximum and minimum over the ranks of the number of collectives begun
+	header         bool  // Header is true on all ranks with the maximum
 	lost           bool
 	sent, received int64
 	first          linkReport

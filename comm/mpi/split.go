@@ -20,10 +20,11 @@ import (
 type division struct {
 	k          kind
 	color, key int
-	link       *link // nil without a color
+	link       *link // nil if the color is negative
 }
 
-// maxDivisions is the maximum of divisions that a link remembers, one bit each.
+// maxDivisions is the maximum number of divisions that a link remembers; the ranks compare them as
+// bits of a word.
 const maxDivisions = 64
 
 func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
@@ -41,7 +42,7 @@ func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 	}
 	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) error {
 		if per := r.e.opts.RanksPerNode; per > 0 {
-			// By world rank, so that the ranks of a node are in one arena.
+			// Divide by world rank, so that the ranks of a node are in the same arena.
 			return r.byColor(r.e.world.rank/per, r.rank, out)
 		}
 		ok := uint64(0)
@@ -53,7 +54,7 @@ func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 			return err
 		}
 		if ok == 1 {
-			r.e.live++ // not all ranks can free it
+			r.e.live++ // the communicator cannot be freed, because not all ranks have it
 		}
 		return r.byHost(ctx, out)
 	})
@@ -76,13 +77,13 @@ func (l *link) byHost(ctx context.Context, out *C.MPI_Comm) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.common(ctx, 1, true); err != nil { // all ranks are about to divide, or none
+	if _, err := l.common(ctx, 1, true); err != nil { // from here on, either all ranks divide or none does
 		return err
 	}
 	return l.byColor(slices.IndexFunc(names, func(b []byte) bool { return bytes.Equal(b, mine) }), l.rank, out)
 }
 
-// split reuses an earlier division if all ranks gave the same arguments, else calls MPI.
+// split reuses an earlier division if all ranks gave the same arguments. Otherwise it calls MPI.
 func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm) error) (c comm.Comm, err error) {
 	err = r.call(ctx, func() error {
 		if d.color > math.MaxInt32 || d.key > math.MaxInt32 || d.key < math.MinInt32 {
@@ -142,7 +143,7 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 	return c, nil
 }
 
-// findPlaces finds the ranks of a link on this node.
+// findPlaces finds out which ranks of a link are on this node.
 func (l *link) findPlaces() error {
 	place := l.e.node.place
 	if place == nil {

@@ -16,33 +16,34 @@ import (
 	"blobio/comm"
 )
 
-// After a failure MPI still has requests of abandoned calls. All ranks of a communicator or window must free it, with
-// nothing pending. So Finalize of an adopted engine collects the reports of all ranks on the control communicator. It
-// ends the requests that can end, and frees the objects that are quiet on all ranks. The rest stays until MPI ends.
+// After a failure MPI still has requests of abandoned calls. A communicator or window can be freed only by all its ranks
+// together, and only if nothing is pending. Finalize of an adopted engine therefore collects the reports of all ranks on the
+// control communicator. It ends the requests that can end, and frees the objects that are quiet on all ranks. The rest stays
+// until MPI ends.
 //
 //	1  all gather the lengths of the reports   if a rank does not come within 3 seconds, nothing is freed
-//	2  all gather the reports                  a rank that gets them knows that all have passed 1
+//	2  all gather the reports                  a rank that gets them knows that all have completed step 1
 //	3  ranks that have not begun a collective begin it: it can only be the header, which is the
 //	   same for all calls; then the abandoned requests end
-//	4  all vote on the quiet communicators; every rank that has passed 1 takes part
-//	5  the quiet ones are freed, in the same order on all ranks
+//	4  all vote on the quiet communicators; every rank that has completed step 1 takes part
+//	5  the quiet communicators are freed, in the same order on all ranks
 
-// arrival is the time to wait for all ranks. It is longer than a rank may stay in a call before a blocking one.
+// arrival is the time to wait for all ranks. It is longer than patience, for which a rank may ignore the failure.
 const arrival = 3 * patience
 
-// tidy counts the MPI objects of a link.
+// tidy records the MPI objects of a link, for the release after a failure.
 type tidy struct {
-	id       string // equal on all its ranks, unique among links
-	divided  int    // number of divisions by MPI
-	begun    int64  // number of MPI collectives
+	id       string // the same on all ranks of the link, and unique among links
+	divided  int    // number of times that MPI divided the link
+	begun    int64  // number of MPI collectives begun
 	left     []leftover
-	sent     int64 // number of MPI messages
+	sent     int64 // number of MPI messages sent
 	received int64
 	windows  []*window
-	lost     bool // an object exists that cannot be identified
+	lost     bool // some object of the link cannot be freed
 }
 
-// leftover is an abandoned request. Its buffers stay.
+// leftover is an abandoned request. Its buffers are never freed.
 type leftover struct {
 	req  C.MPI_Request
 	what collective
@@ -102,7 +103,7 @@ func (l *link) closeAreas() {
 	l.shared.areas = nil
 }
 
-// releaseControl frees the control communicator. Collective.
+// releaseControl frees the control communicator. It is collective.
 func (e *Engine) releaseControl() error {
 	err := check("cannot close the control communicator", C.control_close(e.k))
 	C.free(unsafe.Pointer(e.k))
@@ -110,8 +111,8 @@ func (e *Engine) releaseControl() error {
 	return err
 }
 
-// tidyUp frees what it can after a failure. It returns true if the control communicator is freed, too. It runs on a thread that
-// may call MPI.
+// tidyUp frees MPI objects after a failure, as far as possible. It returns true if it has freed the control communicator, too.
+// It runs on a thread that may call MPI.
 func (e *Engine) tidyUp() bool {
 	n := e.world.size
 	mine, err := json.Marshal(e.report())
@@ -168,7 +169,7 @@ func (e *Engine) tidyUp() bool {
 		e.await(&req, patience)
 		return false
 	}
-	if !e.await(&req, time.Hour) { // all ranks are in this function
+	if !e.await(&req, time.Hour) { // all ranks have entered this function
 		return false
 	}
 	vote = uint64(out.int64s(1)[0])
@@ -183,7 +184,7 @@ func (e *Engine) tidyUp() bool {
 	return vote&1 != 0 && e.releaseControl() == nil
 }
 
-// reports gives the report of each rank to all ranks.
+// reports sends this rank's report to all ranks and returns the reports of all ranks.
 func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
 	n := len(lens)
 	counts, displs := alloc(4*n), alloc(4*n)
@@ -205,10 +206,10 @@ func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
 	return all, true
 }
 
-// settle ends the abandoned requests of a link. It returns true if none is left.
+// settle waits for the abandoned requests of a link. It returns true if all have ended.
 func (l *link) settle(p *plan) bool {
 	t := &l.tidy
-	if !t.end(l.e) { // all ranks have begun these
+	if !t.end(l.e) { // all ranks have begun these collectives
 		return false
 	}
 	if t.begun == p.begun {
@@ -237,7 +238,8 @@ func (t *tidy) end(e *Engine) bool {
 	return true
 }
 
-// takeNotices receives the notices of all other ranks. Otherwise the next communicator with the same number would get them.
+// takeNotices receives the notices of all other ranks. Otherwise MPI would deliver the notices to the next communicator with
+// the same number.
 func (e *Engine) takeNotices(all []report) bool {
 	want, have := 0, 0
 	for r, x := range all {

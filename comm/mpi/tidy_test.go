@@ -13,7 +13,7 @@ import (
 )
 
 // TestJobManyFailures: a program may fail more often than MPI has communicators, with windows, common memory and groups in use.
-// No state of one engine reaches the next.
+// Nothing that one engine leaves behind affects the next engine.
 func TestJobManyFailures(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -47,7 +47,7 @@ func oneFailure(ctx context.Context, i int) (live int, err error) {
 	} else if err == nil {
 		_, err = c.Allgather(ctx, []byte("x"))
 	}
-	if x := e.Finalize(ctx); x != nil && (err == nil || i%16 == 0) { // from a rank that did not know of the failure
+	if x := e.Finalize(ctx); x != nil && (err == nil || i%16 == 0) { // the failure happened on a rank that did not report it
 		err = x
 	}
 	var re *comm.RankError
@@ -57,7 +57,7 @@ func oneFailure(ctx context.Context, i int) (live int, err error) {
 	return e.live, nil
 }
 
-// use makes windows, common memory and groups whose ranks are in different calls when one fails.
+// use makes windows, shared memory and groups. When one rank fails, the ranks are in different calls.
 func use(ctx context.Context, c comm.Comm, i int) error {
 	if i%8 != 0 {
 		return nil
@@ -76,11 +76,11 @@ func use(ctx context.Context, c comm.Comm, i int) error {
 	if _, err := comm.SharedMemory(ctx, node, 1000); err != nil {
 		return err
 	}
-	if err := errors.Join(exchange(ctx, half, i), c.Barrier(ctx)); err != nil { // no message is in transit
+	if err := errors.Join(exchange(ctx, half, i), c.Barrier(ctx)); err != nil { // after this no message is in transit
 		return err
 	}
 	if c.Rank() != i%c.Size() && i%16 == 0 {
-		return half.Barrier(ctx) // waits for a rank that may not come
+		return half.Barrier(ctx) // waits for a rank that may never come
 	}
 	return nil
 }

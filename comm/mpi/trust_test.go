@@ -13,7 +13,7 @@ import (
 	"blobio/comm"
 )
 
-// TestJobPutOfElement: a put to part of a word stays while another rank puts the rest.
+// TestJobPutOfElement: a put to a part of a word is not lost while another rank puts the rest of the word.
 func TestJobPutOfElement(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -46,7 +46,8 @@ func TestJobPutOfElement(t *testing.T) {
 	}
 }
 
-// putAll puts numbers into the first half of a word of rank 0, each until it is visible. It returns the number of lost puts.
+// putAll puts numbers into the first half of a word of rank 0. It repeats each put until the number is visible, and returns
+// how many puts were lost.
 func putAll(ctx context.Context, w comm.Window, puts int) (lost int, err error) {
 	b, got := make([]byte, 4), make([]byte, 4)
 	for i := 1; i <= puts; i++ {

@@ -27,12 +27,12 @@ type window struct {
 	local []byte // the caller's slice
 	last  []byte // copy of local when it last equalled mem
 	lens  []int64
-	parts [][]byte         // mem of all ranks if they share memory; else nil
-	marks []*atomic.Uint32 // marks of parts: 1 after another rank has changed the part in this epoch
+	parts [][]byte         // mem of all ranks if they share memory, otherwise nil
+	marks []*atomic.Uint32 // mark of each rank's part: 1 after another rank has changed the part in this epoch
 	freed bool
 }
 
-// markAt returns the offset of the mark behind a part of n bytes.
+// markAt returns the offset of the mark, which follows a part of n bytes.
 func markAt(n int64) int64 { return (n + cacheLine - 1) &^ (cacheLine - 1) }
 
 func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error) {
@@ -60,7 +60,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 			return err
 		}
 		var err error
-		if w.lens, err = r.lengths(ctx, len(local)); err != nil { // no rank accesses mem before this
+		if w.lens, err = r.lengths(ctx, len(local)); err != nil { // no rank accesses mem before this collective
 			return err
 		}
 		return w.findParts()
@@ -71,7 +71,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 	return w, nil
 }
 
-// findParts finds the other ranks' parts in shared memory.
+// findParts finds the parts of all ranks in shared memory.
 func (w *window) findParts() error {
 	if !w.r.local {
 		return nil
@@ -96,7 +96,7 @@ func (w *window) Len(rank int) int64 {
 	return w.lens[rank]
 }
 
-// access runs f with n bytes of C memory, if n bytes at off are in the part of a rank.
+// access allocates n bytes of C memory and runs f with them. It fails if the part of the rank does not have n bytes at off.
 func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p buffer) error) error {
 	return w.reach(ctx, rank, off, n, func() error {
 		if n == 0 {
@@ -108,10 +108,10 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p bu
 	})
 }
 
-// reach runs f on a thread that may call MPI, if n bytes at off are in the part of a rank.
+// reach runs f on a thread that may call MPI. It fails if the part of the rank does not have n bytes at off.
 func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() error) error {
 	return w.r.e.home.do(func() error {
-		// One-sided: no rank waits for it, so a cancelled ctx breaks nothing.
+		// No other rank waits for a one-sided access, so a cancelled ctx does not break the communication.
 		if err := w.r.e.begun(); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() err
 	})
 }
 
-// valid returns an error unless n bytes at off are in the part of a rank.
+// valid returns an error unless the part of the rank has n bytes at off.
 func (w *window) valid(ctx context.Context, rank int, off, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 		return w.reach(ctx, rank, off, int64(len(b)), func() error { w.store(rank, off, b); return nil })
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
-		if len(b) == 8 && off%8 == 0 { // an element must not tear
+		if len(b) == 8 && off%8 == 0 { // the element must be written in one step
 			copy(p.bytes(8), b)
 			return w.r.e.mpi("MPI_Accumulate", C.win_put_element(p.int64p(), C.int(rank), C.int64_t(off), w.w))
 		}
@@ -181,7 +181,7 @@ func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 	})
 }
 
-// push copies the owner's changes to mem. Other ranks do not access these bytes in this epoch.
+// push copies the owner's changes to mem. By the rules of Window, other ranks do not access these bytes in this epoch.
 func (w *window) push() {
 	const block = 4096
 	for at := 0; at < len(w.local); at += block {
@@ -198,7 +198,7 @@ func (w *window) push() {
 	}
 }
 
-// fence ends an epoch. All accesses are complete on return, so ranks only have to meet between push and pull.
+// fence ends an epoch. Each access was complete when its call returned, so a rendezvous between push and pull suffices.
 func (w *window) fence(ctx context.Context, k kind, stay bool) error {
 	if w.freed {
 		return w.r.usage("%s of a freed window", kindNames[k])
@@ -213,10 +213,10 @@ func (w *window) fence(ctx context.Context, k kind, stay bool) error {
 	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
 		return err
 	}
-	if w.marks != nil && w.marks[w.r.rank].Swap(0) == 0 { // no other rank has changed mem
+	if w.marks != nil && w.marks[w.r.rank].Swap(0) == 0 { // no other rank has changed this part
 		return nil
 	}
-	copy(w.last, w.mem) // other ranks may be changing mem again, so copy last, not mem, to local
+	copy(w.last, w.mem) // copy last to local, not mem, because other ranks may already change mem again
 	copy(w.local, w.last)
 	return nil
 }
@@ -244,15 +244,15 @@ func (w *window) Free(ctx context.Context) error {
 	})
 }
 
-// In a window of shared memory ranks read and write in place. MPI would use a lock, and its writes would undo stores made without
-// the lock.
+// In a window of shared memory, ranks read and write in place. MPI calls must not be mixed with this: MPI would use a lock, and
+// its writes could undo stores that were made without the lock.
 
-// word returns the word at a multiple of 8 bytes. It may extend beyond the part, which has padding.
+// word returns the word at a multiple of 8 bytes. The word may extend into the padding after the part.
 func (w *window) word(rank int, off int64) *uint64 {
-	return (*uint64)(unsafe.Pointer(&w.parts[rank][off])) // parts begin at a cache line
+	return (*uint64)(unsafe.Pointer(&w.parts[rank][off])) // parts are aligned to cache lines
 }
 
-// store writes b in place. The rest of a partly written word stays, even while other ranks change it.
+// store writes b in place. In a word that is written only in part, it preserves changes that other ranks make to the rest.
 func (w *window) store(rank int, off int64, b []byte) {
 	if len(b) == 0 {
 		return
@@ -279,7 +279,7 @@ func (w *window) store(rank int, off int64, b []byte) {
 		}
 		off, b = off+int64(n), b[n:]
 	}
-	w.marks[rank].Store(1) // last, because the owner clears the mark before it reads
+	w.marks[rank].Store(1) // set the mark last, because the owner clears it before it reads
 }
 
 // load reads b.

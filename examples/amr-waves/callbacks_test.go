@@ -15,16 +15,16 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// failing is a solver one of whose methods fails on one rank: always on rank 1, or, if only the owner of a box calls it, there.
+// failing is a solver in which one method fails on rank 1.
 type failing struct {
 	boxLattice
 	method string
-	early  bool // the method returns without its communication, or panics if it has none
+	early  bool // the method returns before its communication, or panics if it has no communication
 }
 
 var errMethod = errors.New("this method fails")
 
-// do calls the method of the lattice and adds the error.
+// do calls the method of the lattice. If the method is to fail, do adds the error.
 func (f failing) do(method string, call func() error) error {
 	if method != f.method || f.c.Rank() != 1 {
 		return call()
@@ -77,7 +77,7 @@ func (f failing) StepBox(ctx context.Context, at recovery.Moment, box int, data 
 func (f failing) Forward(context.Context, recovery.Moment, int) (float64, error) { return 0, errMethod }
 
 // TestEachCallback: if a function of the program fails on one rank, all ranks return its error, and the Comm still works. If the
-// function only repairs a box, all ranks go back further.
+// function only repairs a box, all ranks go back to an older version instead.
 func TestEachCallback(t *testing.T) {
 	want, _, err := twoLevels().run(0)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestEachCallback(t *testing.T) {
 				return fmt.Errorf("rank %d: not mended: %w", c.Rank(), err)
 			case v.mended:
 				return r.Close(ctx)
-			case v.early && err != nil: // the ranks were in different calls of the Comm, which is broken
+			case v.early && err != nil: // the ranks were in different calls of the Comm, so it is broken
 				return nil
 			case v.early:
 				t.Errorf("%+v: rank %d has no error", v, c.Rank())
@@ -134,8 +134,8 @@ func TestEachCallback(t *testing.T) {
 	}
 }
 
-// TestOpenWithTwoLists: the newest snapshot is damaged, and rank 1 sees the store in an older state, with as many snapshots. All
-// ranks open the same snapshot.
+// TestOpenWithTwoLists: the newest snapshot is damaged, and rank 1 sees an older state of the store with the same number of
+// snapshots. All ranks open the same snapshot.
 func TestOpenWithTwoLists(t *testing.T) {
 	s := twoLevels()
 	s.keep[1] = versioned.Retention{Last: 3}
@@ -175,7 +175,7 @@ func TestOpenWithTwoLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		if strings.HasPrefix(e.Name(), "g") && strings.Contains(e.Name(), "-v6-") { // of the snapshot at the beginning of coarse step 5
+		if strings.HasPrefix(e.Name(), "g") && strings.Contains(e.Name(), "-v6-") { // files of the snapshot at the beginning of coarse step 5
 			err = errors.Join(err, mem.Remove(path.Join("d/u.level0", e.Name())))
 		}
 	}

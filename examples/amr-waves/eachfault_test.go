@@ -20,7 +20,7 @@ func twoLevels(faults ...*fault) *scenario {
 	return &scenario{sub: sub, steps: 5, ranks: 2, single: true, config: versioned.Config{Cadence: versioned.Cadence{1, 1}}, faults: faults}
 }
 
-// TestEachFault runs scenarios with the faults of one step. Each run must end like the run without faults.
+// TestEachFault runs one scenario for each fault of a step. Each run must end with the same bytes as the run without faults.
 func TestEachFault(t *testing.T) {
 	want, _, err := twoLevels().run(0)
 	if err != nil {
@@ -34,21 +34,22 @@ func TestEachFault(t *testing.T) {
 		"an older late error on rank 1": twoLevels(late(0, 2), late(1, 1)),
 		"an older late error on rank 0": twoLevels(late(0, 1), late(1, 2)),
 	}
-	for pick := range 12 { // all changes of an own box, on both ranks and levels
+	for pick := range 12 { // flip values of every own box, on both ranks and levels
 		scenarios[fmt.Sprintf("metadata %d", pick)] = twoLevels(&fault{kind: "metadata", pick: pick, at: coarse(2)})
 	}
 	for name, s := range scenarios {
 		got, stats, err := s.run(0)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %v, same result %v", name, err, bytes.Equal(got, want))
-		} else if all := stats.Recoveries; len(all) == 0 || len(all[0].Plan.Redo) == 0 { // wrong data or boxes of a rank must go back
+		} else if all := stats.Recoveries; len(all) == 0 || len(all[0].Plan.Redo) == 0 { // after wrong data, or loss of a rank's boxes, the run must go back
 			t.Errorf("%s: recoveries %+v, want repeated steps", name, all)
 		}
 	}
 }
 
-// TestEveryFault runs the lattice with every kind of fault, cadence and moment, found at once or late, in memory and in a directory.
-// Each run ends with the bytes of the undisturbed run, fails with ErrNoRecovery if there are no snapshots, or cannot write.
+// TestEveryFault runs the lattice with every kind of fault at every moment, with every cadence, in memory and in a directory.
+// Faults are found at once or late. Each run ends with the bytes of the undisturbed run, or fails because there are no snapshots
+// (ErrNoRecovery) or the disk is full.
 func TestEveryFault(t *testing.T) {
 	plain := scenario{sub: sub, steps: 5, config: versioned.Config{Cadence: cadences[0]}}
 	want, _, err := plain.job(1, nil, &faults{})
@@ -64,7 +65,7 @@ func TestEveryFault(t *testing.T) {
 		switch {
 		case err != nil && errors.Is(err, recovery.ErrNoRecovery) && cadence[0] != 1:
 			refused[kind]++
-		case kind == "full" && errors.Is(err, errFull): // still when the run ends
+		case kind == "full" && errors.Is(err, errFull): // the disk is still full when the run ends
 		case err != nil || !bytes.Equal(got, want):
 			t.Errorf("%s: %v, same result %v\n%v\n%+v", name, err, bytes.Equal(got, want), &s, stats)
 		default:
@@ -74,8 +75,8 @@ func TestEveryFault(t *testing.T) {
 	t.Logf("%d runs end right, refused: %v", n, refused)
 }
 
-// TestRankWithoutBoxes: rank 1 has no boxes yet and loses its memory. It receives the other ranks' data again, so that all ranks make
-// the same boxes later.
+// TestRankWithoutBoxes: rank 1 has no boxes yet and loses its memory. It must receive the other ranks' data again, because all
+// ranks must make the same boxes later.
 func TestRankWithoutBoxes(t *testing.T) {
 	s := twoLevels()
 	s.ranks = 3
@@ -90,7 +91,8 @@ func TestRankWithoutBoxes(t *testing.T) {
 	}
 }
 
-// scripted is a lattice with a script, which may raise an event in a step by its moment and by how often it was taken.
+// scripted is a lattice that calls script after each step. script gets the step's moment and how often the step was taken, and
+// may return an event.
 type scripted struct {
 	boxLattice
 	taken  map[recovery.Moment]int
@@ -105,8 +107,9 @@ func (x scripted) Step(ctx context.Context, at recovery.Moment) (*recovery.Event
 	return x.script(at, x.taken[at])
 }
 
-// TestLateWithoutVersion: a late error goes back to a snapshot before the plan's version, which could not be saved. All later
-// versions are tainted. A second error does not use them, even if those that replace them cannot be saved either.
+// TestLateWithoutVersion: the version to which a late error should return could not be saved, so the run returns to an older
+// snapshot. All later versions are tainted. After a second error the run does not use the tainted versions, even if the versions
+// that should replace them could not be saved.
 func TestLateWithoutVersion(t *testing.T) {
 	s := twoLevels()
 	want, _, err := s.run(0)
@@ -122,9 +125,9 @@ func TestLateWithoutVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := func(n int64) func() { return func() { d.full.Store(n) } }
-	steps := map[string]func(){ // moments, and how often they were reached
-		fmt.Sprint(moment(0, 1, 1), 1): full(1 << 40), fmt.Sprint(moment(1, 0, 0), 1): full(0), // no version at coarse step 1
-		fmt.Sprint(moment(2, 1, 0), 2): full(1 << 40), fmt.Sprint(moment(2, 1, 1), 2): full(0), // nor at the second half of coarse step 2
+	steps := map[string]func(){ // key: a moment, and how often the run has reached it
+		fmt.Sprint(moment(0, 1, 1), 1): full(1 << 40), fmt.Sprint(moment(1, 0, 0), 1): full(0), // the version at coarse step 1 cannot be saved
+		fmt.Sprint(moment(2, 1, 0), 2): full(1 << 40), fmt.Sprint(moment(2, 1, 1), 2): full(0), // the version at the second half of coarse step 2 cannot be saved
 	}
 	res := make([][]byte, s.ranks)
 	err = comm.Run(t.Context(), s.ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -169,7 +172,7 @@ func TestLateWithoutVersion(t *testing.T) {
 	}
 }
 
-// TestSnapshotFailsOnOneRank: all ranks handle an error of Options.Snapshot on one rank, once.
+// TestSnapshotFailsOnOneRank: if Options.Snapshot fails on one rank, all ranks handle the error, and only once.
 func TestSnapshotFailsOnOneRank(t *testing.T) {
 	s := twoLevels()
 	err := comm.Run(t.Context(), s.ranks, nil, func(ctx context.Context, c comm.Comm) error {

@@ -17,9 +17,9 @@ import (
 // fault is an event that happens once.
 type fault struct {
 	kind      string
-	at, found recovery.Moment // found: moment when a late error is noticed, or the first step after it
+	at, found recovery.Moment // found: moment from which a late error is noticed
 	pick      int             // selects ranks, boxes and cells
-	rot       bool            // data files are damaged meanwhile
+	rot       bool            // data files are damaged before the error is found
 	done      atomic.Bool
 	told      atomic.Bool
 }
@@ -30,13 +30,13 @@ type faults struct {
 	disk *disk
 }
 
-// disk is a store with failures.
+// disk is the file system of a store. Its operations can fail.
 type disk struct {
 	mem   *vfs.Mem
 	rng   *rand.Rand
-	full  atomic.Int64 // number of the next operations that fail
-	armed atomic.Bool  // count operations until the kill
-	kill  atomic.Int64 // operations until the end of the job
+	full  atomic.Int64 // how many of the next operations fail
+	armed atomic.Bool  // operations are counted until the kill
+	kill  atomic.Int64 // number of operations until the job is killed
 	dead  atomic.Bool
 }
 
@@ -56,7 +56,6 @@ func (d *disk) hook(op vfs.Op) error {
 	return nil
 }
 
-// rot flips a byte of some data files.
 func (d *disk) rot() {
 	var walk func(dir string)
 	walk = func(dir string) {
@@ -118,7 +117,7 @@ func (fs *faults) spoil(x *lattice, at recovery.Moment, box int) {
 	}
 }
 
-// flip makes wrong values that are not noticed yet.
+// flip makes wrong values that are found only later.
 func (fs *faults) flip(x *lattice, at recovery.Moment) {
 	for _, f := range fs.list {
 		r := x.levels[at.Step.Level]
@@ -139,7 +138,7 @@ func (fs *faults) dies(x *lattice, at recovery.Moment) {
 	}
 }
 
-// strike applies the faults to a rank in a step.
+// strike applies to this rank the faults of a step.
 func (fs *faults) strike(x *lattice, at recovery.Moment) (event *recovery.Event, err error) {
 	for _, f := range fs.list {
 		if f.done.Load() && (f.kind == "late" || f.kind == "latent") && !before(at, f.found, x.sub) && f.pick%x.c.Size() == x.c.Rank() && event == nil && f.told.CompareAndSwap(false, true) {
@@ -173,7 +172,7 @@ func (fs *faults) strike(x *lattice, at recovery.Moment) (event *recovery.Event,
 			event = &recovery.Event{Kind: "metadata"}
 			continue
 		}
-		for _, r := range x.levels { // all data of the rank
+		for _, r := range x.levels { // lose all data of the rank
 			for _, data := range []map[int][]float64{r.own, r.was, r.next} {
 				for _, d := range data {
 					for i := range d {
@@ -199,7 +198,7 @@ func (fs *faults) strike(x *lattice, at recovery.Moment) (event *recovery.Event,
 	return event, nil
 }
 
-// also damages data files and begins to count operations until a kill.
+// also damages data files if f.rot is set, and starts the count of operations until a kill.
 func (fs *faults) also(f *fault) {
 	if f.rot {
 		fs.disk.rot()

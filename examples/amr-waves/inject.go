@@ -21,12 +21,12 @@ type injector struct {
 	at    recovery.Moment // the moment of the failure
 	found recovery.Moment // the moment when late errors are detected
 	rank  int
-	times int // number of times that a stuck value is computed wrong
+	times int // how often the stuck value is still computed wrong
 	done  bool
 	told  bool
 
-	before func(w *water) // tests: called when the failure strikes a rank
-	clock  *atomic.Int64  // tests: the coarse step
+	before func(w *water) // for tests: called when the failure strikes a rank
+	clock  *atomic.Int64  // for tests: stores the coarse step
 }
 
 func (x *injector) is(at recovery.Moment, modes ...string) bool {
@@ -36,7 +36,7 @@ func (x *injector) is(at recovery.Moment, modes ...string) bool {
 // blind reports whether the run does not check for impossible values.
 func (x *injector) blind() bool { return x.mode == "latent" }
 
-// spoil corrupts computed values: one, which recomputation repairs, or more.
+// spoil corrupts one computed value, which recomputation repairs, or several.
 func (x *injector) spoil(w *water, at recovery.Moment, box int) {
 	if x.is(at, "stuck") && x.times > 0 && box == 0 {
 		x.times--
@@ -52,7 +52,7 @@ func (x *injector) spoil(w *water, at recovery.Moment, box int) {
 	}
 }
 
-// again returns a value that is computed once more.
+// again returns the result of a second computation of value k.
 func (x *injector) again(at recovery.Moment, k int, v float64) float64 {
 	if x.is(at, "stuck") && k == 5 {
 		return 100
@@ -65,7 +65,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 	if x.clock != nil {
 		x.clock.Store(at.Coarse)
 	}
-	if !x.told && x.found == at && (x.mode == "late" || x.mode == "latent") { // it may have happened in an earlier job
+	if !x.told && x.found == at && (x.mode == "late" || x.mode == "latent") { // the error itself may have happened in an earlier job
 		x.told, x.done = true, true
 		if w.c.Rank() != x.rank {
 			return nil, nil
@@ -73,7 +73,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 		if x.mode == "late" {
 			return recovery.LateEvent(x.at), nil
 		}
-		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // the time of the error is unknown
+		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // an event without the time of the error, which is unknown
 	}
 	if x.is(at, "abort") { // on all ranks
 		return &recovery.Event{Kind: "abort", Scope: recovery.Abort}, nil
@@ -92,7 +92,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 		f.boxes[0].Hi[0] ^= 1
 		return &recovery.Event{Kind: "metadata"}, nil
 	}
-	for _, f := range w.levels { // all data of the rank
+	for _, f := range w.levels { // lose all data of the rank
 		for c := range f.now {
 			for k := range f.now[c] {
 				f.now[c][k], f.old[c][k] = math.NaN(), math.NaN()
@@ -109,7 +109,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 	return nil, errors.New("the memory of the rank cannot be trusted")
 }
 
-// die ends a rank, or its process as kill -9 does.
+// die ends this rank by a panic, or its process by SIGKILL.
 func (x *injector) die(w *water, at recovery.Moment) {
 	if w.c.Rank() != x.rank {
 		return
@@ -125,11 +125,12 @@ func (x *injector) die(w *water, at recovery.Moment) {
 		if err != nil {
 			panic(err)
 		}
-		select {} // until the signal arrives
+		select {} // wait until the signal arrives
 	}
 }
 
-// flip corrupts a value of the state, undetected at first, on all ranks, as after an exchange.
+// flip corrupts a value of the state on all ranks, as if the ranks had exchanged a wrong value. The
+// error is not detected at once.
 func (x *injector) flip(w *water, at recovery.Moment) {
 	f := w.levels[at.Step.Level]
 	if !x.is(at, "late", "latent") || len(f.boxes) == 0 {

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/base/crashtest"
 )
 
-// TestKilled kills the program repeatedly at random times, with late errors too. The same command continues and ends with the
-// right result. It kills few times unless BLOBIO_LONG is set.
+// TestKilled kills the program repeatedly at random times. Some runs also have a late error. The same command continues each
+// time, and ends with the right result. Without BLOBIO_LONG the test kills only a few times.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	prog := filepath.Join(dir, "amr-waves")

@@ -12,9 +12,9 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// lattice is a chaotic coupled map on a ring, with two numbers in [0, 1] for each cell. Its last bit affects the first bit some
-// 50 steps later. Boxes of the finer levels move, vary in size, appear and vanish. Each rank separates the data of its own boxes
-// from data received from others.
+// lattice is a chaotic coupled map on a ring, with two numbers in [0, 1] for each cell. A change of the last bit of a value
+// affects its first bit about 50 steps later. Boxes of the finer levels move, vary in size, appear and vanish. Each rank
+// separates the data of its own boxes from data received from others.
 type lattice struct {
 	c      comm.Comm
 	run    *recovery.Run
@@ -27,9 +27,9 @@ type lattice struct {
 type ring struct {
 	n           int
 	boxes       []versioned.BoxInfo
-	own, was    map[int][]float64 // data of this rank's boxes: now, and at the beginning of the level's step
+	own, was    map[int][]float64 // data of this rank's boxes: current, and at the beginning of the level's step
 	next        map[int][]float64
-	all, before [][]float64 // by box, from the last exchange
+	all, before [][]float64 // data of all boxes, by box, as last exchanged
 	at          []int       // by cell: number of its box + 1, or 0
 }
 
@@ -65,7 +65,7 @@ func (r *ring) lay(boxes []versioned.BoxInfo) {
 	}
 }
 
-// get returns component k of a cell in data by box, or false if no box has the cell.
+// get returns component k of cell i. data has the values by box. The result is false if no box has the cell.
 func (r *ring) get(data [][]float64, k, i int) (float64, bool) {
 	i = (i + r.n) % r.n
 	b := r.at[i] - 1
@@ -76,7 +76,7 @@ func (r *ring) get(data [][]float64, k, i int) (float64, bool) {
 }
 
 // value returns the value of a cell of a level at the beginning of its step. If necessary, it interpolates a coarser level
-// between the beginning and the end of that level's step. Step -1 means that all levels are at one time.
+// between the beginning and the end of that level's step. Step -1 means that all levels are at the same time.
 func (x *lattice) value(l, step, k, i int) float64 {
 	if v, ok := x.levels[l].get(x.levels[l].all, k, i); ok {
 		return v
@@ -118,7 +118,8 @@ func (x *lattice) keep(r *ring, b int) {
 	}
 }
 
-// cover makes the boxes of a level from the positions of its values. Boxes of finer levels are inside the next coarser level.
+// cover makes the boxes of a level. Boxes of a finer level are inside those boxes of the next coarser level whose middle value
+// is high.
 func (x *lattice) cover(l int, coarse int64) (out []versioned.BoxInfo) {
 	alive := x.alive()
 	add := func(lo, hi int) {
@@ -176,7 +177,7 @@ func (x *lattice) Regrid(_ context.Context, coarse int64) (changed []int, err er
 	return changed, nil
 }
 
-// compute computes a step of an own box from its data.
+// compute returns the data of an own box after a step; d is the data before.
 func (x *lattice) compute(at versioned.Step, b int, d []float64) []float64 {
 	r := x.levels[at.Level]
 	n := int(r.boxes[b].Cells())
@@ -307,7 +308,7 @@ func (x *lattice) Set(ctx context.Context, level int, boxes []versioned.BoxInfo,
 		}
 	}
 	r.lay(boxes)
-	for _, r := range x.levels[:level+1] { // a rank may have lost received data
+	for _, r := range x.levels[:level+1] { // exchange again, because a rank may have lost received data
 		if err := errors.Join(x.exchange(ctx, r.own, r.all), x.exchange(ctx, r.was, r.before)); err != nil {
 			return err
 		}
@@ -315,7 +316,7 @@ func (x *lattice) Set(ctx context.Context, level int, boxes []versioned.BoxInfo,
 	return nil
 }
 
-// result returns the state: boxes without their owners, and the data of this rank.
+// result returns the state: all boxes, without their owners, and their data.
 func (x *lattice) result() (out []byte) {
 	for _, r := range x.levels {
 		for b := range r.boxes {

@@ -20,8 +20,8 @@ import (
 
 var errAborted = errors.New("the job is over")
 
-// deep runs the solver with snapshots in an scr.Session, to its end or to a failure, which leaves the session open. It returns
-// the coarse step at which the run began.
+// deep runs the solver to its end or to a failure, with snapshots in an scr.Session. After a failure the session stays open.
+// deep returns the coarse step at which the run began.
 func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int64, error) {
 	prefix, node := filepath.Join(dir, "prefix"), fmt.Sprint("node", c.Rank()/2)
 	err := errors.Join(os.MkdirAll(prefix, 0o777), os.MkdirAll(filepath.Join(dir, node, "cache"), 0o777))
@@ -74,7 +74,7 @@ func TestLostNode(t *testing.T) {
 	const steps = 4
 	want := undisturbed(t, steps)
 	for ci, cadence := range cadences {
-		if cadence[0] == 0 { // no snapshots
+		if cadence[0] == 0 { // skip runs without snapshots
 			continue
 		}
 		for i, at := range moments(int64(1 + ci%3)) {

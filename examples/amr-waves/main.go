@@ -1,14 +1,14 @@
-// Command amr-waves runs a subcycled AMR solver of shallow water with package recovery. Its boxes move and have different sizes. The
-// package saves levels as versions and recovers from failures without code in the solver. The flags select failures. The run still
-// ends with the same bytes as an undisturbed run.
+// Command amr-waves runs a subcycled AMR solver of shallow water with package recovery. The solver's boxes move and have
+// different sizes. Package recovery saves levels as versions and recovers from failures; the solver has no code for this. The
+// flags select failures. A run with failures still ends with the same bytes as an undisturbed run.
 //
 //	go run ./examples/amr-waves                                             # each failure mode once
 //	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP
 //	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # after a kill, the same command continues
 //	go run ./examples/amr-waves -measure -cells 64                          # times compared with the cost model
 //
-// Ranks are goroutines. If built with -tags mpi and started by mpirun, they are processes. With -mode killed, the process of the rank
-// is killed at the moment of the error; the same command with a later moment continues.
+// Ranks are goroutines. If built with -tags mpi and started by mpirun, they are processes. With -mode killed, the process of the
+// rank is killed at the moment of the error. The same command with a later moment continues the run.
 package main
 
 import (
@@ -49,8 +49,8 @@ type settings struct {
 	options recovery.Options
 
 	systemic bool
-	handled  bool          // the run continues if nothing can be saved
-	told     *atomic.Int64 // tests: number of ranks that were informed of the loss of another rank
+	handled  bool          // the run continues if a save fails
+	told     *atomic.Int64 // for tests: number of ranks that learned of the loss of another rank
 }
 
 func (s *settings) spec() versioned.HierarchySpec {
@@ -135,7 +135,7 @@ func story(args []string, out io.Writer) error {
 	})
 }
 
-// tell runs the solver undisturbed, then with each failure, and compares the results.
+// tell runs the solver first undisturbed and then with each failure, and compares the results.
 func tell(ctx context.Context, c comm.Comm, s settings, list []string, dir string, out io.Writer) error {
 	plain := s
 	plain.fail = injector{}

@@ -45,7 +45,7 @@ func on(ranks int, s settings) (res []byte, run *recovery.Run, err error) {
 	return all[0], run, nil
 }
 
-// solved is like on, and returns the figures of the end.
+// solved runs the solver like on, but returns the final values as numbers.
 func solved(ranks int, s settings) (out []float64, run *recovery.Run, err error) {
 	err = comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		w, r, err := solve(ctx, c, s)
@@ -78,8 +78,8 @@ func moments(coarse int64) (out []recovery.Moment) {
 	return out
 }
 
-// each calls f for every cadence, kind and moment of an error, and several times until a late error is found. Without BLOBIO_LONG
-// it calls f for every 23rd of these.
+// each calls f for every combination of a cadence, a kind and a moment of an error. For a late error it also varies the time
+// until the error is found. Without BLOBIO_LONG it calls f for every 23rd combination.
 func each(kinds []string, f func(name string, cadence versioned.Cadence, kind string, at, found recovery.Moment, i int)) {
 	seq := slices.Concat(moments(1), moments(2), moments(3), moments(4))
 	for ci, cadence := range cadences {
@@ -99,9 +99,9 @@ func each(kinds []string, f func(name string, cadence versioned.Cadence, kind st
 	}
 }
 
-// TestEveryError covers F1 to F4 and late errors: every mode, position, cadence, number of ranks, and time until detection. The
-// run ends like the undisturbed one, or fails with ErrNoRecovery if there is no version to return to. It repeats exactly the
-// steps of the plan.
+// TestEveryError runs the solver with every mode and moment of an error, every cadence, number of ranks, and time until
+// detection. The run ends with the same bytes as the undisturbed run, or fails with ErrNoRecovery if there is no version to
+// return to. It repeats exactly the steps of the plan.
 func TestEveryError(t *testing.T) {
 	const steps = 5
 	want := undisturbed(t, steps)
@@ -134,15 +134,15 @@ func TestEveryError(t *testing.T) {
 	}
 }
 
-// savesOf returns the number of versions that the cadence requires. At the beginning of each due step of a level, that level and
-// all finer ones are saved.
+// savesOf returns the number of versions that the cadence requires. At the beginning of each step of a level for which the
+// cadence requires a save, that level and all finer levels are saved.
 func savesOf(s *settings) (n int) {
 	for c := range s.steps {
 		for at := range sub.Order() {
 			if !s.cadence.Saved(at, c) {
 				continue
 			}
-			made := false // together with the version of a coarser level
+			made := false // the version is already saved with a coarser level
 			for l := range at.Level {
 				made = made || sub.Begins(l, at) && s.cadence.Saved(versioned.Step{Level: l, Index: sub.At(l, at)}, c)
 			}
@@ -172,8 +172,8 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// Forward recovery repeats no steps. A box is made from coarser data, and the result differs from the undisturbed one by at most
-// the estimated error.
+// TestForward: forward recovery repeats no steps, but makes a box from coarser data. The result differs from the undisturbed run
+// by at most the estimated error.
 func TestForward(t *testing.T) {
 	want, _, err := solved(2, settings{steps: 2, cadence: cadences[0]})
 	if err != nil {
@@ -198,17 +198,17 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// Options: the same point is wrong each time (Confirm), errors in a box (BoxLimit), and the reaction if recomputation does not
-// help (Systemic).
+// TestSystemic tests three options: Confirm, if the same point is wrong each time; BoxLimit, for repeated errors in a box; and
+// Systemic, the reaction if recomputation does not help.
 func TestSystemic(t *testing.T) {
 	want := undisturbed(t, 3)
 	s := settings{steps: 3, cadence: cadences[0], fail: injector{mode: "stuck", at: recovery.Moment{Coarse: 1, Step: versioned.Step{Level: 2, Index: 1}}}}
 	for _, c := range []struct {
 		knob     bool
-		times    int // number of occurrences
+		times    int // number of times that the error occurs
 		diagnose error
 		want     error
-		scope    recovery.Scope // of the last recovery
+		scope    recovery.Scope // scope of the last recovery
 	}{
 		{true, 1, nil, recovery.ErrAborted, 0},
 		{false, 1, nil, nil, recovery.Box},
@@ -229,19 +229,19 @@ func TestSystemic(t *testing.T) {
 	}
 }
 
-// A damaged version is reported as an event and marked, and an older snapshot is used. If all are damaged, the result is an
-// error, never wrong bytes.
+// TestDamagedVersion: a damaged version is reported as an event and marked, and the run returns to an older snapshot. If all
+// snapshots are damaged, the run returns an error, never wrong bytes.
 func TestDamagedVersion(t *testing.T) {
 	want := undisturbed(t, 5)
 	at := recovery.Moment{Coarse: 3, Step: versioned.Step{Level: 1, Index: 1}}
-	for _, from := range []int64{0, 2, 3} { // versions are damaged from this coarse step on
+	for _, from := range []int64{0, 2, 3} { // versions from this coarse step on are damaged
 		mem := vfs.NewMem()
 		if err := mem.MkdirAll("d"); err != nil {
 			t.Fatal(err)
 		}
 		s := settings{steps: 5, cadence: versioned.Cadence{1, 0, 0}, store: &versioned.Store{Dir: "d", FS: mem}}
 		s.fail = injector{mode: "panic", at: at, rank: 1}
-		s.fail.before = func(w *water) { // at the moment of the failure
+		s.fail.before = func(w *water) { // called at the moment of the failure
 			damage(t, mem, "d/water.level0", from)
 		}
 		got, run, err := on(2, s)
@@ -288,7 +288,8 @@ func damage(t *testing.T, mem *vfs.Mem, dir string, from int64) {
 	}
 }
 
-// A lost rank causes an event on all other ranks and ends the run. The next run, on fewer ranks, ends with the same bytes.
+// TestRankDies: if a rank is lost, all other ranks get an event, and the run ends. The next run, on fewer ranks, ends with the
+// same bytes as an undisturbed run.
 func TestRankDies(t *testing.T) {
 	want := undisturbed(t, 5)
 	mem := vfs.NewMem()
@@ -308,8 +309,8 @@ func TestRankDies(t *testing.T) {
 	}
 }
 
-// An unwritable store ends the run on all ranks, unless the program has a handler. With a handler the run continues, and later
-// repeats the unsaved steps.
+// TestFullStore: if the store cannot be written, the run ends on all ranks, unless the program has a handler. With a handler the
+// run continues; after a later failure it repeats the steps that were not saved.
 func TestFullStore(t *testing.T) {
 	want := undisturbed(t, 5)
 	for _, handled := range []bool{false, true} {

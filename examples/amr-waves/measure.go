@@ -17,13 +17,13 @@ import (
 
 const repeats = 5
 
-// measure corrupts data in the last fine step of the middle coarse step. It compares the costs of saving, lost work and
-// reconfiguration with the model, whose times it measures separately.
+// measure corrupts data in the last fine step of the middle coarse step. It compares the measured costs of saving, lost
+// work and reconfiguration with the costs that the model predicts. The inputs of the model are measured separately.
 func measure(ctx context.Context, c comm.Comm, s settings, dir string, out io.Writer) error {
 	fine := versioned.Step{Level: levels - 1, Index: sub.Steps(levels-1) - 1}
 	bad := injector{mode: "data", at: recovery.Moment{Coarse: s.steps / 2, Step: fine}}
 	n := 0
-	run := func(cadence versioned.Cadence, fail injector) (*water, error) { // in a separate store
+	run := func(cadence versioned.Cadence, fail injector) (*water, error) { // each run has its own store
 		d := s
 		d.cadence, d.fail = cadence, fail
 		if n++; dir != "" {

@@ -15,7 +15,6 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// build builds the program for MPI.
 func build(t *testing.T) (program string) {
 	mpitest.Launcher(t)
 	program = filepath.Join(t.TempDir(), "amr-waves")
@@ -27,8 +26,8 @@ func build(t *testing.T) (program string) {
 	return program
 }
 
-// TestUnderMPI checks that all processes of a job read a store in a directory and one in memory, and that a job with another
-// number of processes continues.
+// TestUnderMPI checks that all processes of a job can use a store in a directory and a store in memory, and that a job with
+// another number of processes continues the run.
 func TestUnderMPI(t *testing.T) {
 	dir, prog := t.TempDir(), build(t)
 	if crashtest.Long() {

@@ -101,7 +101,7 @@ func (s *scenario) run(seed int64) (out []byte, stats *recovery.Stats, err error
 		if err == nil || !died && !d.dead.Load() {
 			return out, stats, err
 		}
-		for _, f := range s.faults { // the next job notices it
+		for _, f := range s.faults { // only the next job notices the fault
 			f.told.Store(false)
 		}
 		next := &disk{mem: d.mem, rng: d.rng}
@@ -115,7 +115,6 @@ func (s *scenario) run(seed int64) (out []byte, stats *recovery.Stats, err error
 	}
 }
 
-// drawn draws a random scenario.
 func drawn(rng *rand.Rand) *scenario {
 	s := &scenario{sub: [...]versioned.Subcycling{{Levels: 3, Ratio: 2}, {Levels: 3, Ratio: 2}, {Levels: 2, Ratio: 3}, {Levels: 4, Ratio: 2}, {Levels: 2, Ratio: 1}, {Levels: 1, Ratio: 2}}[rng.Intn(6)],
 		steps: 6, ranks: 1 + rng.Intn(5), single: rng.Intn(2) == 0, handled: rng.Intn(2) == 0, dir: rng.Intn(3) > 0}
@@ -149,7 +148,7 @@ func drawn(rng *rand.Rand) *scenario {
 			kinds = append(kinds, "dies", "full")
 		}
 		f := &fault{kind: kinds[rng.Intn(len(kinds))], at: all[at], found: all[min(at+1+rng.Intn(9), len(all)-1)], pick: rng.Intn(1000), rot: s.dir && rng.Intn(5) == 0}
-		if rng.Intn(3) == 0 && len(s.faults) > 0 { // combined with another fault
+		if rng.Intn(3) == 0 && len(s.faults) > 0 { // combine it with another fault
 			o := s.faults[0]
 			if f.at = o.at; rng.Intn(2) == 0 && !before(o.found, f.at, s.sub) {
 				f.at = all[at]
@@ -164,9 +163,9 @@ func drawn(rng *rand.Rand) *scenario {
 	return s
 }
 
-// TestLattice runs the lattice with one to three random failures of all kinds, found at once or late, at random cadences and with
+// TestLattice runs the lattice with one to three random failures of any kind, found at once or late, with random cadences and a
 // short retention. Data files are damaged, disks are full, ranks die, and kills interrupt recoveries. Each run ends with the
-// bytes of the undisturbed run, or with an error if the scenario excuses one.
+// bytes of the undisturbed run. An error is allowed only if excused returns true.
 func TestLattice(t *testing.T) {
 	want := map[versioned.Subcycling][]byte{}
 	errs, ended := map[string]int{}, 0
@@ -201,14 +200,14 @@ func TestLattice(t *testing.T) {
 	t.Logf("%d ended right, %v", ended, errs)
 }
 
-// excused reports whether the scenario has a reason to end with an error.
+// excused reports whether the run may end with an error.
 func (s *scenario) excused() bool {
 	failed := []string{"failed", "panic", "permanent"}
 	for i, f := range s.faults {
-		if f.kind == "permanent" && (s.ranks < 4 || s.dir) { // all ranks may be lost
+		if f.kind == "permanent" && (s.ranks < 4 || s.dir) { // all ranks may have been lost
 			return true
 		}
-		for _, o := range s.faults[:i] { // the same failure again exceeds the limit
+		for _, o := range s.faults[:i] { // the same failure twice exceeds the limit
 			if o.at == f.at && slices.Contains(failed, f.kind) && slices.Contains(failed, o.kind) {
 				return true
 			}

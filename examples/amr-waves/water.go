@@ -12,7 +12,8 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// Shallow water (height and two momenta): 2-D, periodic, finite volumes with Rusanov's flux, subcycled.
+// The solver computes shallow water (height and two momenta) in 2-D with periodic borders. It uses finite volumes with Rusanov's
+// flux, and subcycling.
 const (
 	comps = 3
 	usual = 16 // number of cells of level 0 per dimension
@@ -20,7 +21,7 @@ const (
 	cfl   = 0.12
 )
 
-// field is a level on this rank. It has all cells, with the values of other ranks from the last exchange.
+// field is a level as this rank knows it. It has the values of all cells; values of other ranks are from the last exchange.
 type field struct {
 	n        int
 	boxes    []versioned.BoxInfo
@@ -39,7 +40,7 @@ func newField(n int) *field {
 
 func (f *field) cell(i, j int) int { return (j+f.n)%f.n*f.n + (i+f.n)%f.n }
 
-// cells calls do for each cell of a box, with its index in the box.
+// cells calls do for each cell of a box. k is the index of the cell in the box.
 func (f *field) cells(b *versioned.BoxInfo, do func(k, cell, i, j int)) {
 	k := 0
 	for j := int(b.Lo[1]); j <= int(b.Hi[1]); j++ {
@@ -83,7 +84,7 @@ func (f *field) lay(boxes []versioned.BoxInfo) {
 // water is the solver.
 type water struct {
 	c      comm.Comm
-	tile   int // side of a refined tile in coarse cells; tiles form rows of boxes of different lengths
+	tile   int // side of a refined tile in coarse cells; a box is a row of one to three tiles
 	levels []*field
 	run    *recovery.Run
 	fail   *injector
@@ -108,7 +109,7 @@ func (w *water) alive() []int {
 	return out
 }
 
-// Start implements recovery.Solver: a hump on a current.
+// Start implements recovery.Solver. The initial state is a hump of water on a current.
 func (w *water) Start(context.Context) error {
 	for l, f := range w.levels {
 		f.lay(w.cover(l))
@@ -125,8 +126,8 @@ func (w *water) Start(context.Context) error {
 	return nil
 }
 
-// cover returns the boxes of a level: quarters for level 0, for others rows of tiles where the water is not flat, at least one
-// tile away from the edges of the next coarser level.
+// cover returns the boxes of a level. Level 0 has four quarters. On other levels boxes are rows of tiles where the water is not
+// flat, at least one tile away from the edges of the next coarser level.
 func (w *water) cover(l int) (out []versioned.BoxInfo) {
 	alive := w.alive()
 	add := func(lo, hi [2]int) {
@@ -159,7 +160,7 @@ func (w *water) cover(l int) (out []versioned.BoxInfo) {
 	for y := range side {
 		for x := 0; x < side; x++ {
 			from := x
-			for x < side && x-from < 3 && steep(x, y) { // boxes of one to three tiles
+			for x < side && x-from < 3 && steep(x, y) { // a box has one to three tiles
 				x++
 			}
 			if x > from {
@@ -171,7 +172,7 @@ func (w *water) cover(l int) (out []versioned.BoxInfo) {
 	return out
 }
 
-// Regrid implements recovery.Solver: the fine levels follow the wave.
+// Regrid implements recovery.Solver. It moves the fine levels with the wave.
 func (w *water) Regrid(ctx context.Context, coarse int64) (changed []int, err error) {
 	for l := 1; l < len(w.levels); l++ {
 		f, up := w.levels[l], w.levels[l-1]
@@ -194,8 +195,8 @@ func (w *water) Regrid(ctx context.Context, coarse int64) (changed []int, err er
 	return changed, nil
 }
 
-// value returns the value of a cell of level l at the beginning of its step k. It comes from the level itself, or is interpolated
-// in time from coarser ones.
+// value returns the value of a cell of level l at the beginning of its step k. If the level does not have the cell, the value is
+// interpolated in time from coarser levels.
 func (w *water) value(l, k, c, i, j int) float64 {
 	f := w.levels[l]
 	if cell := f.cell(i, j); f.has[cell] {
@@ -204,7 +205,7 @@ func (w *water) value(l, k, c, i, j int) float64 {
 	return w.coarse(l, k, 0, c, i, j)
 }
 
-// coarse returns the value of coarser levels for a cell at the beginning (0) or the end (1) of step k of level l.
+// coarse returns the value of coarser levels at a cell, at the beginning (end = 0) or the end (end = 1) of step k of level l.
 func (w *water) coarse(l, k, end, c, i, j int) float64 {
 	f := w.levels[l]
 	i, j = (i+f.n)%f.n, (j+f.n)%f.n
@@ -217,7 +218,7 @@ func (w *water) coarse(l, k, end, c, i, j int) float64 {
 	}
 }
 
-// box computes a step of a box.
+// box returns the values of a box after a step.
 func (w *water) box(at versioned.Step, b *versioned.BoxInfo) []float64 {
 	f := w.levels[at.Level]
 	n := int(b.Cells())
@@ -300,8 +301,8 @@ func (w *water) StepBox(_ context.Context, at recovery.Moment, box int, data []f
 	return nil
 }
 
-// Forward implements recovery.ForwardSolver. It uses the values of coarser cells, whose error is about half the difference to
-// their neighbours.
+// Forward implements recovery.ForwardSolver. It takes the values of coarser cells. It estimates their error as half the
+// difference to the neighbouring cells.
 func (w *water) Forward(_ context.Context, at recovery.Moment, box int) (estimate float64, err error) {
 	l, k := at.Step.Level, at.Step.Index
 	f := w.levels[l]
@@ -396,8 +397,8 @@ func (w *water) Data(level int) map[int][]float64 {
 	return out
 }
 
-// Set implements recovery.Solver. It also exchanges the unchanged coarser levels again, because ranks may have lost the values of
-// other ranks.
+// Set implements recovery.Solver. It also exchanges the coarser levels, although they did not change, because a rank may have
+// lost the values that it received from other ranks.
 func (w *water) Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error {
 	f := w.levels[level]
 	f.lay(boxes)

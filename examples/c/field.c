@@ -49,8 +49,8 @@ static void write_dataset(const char *base, const char *options) {
 	MUST(blobio_def_dim(f, "lev", NLEV, &lev));
 	MUST(blobio_def_dim(f, "ncol", NCOL, &ncol));
 
-	/* This rank has columns rank, rank+ranks, ... on all levels: a run of one element for each. In memory the
-	 * columns of a level are neighbours. */
+	/* This rank has columns rank, rank+ranks, ... on all levels. Each of its elements is a run of its own. In
+	 * memory the columns of a level are adjacent. */
 	int mine = (NCOL - rank + ranks - 1) / ranks, n = NLEV * mine;
 	int64_t *offsets = malloc((n + 1) * sizeof *offsets), *lengths = malloc((n + 1) * sizeof *lengths);
 	for (int l = 0; l < NLEV; l++)
@@ -90,7 +90,8 @@ static void write_dataset(const char *base, const char *options) {
 	free(lengths);
 }
 
-/* Reads records by another decomposition: blocks of neighbouring columns. Returns the number of wrong values. */
+/* Reads records by another decomposition, in which each rank has a block of adjacent columns. Returns the number
+ * of wrong values. */
 static int read_dataset(const char *base) {
 	blobio_file *f;
 #ifdef WITH_MPI

@@ -87,7 +87,7 @@ contains
     call must(blobio_def_decomp(f, [col], dof(:, 1), d2), 'decomposition of columns')
     call must(blobio_def_decomp(f, [col, lev], reshape(dof, [size(dof)]), d3), 'decomposition')
 
-    ! Dimensions fastest first, as everywhere in Fortran.
+    ! Dimensions are given fastest first, as is usual in Fortran.
     call must(blobio_def_var(f, 'time', blobio_double, [time], vtime), 'var time')
     call must(blobio_def_var(f, 'lev', blobio_double, [lev], vlev), 'var lev')
     call must(blobio_def_var(f, 'T', blobio_double, [col, lev, time], vtemp, d3), 'var T')
@@ -118,7 +118,7 @@ contains
     call must(blobio_close(f), 'close')
   end subroutine write_dataset
 
-  ! Reads by another decomposition: blocks of neighbouring columns.
+  ! Reads by another decomposition, in which each rank has a block of adjacent columns.
   subroutine read_dataset(wrong)
     integer, intent(out) :: wrong
     type(blobio_file) :: f
@@ -160,7 +160,7 @@ contains
     call must(blobio_get_darray(f, varea, dof(:mine), area), 'read AREA')
     wrong = wrong + count(area /= [(first + c, c = 1, mine)])
 
-    ! A hyperslab: column 7, level 3, all records.
+    ! Reads a part of a variable: column 7, level 3, all records.
     call must(blobio_get_var(f, vtemp, one, [7, 3, 1], [1, 1, records]), 'read part of T')
     wrong = wrong + count(one(1, 1, :) /= temp([(r, r = 1, records)], 3, 7))
     call must(blobio_close(f), 'close')

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// mine returns the rows of this rank: every Size-th, as in a load-balanced model.
+// mine returns the rows of this rank. The ranks take rows in turn, as in a load-balanced model.
 func mine(c comm.Comm) (runs []decomp.Req) {
 	for row := c.Rank(); row < lat; row += c.Size() {
 		runs = append(runs, decomp.Req{Offset: int64(row) * lon, Length: lon})
@@ -68,14 +68,14 @@ func write(ctx context.Context, c comm.Comm, name string) error {
 			w.Abort()
 			return err
 		}
-		if err := w.Flush(ctx); err != nil { // the data may be changed again
+		if err := w.Flush(ctx); err != nil { // after Flush, data may be changed again
 			return err
 		}
 	}
 	return w.Close(ctx)
 }
 
-// verify makes each rank read a record in canonical order.
+// verify reads a record on each rank, in canonical order, and checks the values.
 func verify(ctx context.Context, c comm.Comm, name string) error {
 	r, err := blob.OpenComm(ctx, c, name, nil)
 	if err != nil {

@@ -4,7 +4,7 @@
 //	go run ./examples/scr                          # ten kills, in a temporary directory; ctrl-C ends it and cleans up
 //	go run ./examples/scr -kills 30 -seed 7 -dir /tmp/heat
 //
-// The ranks are goroutines of a process that is killed as a whole (SIGKILL or similar). The nodes are directories.
+// All ranks are goroutines of one process, and a kill (SIGKILL or similar) ends all of them. The nodes are directories.
 // Afterwards blobio scr index DIR/disturbed/prefix shows the prefix directory. blobio check
 // DIR/disturbed/prefix/step400/heat0 checks a checkpoint in it, since the files of checkpoints are blob datasets.
 package main
@@ -41,7 +41,8 @@ func main() {
 	os.Exit(2)
 }
 
-// childEnv, if set, makes the process a run of the solver. Its value holds the arguments, separated by newlines.
+// childEnv is an environment variable. If it is set, the process is a single run of the solver. The value holds the
+// arguments of the run, separated by newlines.
 const childEnv = "BLOBIO_EXAMPLE_SCR"
 
 type options struct {
@@ -81,7 +82,7 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	if o.pause < 0 {
-		return fmt.Errorf("-pause %v, want no less than 0", o.pause)
+		return fmt.Errorf("-pause %v, want 0 or more", o.pause)
 	}
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "blobio-scr")
@@ -91,7 +92,7 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 		defer os.RemoveAll(dir)
 		o.dir = dir
 	}
-	for _, name := range []string{"undisturbed", "disturbed"} { // otherwise runs would continue from these files
+	for _, name := range []string{"undisturbed", "disturbed"} { // otherwise the new runs would continue from these files
 		if _, err := os.Lstat(filepath.Join(o.dir, name)); err == nil {
 			return fmt.Errorf("%s exists from an earlier run: remove the directory, or give another -dir", filepath.Join(o.dir, name))
 		}
@@ -119,13 +120,13 @@ func (o *options) play(ctx context.Context, out io.Writer) error {
 		v := o.solver(loud, nodes, nil)
 		after := time.Duration(0) // never kill
 		if kills < o.kills {
-			// Usually long enough for several more steps.
+			// This time is usually long enough for several more steps.
 			after = time.Duration(50+rnd.Intn(250)) * time.Millisecond
 		}
 		say("run %d on %s", run, strings.Join(nodes, " "))
 		killed, err := o.spawn(ctx, v, after, out)
 		if err == nil {
-			err = ctx.Err() // the run may just have ended by itself
+			err = ctx.Err() // ctx.Err() is nil if the run ended by itself
 		}
 		if err != nil {
 			return err
@@ -182,7 +183,7 @@ func (o *options) solver(dir string, nodes []string, say func(string, ...any)) *
 	return &solver{Dir: dir, Ranks: o.ranks, Cells: o.cells, Steps: o.steps, Every: o.every, Nodes: nodes, Pause: o.pause, Say: say}
 }
 
-// spawn runs the solver in a separate process and kills it after a time (0: never).
+// spawn runs the solver in a separate process and kills the process after the time after (0: never).
 func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out io.Writer) (killed bool, err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -214,7 +215,7 @@ func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out
 	return true, ctx.Err()
 }
 
-// child is one run of the solver.
+// child runs the solver once, in a process of its own.
 func child(ctx context.Context, args []string) error {
 	if len(args) != 7 {
 		return fmt.Errorf("%s has %d lines", childEnv, len(args))

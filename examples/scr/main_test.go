@@ -54,7 +54,7 @@ func TestFlags(t *testing.T) {
 type interrupter struct {
 	words []string
 	stop  func()
-	text  string // text since the last word
+	text  string // text written since the last word was found
 }
 
 func (w *interrupter) Write(b []byte) (int, error) {
@@ -72,8 +72,8 @@ func (w *interrupter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestInterrupted checks that ctrl-C ends each part of the story, and leaves neither the temporary directory nor a running
-// process.
+// TestInterrupted checks that ctrl-C ends the example in each of its parts, and leaves neither the temporary directory nor
+// a running process.
 func TestInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		name, steps string
@@ -93,7 +93,7 @@ func TestInterrupted(t *testing.T) {
 			switch c.name {
 			case "before":
 				stop()
-			case "undisturbed": // as soon as it has saved a file
+			case "undisturbed": // interrupt when the run has saved a file
 				out.stop = func() {
 					go func() {
 						for ctx.Err() == nil {

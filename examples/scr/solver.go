@@ -28,14 +28,14 @@ type solver struct {
 	Steps int
 	Every int // number of steps between checkpoints
 	Nodes []string
-	Pause time.Duration // pause of each step, so that there is time for a kill
+	Pause time.Duration // pause after each step, to leave time for kills
 	Say   func(format string, args ...any)
 	Log   *slog.Logger // logger of the library
 }
 
 func (v *solver) prefix() string { return filepath.Join(v.Dir, "prefix") }
 
-// settings returns the settings that a job script would make.
+// settings returns the SCR settings that a job script would set as environment variables.
 func (v *solver) settings() (*scr.Params, error) {
 	return scr.LoadParams(scr.ParamSources{Environ: []string{
 		"SCR_PREFIX=" + v.prefix(),
@@ -61,7 +61,7 @@ func (v *solver) run(ctx context.Context) error {
 		s, err := scr.Open(ctx, c, &scr.Config{
 			Params: set, Dir: v.prefix(),
 			Node: node, NodeRoot: filepath.Join(v.Dir, "nodes", node),
-			NoCacheSync: true, // here processes die and disks are lost, but power never fails
+			NoCacheSync: true, // the example kills processes and removes disks, but power never fails
 			Logger:      v.Log,
 		})
 		if err != nil {
@@ -71,7 +71,7 @@ func (v *solver) run(ctx context.Context) error {
 	})
 }
 
-// rank is the program of one rank.
+// rank runs the solver on one rank.
 func (v *solver) rank(ctx context.Context, c comm.Comm, s *scr.Session) error {
 	t := v.initial(c.Rank())
 	step, err := v.restart(ctx, c, s, t)
@@ -120,7 +120,7 @@ func (v *solver) initial(rank int) []float64 {
 	return t
 }
 
-// advance takes one explicit step; the ends of the rod are held at 0.
+// advance computes one explicit time step. The temperature at the ends of the rod is 0.
 func (v *solver) advance(ctx context.Context, c comm.Comm, t []float64) error {
 	left, right, err := v.neighbours(ctx, c, t)
 	if err != nil {
@@ -139,7 +139,7 @@ func (v *solver) advance(ctx context.Context, c comm.Comm, t []float64) error {
 
 const tagHalo = 1
 
-// neighbours exchanges the outermost cells with the neighbouring ranks.
+// neighbours sends the outermost cells of this rank to the neighbouring ranks, and returns the cells received from them.
 func (v *solver) neighbours(ctx context.Context, c comm.Comm, t []float64) (left, right float64, err error) {
 	cell := func(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
 	r := c.Rank()
@@ -176,13 +176,13 @@ func (v *solver) neighbours(ctx context.Context, c comm.Comm, t []float64) (left
 	return left, right, nil
 }
 
-// base returns the base name of a rank's blob dataset in a checkpoint. The dataset has two files: the only subfile and the
+// base returns the base name of a rank's blob dataset in a checkpoint. The dataset has two files, one subfile and the
 // manifest.
 func base(step, rank int) string { return fmt.Sprintf("step%d/heat%d", step, rank) }
 
 const subfile, manifest = ".0000", ".manifest"
 
-// checkpoint writes this rank's part as a blob dataset to the path that SCR returns.
+// checkpoint writes this rank's part of the rod as a blob dataset, to the path that SCR returns.
 func (v *solver) checkpoint(ctx context.Context, c comm.Comm, s *scr.Session, t []float64, step int) error {
 	if err := s.Start(ctx, fmt.Sprintf("step%d", step), scr.Checkpoint); err != nil {
 		return err
@@ -225,12 +225,11 @@ func (v *solver) write(ctx context.Context, c comm.Comm, s *scr.Session, t []flo
 	return w.Close(ctx)
 }
 
-// part returns the part of the rod that a rank owns.
 func (v *solver) part(rank int) []decomp.Req {
 	return []decomp.Req{{Offset: int64(rank * v.Cells), Length: int64(v.Cells)}}
 }
 
-// restart reads the newest checkpoint into t and returns its step; 0 if there is none.
+// restart reads the newest checkpoint into t and returns its step. If there is no checkpoint, it returns 0.
 func (v *solver) restart(ctx context.Context, c comm.Comm, s *scr.Session, t []float64) (int, error) {
 	for {
 		r, ok, err := s.HaveRestart(ctx)
@@ -250,7 +249,7 @@ func (v *solver) restart(ctx context.Context, c comm.Comm, s *scr.Session, t []f
 		} else if !errors.Is(cerr, scr.ErrInvalid) {
 			return 0, cerr
 		}
-		// Some rank could not use the checkpoint: try the next older one.
+		// Some rank could not read the checkpoint. Try the next older checkpoint.
 		copy(t, v.initial(c.Rank()))
 	}
 }
@@ -294,7 +293,7 @@ func (v *solver) result(ctx context.Context, c comm.Comm, t []float64) error {
 	return comm.Agree(ctx, c, err)
 }
 
-// done reports whether there is a result.
+// done reports whether the file result exists.
 func (v *solver) done() (bool, error) {
 	_, err := os.Stat(filepath.Join(v.Dir, "result"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,6 @@
-! A small global model that calls PIO: waves of a shallow ocean on a turning sphere. It writes a history file, with a record for each state,
-! and at its end a restart file, from which another run continues bit for bit on any number of ranks.
+! A small global model that calls PIO: waves of a shallow ocean on a turning sphere. It writes a history file with a record every
+! 10 steps. At the end it writes a restart file. Another run can continue from the restart file on any number of ranks, with
+! identical bits.
 !
 !   mpirun -n 4 shallow_water DIR 40            from the first step to step 40
 !   mpirun -n 7 shallow_water DIR 80 continue   from the restart file to step 80
@@ -14,7 +15,8 @@ program shallow_water
   real(dp), parameter :: pi = acos(-1d0), radius = 6.371d6, gravity = 9.81d0, depth = 1000, day = 86164, dt = 120
   real(dp), parameter :: dlon = 2 * pi / nlon, dlat = pi / nlat
 
-  ! This rank has rows 1 to rows, and a row of each neighbour. Height is at the centre of a cell, u at its west side, v at its south side.
+  ! This rank has rows 1 to rows, and copies of one row of each neighbour. Height is at the centre of a cell, u at its west side,
+  ! v at its south side.
   integer :: rank, ranks, rows, first, ierr
   real(dp), allocatable, dimension(:, :) :: h, u, v
   real(dp), allocatable :: cosine(:), coriolis(:) ! of centres
@@ -125,7 +127,7 @@ contains
     end do
   end subroutine advance
 
-  ! The first row of the rank to the north; at the pole the row stays 0.
+  ! Gets the first row of the rank to the north. At the pole the row stays 0.
   subroutine from_north(x)
     real(dp), intent(inout) :: x(nlon, 0:rows + 1)
     call MPI_Sendrecv(x(:, 1), nlon, MPI_DOUBLE_PRECISION, neighbour(-1), 1, &
@@ -152,7 +154,8 @@ contains
     if (code /= pio_noerr) call fail(what // ' of files in ' // trim(dir))
   end subroutine ok
 
-  ! One I/O task, and the positions of this rank's cells in the global array, from 1, longitude fastest.
+  ! Starts PIO with one I/O task, and passes the positions of this rank's cells in the global array. Positions count from 1,
+  ! longitude fastest.
   subroutine start_pio()
     integer(pio_offset_kind) :: places(nlon * rows)
     integer :: k

@@ -12,9 +12,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Check finds all faults of a store: in the record, in the files of all ranks in all kept checkpoints, and in the side files. It
-// yields the findings of the files with their ranks and checkpoints. If a kept checkpoint is damaged, notes list the whole
-// spares.
+// Check finds all faults of a store: in the record, in the files of all ranks in all kept checkpoints, and in the side files.
+// Findings about a file have its rank and checkpoint. If a kept checkpoint is damaged, Check also yields notes that list the
+// undamaged spares.
 func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] {
 	return func(yield func(fault.Finding) bool) {
 		c := &checking{ctx: ctx, yield: yield}
@@ -33,7 +33,7 @@ func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] 
 	}
 }
 
-// checking is one run of Check. Its methods report whether the run continues.
+// checking is the state of one call of Check. Its methods report whether the caller wants more findings.
 type checking struct {
 	*View
 	Options
@@ -41,12 +41,12 @@ type checking struct {
 	yield func(fault.Finding) bool
 }
 
-// say yields a finding for this checkpoint, or for the store if e is nil.
+// say yields a finding about checkpoint e, or about the store if e is nil.
 func (c *checking) say(sev fault.Severity, e *entry, err error) bool {
 	return c.yield(placed(findingOf(sev, "", err), e, -1))
 }
 
-// checkpoints examines the kept checkpoints. bad reports whether one is damaged.
+// checkpoints examines the kept checkpoints. bad reports whether one of them is damaged.
 func (c *checking) checkpoints() (bad, more bool) {
 	total := int64(len(c.rec.Checkpoints)) * int64(c.rec.Ranks)
 	done := int64(0)
@@ -78,7 +78,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 	return bad, true
 }
 
-// rank yields all faults of a rank's file, as far as the file can be opened. The file must have size bytes.
+// rank yields all faults of a rank's file, if the file can be opened. It returns the size of the file.
 func (c *checking) rank(e *entry, rank int, yield func(fault.Finding) bool) (size int64, more bool) {
 	say := func(err error) bool { return yield(placed(fault.Of(fault.Error, "", err), e, rank)) }
 	f, n, err := openRankFile(c.fsys, c.dir, e, rank)
@@ -126,7 +126,7 @@ func (c *checking) spares() bool {
 	return true
 }
 
-// rest examines the files beside the checkpoints.
+// rest examines the other files of the store.
 func (c *checking) rest() bool {
 	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, err) }
 	entries, err := c.fsys.ReadDir(c.dir)
@@ -150,7 +150,7 @@ func (c *checking) rest() bool {
 	return true
 }
 
-// sideFiles examines the side files. Without them the next differential checkpoint is full, and no data are lost.
+// sideFiles examines the side files. Damage there loses no data; it only makes the next differential checkpoint a full one.
 func (c *checking) sideFiles() {
 	say := func(err error) bool { return c.say(fault.Warning, nil, err) }
 	logs, err := nodeLogs(c.fsys, c.dir)
@@ -184,7 +184,7 @@ func (c *checking) sideFiles() {
 	}
 }
 
-// placed adds the checkpoint and the rank, if there are any, to a finding.
+// placed adds the checkpoint and the rank to a finding, if they are known.
 func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	if e != nil {
 		f.Dataset = fault.Num(e.ID)
@@ -195,7 +195,7 @@ func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	return f
 }
 
-// findingOf converts an error to a Finding. For an error about a variable the finding has the variable's id.
+// findingOf converts an error to a Finding. If the error is about a variable, the finding has the variable's id.
 func findingOf(sev fault.Severity, file string, err error) fault.Finding {
 	f := fault.Of(sev, file, err)
 	if ids := ffformat.BadVars(err); len(ids) > 0 {

@@ -10,14 +10,15 @@ import (
 )
 
 // Checkpoint writes all protected variables of all ranks as checkpoint id, which must be higher than the newest id. After Recover
-// and RecoverID it must be higher than the recovered id, and the checkpoint replaces newer ones. When Checkpoint returns nil, the
-// checkpoint is committed on all ranks. After an error nothing has changed for a reader. The Stats are the sums over all ranks.
+// or RecoverID, id must be higher than the recovered id, and the new checkpoint replaces all checkpoints newer than the recovered
+// one. When Checkpoint returns nil, the checkpoint is committed on all ranks. After an error, readers see the same checkpoints as
+// before. The Stats are sums over all ranks.
 func (s *Store) Checkpoint(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, false)
 }
 
-// CheckpointDiff is Checkpoint, but it writes only data that the slot does not hold already. If the slot's content is unknown
-// (the first time, or after the loss of a side file), it writes everything.
+// CheckpointDiff does the same as Checkpoint, but writes only data that the slot does not hold already. If the slot's content is
+// unknown (the first time, or after the loss of a side file), it writes everything.
 func (s *Store) CheckpointDiff(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, true)
 }
@@ -28,7 +29,7 @@ func (s *Store) whole(ctx context.Context, id int32, diff bool) (ffformat.Stats,
 		return ffformat.Stats{}, err
 	}
 	vars := s.vars()
-	return inc.commit(ctx, s.files.within(ctx, func() error { // in one step, so that within bounds the number of open files
+	return inc.commit(ctx, s.files.within(ctx, func() error { // one call of within for all of it, because within bounds the number of open files
 		if err := inc.open(); err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ func (s *Store) whole(ctx context.Context, id int32, diff bool) (ffformat.Stats,
 	}))
 }
 
-// Incremental is a checkpoint whose variables are added one by one, as they become ready.
+// Incremental is a checkpoint to which the program adds variables one by one, when they are ready.
 type Incremental struct {
 	s    *Store
 	id   int32
@@ -49,18 +50,19 @@ type Incremental struct {
 	f    vfs.File // nil: closed
 	u    *ffformat.Update
 	res  *ffformat.Result
-	size int64 // size when the file was opened, later its final size; in layout B it can end before the last containers do
+	size int64 // size of the file at open, later its final size; in layout B the file can end before its last containers
 	done bool
 }
 
-// prepare agrees on the checkpoint to write. Before any write to the slot it durably records that the slot's digests are invalid.
+// prepare agrees on the checkpoint to write. It durably records that the slot's digests are invalid, before anything is written
+// to the slot.
 func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental, error) {
 	inc := &Incremental{s: s, id: id, diff: diff}
 	err := s.ledger.broken
 	switch {
 	case err != nil:
 	case s.busy:
-		err = fault.Usage("checkpoint %d during an incremental one", id)
+		err = fault.Usage("checkpoint %d was begun during an incremental checkpoint", id)
 	case id < 1:
 		err = fault.Usage("checkpoint id %d, want at least 1", id)
 	case id <= s.ledger.last:
@@ -72,7 +74,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	v := []int64{int64(id), -int64(id), 0}
 	if s.c.Rank() == 0 {
 		v[2] = s.o.Clock().UnixNano()
-		for _, e := range s.ledger.rec.newestFirst() { // so that no two checkpoints of a store have the same time
+		for _, e := range s.ledger.rec.newestFirst() { // no two checkpoints of a store may have the same time
 			v[2] = max(v[2], e.Time+1)
 		}
 		v[2] = ffformat.OwnTime(v[2])
@@ -101,7 +103,8 @@ func (inc *Incremental) takeSlot(ctx context.Context) error {
 		return err
 	}
 	if s.ledger.rec == nil {
-		// Write an empty record before any other file, so that a store without its record is not mistaken for a new one.
+		// Write an empty record before any other file. A store that has lost its record can then be distinguished from a new
+		// store.
 		rec := &record{
 			SealHead: records.Head(1), Ranks: s.c.Size(), Layout: s.o.Layout.String(), Hash: hashName(s.o.Hash), Slots: s.o.Keep + 1,
 		}
@@ -128,12 +131,13 @@ func (inc *Incremental) open() (err error) {
 		o.Prev = nil
 	}
 	for _, e := range s.ledger.line() {
-		o.Recent = s.files.slots[e.Slot].digests // the last entry wins
+		o.Recent = s.files.slots[e.Slot].digests // if several entries have this slot, the last one is used
 	}
 	for _, id := range s.order {
 		o.Vars = append(o.Vars, ffformat.VarSize{ID: id, Size: int64(len(s.data[id]))})
 	}
-	// Reserve the space first: a full disk is then reported before any data of the slot are lost, and blocks lie together.
+	// Reserve the space first. A full disk is then reported before any data of the slot are overwritten, and the file is less
+	// fragmented.
 	want, err := s.files.w.FileSize(o.Vars)
 	if err == nil && want > inc.size {
 		err = inc.f.Allocate(inc.size, want-inc.size)
@@ -142,7 +146,7 @@ func (inc *Incremental) open() (err error) {
 		inc.u, err = s.files.w.Begin(inc.f, o)
 	}
 	if err == nil {
-		s.files.slots[inc.slot].digests = nil // the file changes from here on
+		s.files.slots[inc.slot].digests = nil // the file is changed from here on
 	}
 	return err
 }
@@ -213,8 +217,7 @@ func (inc *Incremental) giveUp() {
 	}
 }
 
-// Begin starts an incremental checkpoint. Add is not collective. Commit and Abort are collective, and one of them must end the
-// checkpoint.
+// Begin starts an incremental checkpoint. The caller must end it by Commit or Abort, which are collective. Add is not collective.
 func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, error) {
 	inc, err := s.prepare(ctx, id, diff)
 	if err != nil {
@@ -229,8 +232,8 @@ func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, e
 	return inc, nil
 }
 
-// Add writes a protected variable and reads its memory until it returns. Each variable must be added once, in any order. After an
-// I/O error Commit fails on all ranks.
+// Add writes a protected variable. The program must not change the variable until Add returns. Each variable must be added once,
+// in any order. If Add fails on a rank, Commit fails on all ranks.
 func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	data, ok := inc.s.data[id]
 	switch {
@@ -242,8 +245,8 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	return inc.s.files.within(ctx, func() error { return inc.u.Add(ctx, id, data) })
 }
 
-// Commit ends the checkpoint. If any rank has not added all its protected variables, Commit fails on all ranks, and nothing has
-// changed for a reader.
+// Commit ends the checkpoint. If any rank has not added all its protected variables, Commit fails on all ranks, and readers see
+// the same checkpoints as before.
 func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	if inc.done {
 		return ffformat.Stats{}, fault.Usage("Commit after checkpoint %d was ended", inc.id)

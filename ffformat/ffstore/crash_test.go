@@ -13,14 +13,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// long runs the complete matrices instead of a sample.
+// long selects all test cases instead of a sample.
 var long = crashtest.Long()
 
-// afterCrash checks the state that a crash left in step n. All ranks must have the checkpoint before or the new one, with the
-// right bytes, and the store must continue differentially.
+// afterCrash checks the state that a crash left in step n. All ranks must have checkpoint n or the one before it, with the
+// right bytes, and the next differential checkpoint must succeed.
 //
-// With skip 1 it continues with another checkpoint than the interrupted one. The containers of the interrupted checkpoint must
-// not be mistaken for this one's.
+// If skip is 1, the next checkpoint gets another id than the interrupted checkpoint. Containers of the interrupted checkpoint
+// must then not be mistaken for containers of the next one.
 func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 	got, err := m.holdsStep(fsys, 0)
 	if err != nil {
@@ -55,8 +55,8 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 	return nil
 }
 
-// TestCrash cuts the power, and kills the program, before every modifying operation. The operations belong to the first
-// checkpoint and to checkpoints that grow, shrink and add variables.
+// TestCrash runs a first checkpoint and checkpoints that grow, shrink and add variables. It cuts the power, or kills the
+// program, before every modifying operation.
 func TestCrash(t *testing.T) {
 	const steps = 8
 	for _, m := range crashtest.Some(t, 2, modes) {
@@ -66,7 +66,7 @@ func TestCrash(t *testing.T) {
 			var now atomic.Int64 // the step
 			sc := crashtest.Scenario{
 				Every: crashtest.Times(every, 1), Seed: int64(len(m.name)), Torn: crashtest.Times(1, 2), Mark: now.Load,
-				Always: func(op vfs.Op) bool { // there are few, and the order of names depends on them
+				Always: func(op vfs.Op) bool { // always test these: they are few, and the order of names depends on them
 					return op.Kind == vfs.OpMkdir || op.Kind == vfs.OpRename || op.Kind == vfs.OpSyncDir
 				},
 				// Run several checkpoints with one store, with restarts in between.
@@ -103,7 +103,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestKill: after a kill all earlier writes survive, synced or not, even with no syncs at all (DurableNone).
+// TestKill: after a kill all earlier writes survive, even if the store syncs nothing (DurableNone).
 func TestKill(t *testing.T) {
 	for _, m := range crashtest.Some(t, 2, modes) {
 		for _, d := range []Durability{DurableCommit, DurableNone} {
@@ -112,7 +112,7 @@ func TestKill(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", m.name, d), func(t *testing.T) {
 				t.Parallel()
-				m := m // runs with other durabilities share it
+				m := m // copy m, because runs with other durabilities share it
 				m.o.Durability = d
 				died := errors.New("killed")
 				var step atomic.Int64
@@ -136,7 +136,7 @@ func TestKill(t *testing.T) {
 					if f.Err != nil && !errors.Is(f.Err, died) {
 						t.Fatalf("%s: %v", f.When, f.Err)
 					}
-					// A rank killed after the commit leaves the checkpoint.
+					// If a rank is killed after the commit, the checkpoint is kept.
 					k++
 					if err := m.afterCrash(f.Mem[0], int(step.Load()), k%2); err != nil {
 						t.Fatalf("step %d, %s: %v", step.Load(), f.When, err)
@@ -147,8 +147,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillThenPower: the program is killed at any operation. Another program opens the store, sees a checkpoint and continues;
-// then the power fails. The checkpoint that it saw, or a newer one, must be the last.
+// TestKillThenPower: the program is killed at any operation. Another program opens the store, sees a checkpoint and continues.
+// Then the power fails. The store must still have the checkpoint that the second program saw, or a newer one.
 func TestKillThenPower(t *testing.T) {
 	died := errors.New("killed")
 	m := mode{ranks: 1, diff: true}
@@ -179,8 +179,8 @@ func TestKillThenPower(t *testing.T) {
 	}
 }
 
-// TestFaults: every operation fails once, on whichever rank does it. All ranks get an error or none does. Committed checkpoints
-// stay, and the same store continues unless it is broken.
+// TestFaults: every operation fails once, on the rank that executes it. Either all ranks get an error or no rank does.
+// Committed checkpoints stay, and the same Store continues unless it is broken.
 func TestFaults(t *testing.T) {
 	eio := errors.New("input/output error")
 	for _, m := range modes {
@@ -244,7 +244,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a full disk is an error on all ranks, and the store continues when there is space again.
+// TestDiskFull: a full disk gives an error on all ranks, and the Store continues when there is space again.
 func TestDiskFull(t *testing.T) {
 	m := mode{ranks: 3, diff: true}
 	mem := vfs.NewMem()
@@ -272,7 +272,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 // TestMarkIsDurableFirst: a power loss keeps some blocks of the last write to a slot, but no unsynced writes to other files. If
-// the next checkpoint equals the old state of the slot, it must write these blocks.
+// the next checkpoint equals the state of the slot before the loss, it must still write these blocks.
 func TestMarkIsDurableFirst(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

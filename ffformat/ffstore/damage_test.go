@@ -17,13 +17,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestFileReplaced: a sound file of the right checkpoint but of another rank or time is refused.
+// TestFileReplaced: a sound file is refused if it belongs to another rank or was written at another time.
 func TestFileReplaced(t *testing.T) {
 	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {
 		mem := vfs.NewMem()
 		m := mode{ranks: 3, diff: true, o: Options{Keep: 2, Layout: layout}}
 		m.steps(t, mem, 4, 4)
-		m.steps(t, mem, 16, 16) // the same sizes
+		m.steps(t, mem, 16, 16) // checkpoint 16 again, so the sizes are the same
 		l := mustView(t, mem).List()
 		slot := l[len(l)-1].Slot
 		for _, from := range []string{fileName("d", slot, 2), fileName("d", 1-slot, 1)} {
@@ -62,8 +62,8 @@ func TestFileReplaced(t *testing.T) {
 	}
 }
 
-// TestDamageIsNotKept: damaged bytes in a file differ from the side file's digests. The next differential checkpoints into this
-// slot must not rely on the digests, even after another restart.
+// TestDamageIsNotKept: a file is damaged, so its bytes differ from the digests in the side file. The next differential
+// checkpoints into this slot must not rely on the digests, even after another restart.
 func TestDamageIsNotKept(t *testing.T) {
 	for _, how := range []struct{ running, again bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		mem := vfs.NewMem()
@@ -143,8 +143,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestRecoverPassingError: an I/O error is not damage. All ranks return it. Recover must not take an older checkpoint, whose next
-// commit would drop the newest.
+// TestRecoverPassingError: an I/O error is not damage. All ranks return it. Recover must not fall back to an older checkpoint,
+// because the next commit would then drop the newest one.
 func TestRecoverPassingError(t *testing.T) {
 	eio := errors.New("input/output error")
 	mem := vfs.NewMem()

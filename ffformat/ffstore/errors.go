@@ -15,15 +15,15 @@ var (
 	ErrInUse        = fault.ErrInUse // another Store writes to the directory, or has written to it since this Store was opened
 )
 
-// SizeError reports that the stored sizes of a rank's variables differ from the protected sizes. No variable was read. It wraps
-// ErrUsage.
+// SizeError reports that the stored sizes of a rank's variables differ from the protected sizes. It wraps ErrUsage. When a call
+// returns it, no variable was read.
 type SizeError struct {
 	Rank   int
 	CkptID int32
 	vars   []sizeMismatch
 }
 
-// sizeMismatch is one variable with its sizes; -1 means absent.
+// sizeMismatch is a variable with its stored and its protected size. A size of -1 means that there is no such variable.
 type sizeMismatch struct {
 	ID                int32
 	Stored, Protected int64 // bytes

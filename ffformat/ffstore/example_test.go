@@ -11,8 +11,8 @@ import (
 	"blobio/ffformat/ffstore"
 )
 
-// A solver of the heat equation on four ranks takes a differential checkpoint every 100 steps. It dies once and restarts from the
-// last checkpoint.
+// A solver of the heat equation on four ranks takes a differential checkpoint every 100 steps. All ranks die once, and the solver
+// restarts from the last checkpoint.
 func Example() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -29,7 +29,7 @@ func Example() {
 		}
 		defer s.Close(ctx) //nolint:errcheck // committed checkpoints do not depend on Close
 
-		// The state is the step and this rank's part of a rod, whose end on rank 0 is hot.
+		// The state is the step and this rank's part of a rod. The end of the rod on rank 0 is hot.
 		const n = 10000
 		step := make([]int64, 1)
 		t := make([]float64, n)
@@ -124,7 +124,7 @@ func ExampleOpenView() {
 		panic(err)
 	}
 
-	v, err := ffstore.OpenView(tmp, nil) // nil: the operating system's files
+	v, err := ffstore.OpenView(tmp, nil) // nil selects the operating system's files
 	if err != nil {
 		panic(err)
 	}

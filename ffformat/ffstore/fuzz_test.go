@@ -79,7 +79,8 @@ func TestRecordFaults(t *testing.T) {
 	}
 }
 
-// FuzzRecord: a decoded record is within bounds and survives encoding and decoding.
+// FuzzRecord: decodeRecord accepts only records within bounds, and encoding such a record and decoding it
+// again gives the same record.
 func FuzzRecord(f *testing.F) {
 	good, err := sampleRecord().encode()
 	must(f, err)
@@ -88,7 +89,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"format":"blobio ff checkpoints","version":1,"seq":1,"ranks":2,"layout":"A","hash":"md5","slots":7,"checkpoints":[],"spares":[]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		b := append(bytes.ReplaceAll(line, []byte("\n"), nil), '\n')
-		b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b)) // so that the fields are reached
+		b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b)) // a right checksum, so that the fuzzer reaches the fields
 		r, err := decodeRecord(b, "r")
 		if err != nil {
 			return
@@ -101,7 +102,7 @@ func FuzzRecord(f *testing.F) {
 		r.list()
 		c, err := r.encode()
 		must(t, err)
-		if len(r.Spares) == 0 { // none are not written
+		if len(r.Spares) == 0 { // an empty list of spares is not written
 			r.Spares = nil
 		}
 		if s, err := decodeRecord(c, "r"); err != nil || !reflect.DeepEqual(r, s) {
@@ -150,7 +151,6 @@ func TestLogScan(t *testing.T) {
 	}
 }
 
-// scanOf scans a log with these bytes.
 func scanOf(t *testing.T, b []byte) (*scanned, error) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -161,7 +161,8 @@ func scanOf(t *testing.T, b []byte) (*scanned, error) {
 	return scanLog(f)
 }
 
-// TestLogEveryBit: a wrong bit in the front is an error; in a record it ends the valid records.
+// TestLogEveryBit: a wrong bit in the front is an error. A wrong bit in a record ends the list of valid
+// records.
 func TestLogEveryBit(t *testing.T) {
 	b := sampleLog()
 	whole, err := scanOf(t, b)
@@ -181,7 +182,7 @@ func TestLogEveryBit(t *testing.T) {
 	}
 }
 
-// TestLogReplaced: after a power cut a replaced log does not reappear.
+// TestLogReplaced: after a power loss, a log that was replaced does not reappear.
 func TestLogReplaced(t *testing.T) {
 	mem := vfs.NewMem()
 	for k := range uint32(2) {
@@ -217,13 +218,14 @@ func TestLogFailedAppend(t *testing.T) {
 	}
 }
 
-// FuzzLog: scanning arbitrary bytes does no harm, and each record accepted as valid lies within the file.
+// FuzzLog: scanning arbitrary bytes does not panic, and each record that is accepted as valid lies within
+// the file.
 func FuzzLog(f *testing.F) {
 	f.Add(sampleLog(), true)
 	f.Add(sampleLog()[:logFront+50], false)
 	f.Add([]byte{}, false)
 	f.Fuzz(func(t *testing.T, b []byte, mend bool) {
-		if mend && len(b) > logFront { // so that the fuzzer reaches records
+		if mend && len(b) > logFront { // right checksums, so that the fuzzer reaches the records
 			var e epochs
 			for i := range e {
 				e[i] = uint32(b[8+4*i])
@@ -273,7 +275,7 @@ func TestSideFileBytes(t *testing.T) {
 	must(t, err)
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}
-	m.steps(t, mem, 1, 3) // the slots of checkpoints 1, 2, 3 are 0, 1, 0
+	m.steps(t, mem, 1, 3) // checkpoints 1, 2, 3 go to slots 0, 1, 0
 	b := readAll(t, mem, nodeLogName("d", 0))
 	le := binary.LittleEndian
 	type field struct {
@@ -281,7 +283,7 @@ func TestSideFileBytes(t *testing.T) {
 		name   string
 		want   uint64
 	}
-	at := 0 // of the part that is looked at
+	at := 0 // offset of the part that is being compared
 	look := func(part string, fields []field) {
 		t.Helper()
 		for _, f := range fields {
@@ -306,7 +308,7 @@ func TestSideFileBytes(t *testing.T) {
 		}
 	}
 	at = 272
-	for i := range 6 { // three checkpoints of two ranks
+	for i := range 6 { // records of three checkpoints on two ranks
 		if len(b) < at+32 {
 			t.Fatalf("%d records", i)
 		}
@@ -328,7 +330,7 @@ func TestSideFileBytes(t *testing.T) {
 		}
 		at += 32
 		third := ffformat.OwnTime(testTime.UnixNano()) + 2<<16
-		if i >= 4 { // content of slot 0
+		if i >= 4 { // records of slot 0's content
 			look("payload", []field{
 				{0, 8, "magic", text("BLOBIOFD")}, {8, 4, "version", 1}, {12, 1, "hash of blocks", 0}, {13, 1, "hash of chunks", 0}, {16, 4, "block size", 512},
 				{20, 4, "checkpoint id", 3}, {24, 8, "timestamp", uint64(third)}, {48, 8, "containers", uint64(containers)},

@@ -20,16 +20,16 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// A history is a random sequence of sessions (one Store each) over one directory, with a model: a list of checkpoints, each with
-// the bytes of all variables of all ranks. Sessions end regularly, or by a kill or a power loss at a random operation, or
-// continue after a fault. Between sessions side files are lost and damaged.
+// A history is a random sequence of sessions over one directory. A session uses one Store. The model of the store is a list of
+// checkpoints, each with the bytes of all variables of all ranks. A session ends regularly, by a kill, or by a power loss at a
+// random operation, or it continues after an I/O error. Between sessions side files are lost or damaged.
 type history struct {
 	rnd   *rand.Rand
 	mem   *vfs.Mem
 	o     Options
 	ranks int
-	now   image   // current memory
-	list  []saved // committed, oldest first
+	now   image   // content of the memory
+	list  []saved // committed checkpoints, oldest first
 	doubt [][]saved
 	id    int32
 	log   []string
@@ -55,9 +55,9 @@ func (m image) clone() image {
 
 // action is one step of a session.
 type action struct {
-	kind string // full, diff, incr, abort, recover
+	kind string // full, diff, incr, abort or recover
 	id   int32
-	m    image // protected memory
+	m    image // content of the protected memory
 	want []saved
 }
 
@@ -69,7 +69,7 @@ func (h *history) mutate() {
 			id := int32(1 + h.rnd.Intn(4))
 			b := h.now[r][id]
 			switch h.rnd.Intn(6) {
-			case 0: // another size
+			case 0: // change the size
 				n := h.rnd.Intn(5000)
 				if h.rnd.Intn(4) == 0 {
 					n = n / 512 * 512
@@ -78,7 +78,7 @@ func (h *history) mutate() {
 					b = append(b, byte(h.rnd.Intn(256)))
 				}
 				h.now[r][id] = b[:n]
-			case 1: // as in an older checkpoint
+			case 1: // restore the content of an older checkpoint
 				if len(h.list) > 0 {
 					s := h.list[h.rnd.Intn(len(h.list))]
 					if old, ok := s.m[r][id]; ok {
@@ -97,7 +97,7 @@ func (h *history) mutate() {
 	}
 }
 
-// plan makes the actions of a session for the case without failures.
+// plan makes the actions of a session, and the results that they have without failures.
 func (h *history) plan(keep int) []action {
 	list := slices.Clone(h.list)
 	last := int32(0)
@@ -116,7 +116,7 @@ func (h *history) plan(keep int) []action {
 			h.now, last = s.m, s.id
 			l = append(l, action{kind, s.id, s.m, slices.Clone(list)})
 			if h.rnd.Intn(2) == 0 {
-				h.id = last // ids are used again
+				h.id = last // ids after the recovered one are used again
 			}
 			continue
 		}
@@ -144,7 +144,7 @@ func (a *action) do(ctx context.Context, c comm.Comm, s *Store, seed int64) erro
 	}
 	slices.Sort(ids)
 	if a.kind == "recover" {
-		for id := range s.data { // variables protected in this session but not stored
+		for id := range s.data { // protected in this session, but not stored in the checkpoint
 			if _, ok := mine[id]; !ok {
 				s.Protect(id, nil)
 			}
@@ -191,7 +191,7 @@ func (a *action) do(ctx context.Context, c comm.Comm, s *Store, seed int64) erro
 			return inc.Abort(ctx)
 		}
 		if err := inc.Add(ctx, id); err != nil {
-			break // Commit gives all ranks the error
+			break // Commit returns the error on all ranks
 		}
 	}
 	if a.kind == "abort" {
@@ -207,7 +207,8 @@ var (
 	errFault = errors.New("input/output error")
 )
 
-// session runs actions and computes the lists of checkpoints that may exist afterwards.
+// session runs the actions of a session, and checks that the store then has one of the lists of checkpoints that the failures
+// allow.
 func (h *history) session() error {
 	o := h.o
 	o.Keep = 1 + h.rnd.Intn(3)
@@ -225,7 +226,7 @@ func (h *history) session() error {
 	var mu sync.Mutex
 	var n int64
 	var clone *vfs.Mem
-	settled := false // a sync of the directory ends the uncertainty left by an earlier session
+	settled := false // the directory was synced, which ends the uncertainty that an earlier session left
 	o.FS = vfs.NewFault(h.mem, func(op vfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -283,10 +284,10 @@ func (h *history) session() error {
 				}
 			}
 			if err != nil && end != "fault" {
-				return errors.Join(err, s.Close(ctx)) // the lock ends with the process
+				return errors.Join(err, s.Close(ctx)) // the lock ends, as with the process
 			}
 			if err != nil {
-				break // later actions rely on it
+				break // later actions depend on this one
 			}
 		}
 		return s.Close(ctx)
@@ -298,14 +299,14 @@ func (h *history) session() error {
 		h.mem = clone
 	}
 	h.now = now
-	// After a kill in the middle of a commit, the next Open settles which record is in force.
+	// After a kill in the middle of a commit, it is unknown which record is in force until the next Open.
 	candidates := append([][]saved{list}, maybe...)
 	earlier := h.doubt
 	if settled {
 		earlier = nil
 	}
 	switch {
-	case clone != nil: // a power cut leaves the durable state and ends all uncertainty
+	case clone != nil: // after a power loss only the durable state exists, so no uncertainty remains
 		candidates = append(candidates, earlier...)
 		h.doubt = nil
 	case len(maybe) > 0:
@@ -325,7 +326,7 @@ func (h *history) session() error {
 	return all
 }
 
-// matches compares the store with a list.
+// matches compares the store with a list of checkpoints.
 func (h *history) matches(want []saved) error {
 	v, err := OpenView("d", h.mem)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// lease is the exclusive right to write to a directory. It is the lease of the record.
+// lease is the exclusive right to write to a directory. It is implemented as the lease of the record file.
 type lease struct {
 	*durable.Lease
 	fsys vfs.FS
@@ -18,7 +18,7 @@ type lease struct {
 	d    Durability
 }
 
-// hold takes the lease. A former holder can then no longer commit a record that it has only begun.
+// hold takes the lease. A former holder can then not complete the commit of a record.
 func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.LeaseOptions) (*lease, error) {
 	name := filepath.Join(dir, recordName)
 	l, err := durable.Acquire(ctx, fsys, name, o)
@@ -26,7 +26,7 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 		return nil, err
 	}
 	if err = durable.SweepHidden(fsys, name); err == nil {
-		err = durable.Remove(fsys, durable.TempName(name, writer)) // files of older versions
+		err = durable.Remove(fsys, durable.TempName(name, writer)) // files of versions of this package without leases
 	}
 	if err != nil {
 		_ = l.Release() // return the first error
@@ -35,7 +35,8 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 	return &lease{l, fsys, dir, d}, nil
 }
 
-// check reports whether this Store still holds the directory. The Store breaks only if another Store has taken it.
+// check reports whether this Store still holds the directory. The error breaks the Store only if another Store has taken the
+// lease.
 func (l *lease) check() error {
 	err := l.Check()
 	var lost *durable.InUseError
@@ -50,8 +51,8 @@ func (l *lease) check() error {
 	return fmt.Errorf("%s: taken over by %v; earlier commits of this Store stay: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
-// replace commits a record if check returns nil after the new file is complete. After an UnsureError readers may find the new
-// record, now or after a crash.
+// replace commits a record. It calls check after the new file is complete, and commits only if check returns nil. After an
+// UnsureError, readers may find the new record, now or after a crash.
 func (l *lease) replace(r *record, check func() error) error {
 	b, err := r.encode()
 	if err != nil {
@@ -63,8 +64,8 @@ func (l *lease) replace(r *record, check func() error) error {
 	return durable.Replace(l.fsys, name, b, o)
 }
 
-// settle removes the files of a slot that is about to be written if the lease was taken over. The former holder may still be
-// alive; it then writes to files without a name.
+// If the lease was taken over, settle removes the files of a slot before the slot is written. If the former holder is still
+// alive, it then writes to files without a name.
 func (l *lease) settle(slot int) error {
 	if !l.Unsure() {
 		return nil

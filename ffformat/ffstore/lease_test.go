@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// far is a file system shared by several machines whose locks do not work between machines.
+// far is a file system that several machines share. Its locks do not work between machines.
 type far struct{ vfs.FS }
 
 func (far) Local(string) bool { return false }
@@ -23,7 +23,6 @@ func (f far) Create(name string) (vfs.File, error) { return hide(f.FS.Create(nam
 func (f far) Open(name string) (vfs.File, error)   { return hide(f.FS.Open(name)) }
 func (f far) OpenRW(name string) (vfs.File, error) { return hide(f.FS.OpenRW(name)) }
 
-// hide hides the locks of a file.
 func hide(f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
@@ -63,8 +62,8 @@ func TestLeaseFar(t *testing.T) {
 	})
 }
 
-// TestLeaseWoken: a writer was silent for so long that another machine has taken over. When it continues, it fails. Neither its
-// open file nor its record rename damages the other writer's data.
+// TestLeaseWoken: a writer stops for so long that another machine takes over. When the first writer continues, it fails. Neither
+// its writes to open files nor its rename of a record damages the other writer's data.
 func TestLeaseWoken(t *testing.T) {
 	for _, when := range []string{"in the slot", "while the other writes", "before the rename"} {
 		t.Run(when, func(t *testing.T) {
@@ -121,7 +120,7 @@ func TestLeaseWoken(t *testing.T) {
 				if err == nil {
 					t.Error("the writer that has lost its lease has committed")
 				} else if when != "before the rename" && (!errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) ||
-					!strings.Contains(err.Error(), "earlier commits of this Store stay")) { // then the outcome is unknown
+					!strings.Contains(err.Error(), "earlier commits of this Store stay")) { // in this case the outcome is unknown
 					t.Errorf("the writer that has lost its lease: %v", err)
 				}
 				_ = a.Close(ctx)
@@ -143,7 +142,7 @@ func TestLeaseWoken(t *testing.T) {
 	}
 }
 
-// TestLeaseOfTheDead: files left by dead writers of this and older versions are removed with the next commit.
+// TestLeaseOfTheDead: the next commit removes files that dead writers of this version and older versions left behind.
 func TestLeaseOfTheDead(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 1, diff: true}

@@ -16,23 +16,25 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// ledger is the commit record as all ranks know it, and the checkpoint that the memory was last saved to or filled from.
+// ledger has the commit record, which is known to all ranks, and the checkpoint to which the memory was last saved or from which
+// it was filled.
 type ledger struct {
 	c    comm.Comm
 	fsys vfs.FS
 	dir  string
 	d    Durability
-	rec  *record // last committed record; nil: there is none
+	rec  *record // last committed record; nil if there is none
 
 	lease   *lease               // held by rank 0, from the first checkpoint on
-	leasing durable.LeaseOptions // tests set other options
+	leasing durable.LeaseOptions // set by tests
 
-	last   int32  // id of the checkpoint that the memory continues from; ids of new checkpoints are higher
-	base   *entry // that checkpoint, if Recover found it in a spare
+	last   int32  // id of the last checkpoint that the memory was saved to or filled from; new ids must be higher
+	base   *entry // the checkpoint last, if Recover found it in a spare
 	broken error  // the error that makes the store unusable
 }
 
-// read reads the record on rank 0, which also makes the directory. It returns the number of slots. It is collective.
+// read makes the directory and reads the record on rank 0, and sends the record to all ranks. It returns the number of slots. It
+// is collective.
 func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	type found struct {
 		Rec   *record
@@ -79,7 +81,7 @@ func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	}
 	own := got[0]
 	for e := range l.rec.all() {
-		if len(own) >= sumLen { // else the number of ranks differs
+		if len(own) >= sumLen { // otherwise the number of ranks differs
 			e.own, own = slices.Clone(own[:sumLen]), own[sumLen:]
 		}
 	}
@@ -97,7 +99,8 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 	if rec, err = readRecord(l.fsys, l.dir); err != nil {
 		return nil, 0, err
 	}
-	// The program that made these names may have died before they were durable. No name seen here may vanish in a power loss.
+	// Make the names durable, because the program that made them may have died before it did so. A name that is read here must
+	// not vanish in a later power loss.
 	if l.d == DurableCommit {
 		err = l.fsys.SyncDir(l.dir)
 		if err == nil && rec == nil {
@@ -116,7 +119,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 		if rec != nil {
 			continue
 		}
-		// The record is made before the first slot, so it existed.
+		// The record is written before the first slot, so it must have existed.
 		files, err := l.fsys.ReadDir(slotDir(l.dir, k))
 		if err != nil {
 			return nil, 0, err
@@ -131,7 +134,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 	return rec, slots, nil
 }
 
-// agree is comm.Agree. It keeps an error that makes the Store unusable.
+// agree calls comm.Agree. If the agreed error makes the Store unusable, agree keeps the error.
 func (l *ledger) agree(ctx context.Context, err error) error {
 	err = comm.Agree(ctx, l.c, err)
 	if errors.Is(err, ErrBroken) {
@@ -148,8 +151,8 @@ func (l *ledger) committed() []entry {
 	return l.rec.Checkpoints
 }
 
-// line returns the checkpoints that the memory descends from and that are not known to be damaged, oldest first. These are the
-// kept checkpoints up to the last or, if a spare was recovered in place of one, up to that spare.
+// line returns the checkpoints from which the memory descends, oldest first, without those that Recover found damaged. They are
+// the kept checkpoints up to l.last. If Recover fell back to a spare, the spare is the last one.
 func (l *ledger) line() []entry {
 	out := slices.DeleteFunc(slices.Clone(l.committed()), func(e entry) bool { return e.ID > l.last || l.base != nil && e.ID == l.base.ID })
 	if l.base != nil {
@@ -173,7 +176,7 @@ func (l *ledger) free() int {
 	}
 }
 
-// claim makes rank 0 the only writer of the directory. It fails if another program has changed the directory.
+// claim makes rank 0 the only writer of the directory. It fails if another program has changed the record.
 func (l *ledger) claim(ctx context.Context) (err error) {
 	if l.lease == nil {
 		if l.lease, err = hold(ctx, l.fsys, l.dir, l.d, l.leasing); err != nil {
@@ -183,7 +186,8 @@ func (l *ledger) claim(ctx context.Context) (err error) {
 	return l.unchanged()
 }
 
-// unchanged returns an error unless this Store still holds the directory and the directory has the record that the Store knows.
+// unchanged returns an error unless this Store still holds the lease and the record file still has the record that the Store
+// knows.
 func (l *ledger) unchanged() error {
 	if err := l.lease.check(); err != nil {
 		return err
@@ -205,8 +209,8 @@ func (l *ledger) unchanged() error {
 	return nil
 }
 
-// next returns the record with one more checkpoint e. The store keeps keep checkpoints. next drops checkpoints newer than the one
-// that the memory continues from. The oldest excess checkpoints become spares until their slots are reused.
+// next returns a record with the additional checkpoint e. It drops checkpoints newer than the one from which the memory
+// continues. keep is the number of kept checkpoints. If there are more, the oldest become spares until their slots are reused.
 func (l *ledger) next(e entry, keep int) *record {
 	rec := l.rec.clone()
 	rec.Seq++
@@ -224,7 +228,7 @@ func (l *ledger) next(e entry, keep int) *record {
 }
 
 // replace commits a record on rank 0, unless another program has committed since this Store read the record. It sends the result
-// to all ranks. If it is unknown which record is in force, the Store is broken.
+// to all ranks. If the outcome of the commit is unknown, it breaks the Store.
 func (l *ledger) replace(ctx context.Context, rec *record) error {
 	var part func() error
 	if l.c.Rank() == 0 {
@@ -237,13 +241,12 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case outcome == verdict.InDoubt:
 		l.broken = fmt.Errorf("%s: outcome of commit %d is unknown; open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
-	case errors.Is(err, ErrBroken): // another program has written
+	case errors.Is(err, ErrBroken): // another program has committed
 		l.broken = err
 	}
 	return err
 }
 
-// close lets others write to the directory.
 func (l *ledger) close() (err error) {
 	if l.broken == nil {
 		l.broken = fmt.Errorf("closed: %w", ErrBroken)

@@ -23,7 +23,7 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 				return err
 			}
 			if try == 1 {
-				s.Protect(1, make([]byte, 100000)) // grows, and fails on one rank after the other has finished
+				s.Protect(1, make([]byte, 100000)) // this variable grows; the checkpoint fails on one rank after the other rank has finished
 				inc, err := s.Begin(ctx, 2, true)
 				must(t, err)
 				for _, id := range s.order[c.Rank():] {
@@ -54,8 +54,8 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestStoreOtherContainers: an interrupted checkpoint has added containers that differ from the next checkpoint's containers of
-// the same number.
+// TestStoreOtherContainers: an interrupted checkpoint has added containers. The next checkpoint adds other containers with the
+// same numbers.
 func TestStoreOtherContainers(t *testing.T) {
 	mem := vfs.NewMem()
 	ctx := context.Background()
@@ -103,7 +103,7 @@ func TestStoreTornSlot(t *testing.T) {
 			if !armed || op.Kind != vfs.OpWrite || op.Name != fileName("d", 0, 0) {
 				return nil
 			}
-			if writes++; writes > 1 { // the first run of blocks reaches the file
+			if writes++; writes > 1 { // the first write of blocks succeeds, and the second fails
 				return eio
 			}
 			return nil

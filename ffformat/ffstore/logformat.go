@@ -32,10 +32,10 @@ import (
 //	28  4  CRC-32 (IEEE) of bytes 0 to 27 and of the payload
 //	32     payload: the digests, in the form of ffformat.Digests.Marshal
 //
-// Digests are valid if they have the epoch of their slot. The last record of a rank and slot
-// wins. Readers stop at an incomplete record, because the machine stopped while it was
-// written. A truncated or torn file never has valid digests for a slot written later: the
-// front has the new epoch, and without the front no digests are valid.
+// Digests are valid if they have the epoch of their slot. If a rank and slot have several records, the last one is valid.
+// Readers stop at an incomplete record: the machine stopped while the record was written. After a write to a slot, a truncated
+// or torn side file has no valid digests for it, because the front has a higher epoch, and without an intact front no digests
+// are valid.
 const (
 	logFrontMagic = "FFDL"
 	logVersion    = 1
@@ -79,14 +79,13 @@ func parseFront(b []byte, name string) (e epochs, err error) {
 // memory is the limit.
 const maxPayload = min(4<<30, math.MaxInt)
 
-// logHead is the head of a record.
 type logHead struct {
 	rankSlot
 	id    int32
 	epoch uint32
-	n     int64  // bytes of the payload
+	n     int64  // size of the payload in bytes
 	crc   uint32 // as stored
-	sum   uint32 // checksum of the head, continued over the payload
+	sum   uint32 // checksum of the head, to be continued with the payload
 }
 
 type rankSlot struct{ rank, slot int }
@@ -98,7 +97,6 @@ func (a rankSlot) compare(b rankSlot) int {
 	return a.slot - b.slot
 }
 
-// appendRecord appends a record to b.
 func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) []byte {
 	start := len(b)
 	le := binary.LittleEndian
@@ -113,7 +111,7 @@ func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) 
 	return append(b, payload...)
 }
 
-// parseHead reads the head of a record that is followed by rest bytes.
+// parseHead reads the head of a record. rest is the number of bytes after the head.
 func parseHead(h []byte, rest int64) (logHead, bool) {
 	le := binary.LittleEndian
 	n, rank := le.Uint64(h[20:]), le.Uint32(h[8:])
@@ -124,7 +122,7 @@ func parseHead(h []byte, rest int64) (logHead, bool) {
 	return r, string(h[:4]) == logMagic && r.slot <= maxKeep && rank < maxRanks && n <= maxPayload && int64(n) <= rest
 }
 
-// parseRecords yields the records in b up to the first incomplete one.
+// parseRecords yields the records in b, up to the first incomplete record.
 func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	return func(yield func(logHead, []byte) bool) {
 		for len(b) >= logHeader {
@@ -141,7 +139,7 @@ func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	}
 }
 
-// stamp sets the epochs of the log in the records that ranks made.
+// stamp sets the epoch in each record that a rank made.
 func (e *epochs) stamp(all [][]byte) []byte {
 	var b []byte
 	for _, own := range all {
@@ -162,11 +160,12 @@ type logged struct {
 type scanned struct {
 	epochs epochs
 	valid  map[rankSlot]logged
-	ranks  map[int]bool // all ranks that have had digests in the log
+	ranks  map[int]bool // all ranks that have a record in the log
 	end    int64        // end of the last complete record
 }
 
-// scanLog checks every record. It reads payloads piece by piece and does not keep them. A FormatError is about the front.
+// scanLog checks every record. It reads the payloads in pieces and does not keep them. It returns a FormatError if the front
+// is damaged.
 func scanLog(f vfs.File) (*scanned, error) {
 	size, err := f.Size()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestStoreRefuses: misuse gives the same error on all ranks and changes nothing.
+// TestStoreRefuses: wrong use gives the same error on all ranks and changes nothing.
 func TestStoreRefuses(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}
@@ -99,7 +99,8 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStoreWriterBetween: a Store that finds at its commit that another program has written is broken.
+// TestStoreWriterBetween: if a Store finds at its commit that another program has committed, the Store
+// is broken.
 func TestStoreWriterBetween(t *testing.T) {
 	mem := vfs.NewMem()
 	ctx := context.Background()

@@ -36,8 +36,8 @@ func makeContent(rank int, id int32, step int) []byte {
 	b := make([]byte, n)
 	for i := range b {
 		g := i / 512
-		last := max(0, step-((step-g)%4+4)%4) // the step of the last change
-		if g%3 == 1 {                         // alternates, so that earlier content of a slot is needed again after a torn write
+		last := max(0, step-((step-g)%4+4)%4) // step in which this group changed last
+		if g%3 == 1 {                         // these groups alternate, so that a later checkpoint needs the earlier content of a slot again after a torn write
 			last = step / 2 % 2
 		}
 		b[i] = byte(i*7 + g*13 + last*31 + rank*101 + int(id)*17)
@@ -45,7 +45,7 @@ func makeContent(rank int, id int32, step int) []byte {
 	return b
 }
 
-// varsAt returns the variables at a step; new ones appear over time.
+// varsAt returns the ids of the variables at a step. Their number grows over time.
 func varsAt(step int) []int32 {
 	return []int32{1, 2, 3, 4, 5}[:2+min(step, 3)]
 }
@@ -85,7 +85,7 @@ type mode struct {
 	o     Options
 	ranks int
 	diff  bool
-	incr  bool // variable by variable
+	incr  bool // add the variables one by one
 }
 
 var modes = []mode{
@@ -132,7 +132,7 @@ func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (ffformat.
 	return s.Checkpoint(ctx, int32(n))
 }
 
-// run runs the ranks over a file system.
+// run opens a store in a file system on all ranks and runs f.
 func (m mode) run(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Store) error) error {
 	return comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		s, err := Open(ctx, c, "d", m.options(fsys))
@@ -170,7 +170,6 @@ func (m mode) holdsStep(fsys vfs.FS, id int32) (int32, error) {
 	return got, err
 }
 
-// checkClean fails on errors and warnings of Check.
 func checkClean(t testing.TB, fsys vfs.FS) {
 	t.Helper()
 	for f := range Check(context.Background(), "d", &Options{FS: fsys}) {
@@ -180,7 +179,6 @@ func checkClean(t testing.TB, fsys vfs.FS) {
 	}
 }
 
-// checkQuiet fails on errors of Check.
 func checkQuiet(t testing.TB, fsys vfs.FS) {
 	t.Helper()
 	for f := range Check(context.Background(), "d", &Options{FS: fsys}) {
@@ -199,7 +197,6 @@ func (m mode) open(t testing.TB, fsys vfs.FS, data []byte) *Store {
 	return s
 }
 
-// diffs writes differential checkpoints from ... to.
 func diffs(t testing.TB, s *Store, from, to int32) {
 	t.Helper()
 	for id := from; id <= to; id++ {
@@ -208,7 +205,6 @@ func diffs(t testing.TB, s *Store, from, to int32) {
 	}
 }
 
-// steps runs checkpoints from ... to with one store.
 func (m mode) steps(t testing.TB, fsys vfs.FS, from, to int) {
 	t.Helper()
 	must(t, m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {

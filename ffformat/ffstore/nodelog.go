@@ -42,12 +42,12 @@ type nodeLog struct {
 	name   string
 	d      Durability
 	epochs epochs
-	known  bool // the file exists and is ours, and end and live are right
+	known  bool // the file exists, this node wrote it, and end and live are right
 	end    int64
-	live   [maxKeep + 1]int64 // bytes of the valid records, by slot
+	live   [maxKeep + 1]int64 // size of the valid records in bytes, by slot
 }
 
-// count updates live for records that are now in the log.
+// count adds records, which were appended to the log, to live and end.
 func (l *nodeLog) count(records []byte) {
 	for h := range parseRecords(records) {
 		l.live[h.slot] += logHeader + h.n
@@ -55,7 +55,6 @@ func (l *nodeLog) count(records []byte) {
 	l.end += int64(len(records))
 }
 
-// rewrite replaces the log with a log of these records.
 func (l *nodeLog) rewrite(records []byte) error {
 	l.known = false
 	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(l.d)); err != nil {
@@ -75,7 +74,7 @@ func (l *nodeLog) mark(slot int) error {
 }
 
 // write writes records, or the front if there are none, and syncs. If the log is missing, or shorter than this node left it,
-// write starts a new log. Only the digests of the old log are lost.
+// write starts a new log. The digests in the old log are then lost, but no data.
 func (l *nodeLog) write(records []byte) error {
 	if !l.known {
 		return l.rewrite(records)
@@ -94,7 +93,7 @@ func (l *nodeLog) write(records []byte) error {
 		}
 		return err
 	}
-	if err == nil && size > l.end { // remains of a failed append
+	if err == nil && size > l.end { // remove the remains of a failed append
 		err = f.Truncate(l.end)
 	}
 	if err == nil {
@@ -113,7 +112,7 @@ func (l *nodeLog) write(records []byte) error {
 	return err
 }
 
-// tidy rewrites the log if more than half of it is invalid.
+// tidy rewrites the log without invalid records if they are more than half of it.
 func (l *nodeLog) tidy() error {
 	live := int64(logFront)
 	for _, n := range l.live {
@@ -140,7 +139,7 @@ func (l *nodeLog) tidy() error {
 func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	s, err := scanLog(f)
 	if errors.As(err, new(*fault.FormatError)) {
-		return nil, nil // the file was damaged from outside and has no valid records
+		return nil, nil // another program damaged the file, so it has no valid records
 	}
 	if err != nil {
 		return nil, err
@@ -159,9 +158,9 @@ func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	return b, nil
 }
 
-// loadDigests finds the digests of these ranks (ascending) in the logs of a store, as records by rank. Unreadable logs and
-// records have none; unread receives I/O errors. If the log of this leader has ever had all the ranks, loadDigests reads only
-// that log.
+// loadDigests finds the digests of ranks (ascending) in the logs of a store. found has the records of each rank. loadDigests
+// skips unreadable logs and records, and returns I/O errors in unread. If the log of leader has a record of each of the
+// ranks, loadDigests reads only that log.
 func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[int][]byte, unread, err error) {
 	logs, err := nodeLogs(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +207,7 @@ func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[in
 	return found, unread, nil
 }
 
-// digestsOf returns the digests in records, by slot.
+// digestsOf decodes the digests in records. The result is by slot.
 func digestsOf(records []byte, name string) map[int][]*ffformat.Digests {
 	m := map[int][]*ffformat.Digests{}
 	for h, p := range parseRecords(records) {

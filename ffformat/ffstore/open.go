@@ -10,12 +10,12 @@ import (
 )
 
 // Open opens the store in a directory that all ranks see, or makes a new one. The parent directory must exist. Options must be
-// the same on all ranks. If another number of ranks wrote the store, Open fails on all ranks with ErrUsage; use View to read the
-// store. If there are files of checkpoints but no commit record, Open returns ErrMissing; Rebuild makes a new record.
+// the same on all ranks. If another number of ranks wrote the store, Open fails on all ranks with ErrUsage; use View to read such
+// a store. If there are checkpoint files but no commit record, Open returns ErrMissing; Rebuild makes a new record.
 //
-// Only one Store at a time may write to a directory. It holds a lease from its first checkpoint to Close. A second Store fails
-// with ErrInUse at its first checkpoint. A new Store takes over the lease of a dead Store. On file systems shared by several
-// machines, its first checkpoint then waits 30 s.
+// Only one Store at a time may write to a directory. A Store holds a lease from its first checkpoint to Close. Meanwhile, the
+// first checkpoint of another Store fails with ErrInUse. If a Store died, the next Store takes over its lease. If several
+// machines share the file system, the first checkpoint then waits 30 s.
 func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
 	err := o.validate()
 	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}
@@ -96,8 +96,8 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// share gives the ranks of one process a common gate and divides the processors among them. The gate lets two ranks per processor
-// write at once.
+// share divides the processors among the ranks of a process, and gives these ranks a common gate. The gate lets at most two ranks
+// per processor write at the same time.
 func (s *Store) share(ctx context.Context) error {
 	gate := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 	all, err := s.c.Share(ctx, gate)
@@ -130,17 +130,17 @@ type Store struct {
 	files  rankFiles
 	logs   sideLogs
 
-	order []int32 // variables in order of protection
+	order []int32 // ids of the variables in order of protection
 	data  map[int32][]byte
 	busy  bool // an incremental checkpoint is under way
 }
 
 // Protect registers the memory of a variable, like FTI_Protect. Each checkpoint reads that memory, and Recover fills it. A second
-// call changes the size and address. The caller keeps ownership of the slice. Protect is not collective; ranks may have different
-// variables.
+// call with the same id replaces the registered memory. The caller keeps ownership of the slice. Protect is not collective; ranks
+// may have different variables.
 func (s *Store) Protect(id int32, data []byte) error {
 	if s.busy {
-		return fault.Usage("Protect of %d during an incremental checkpoint", id)
+		return fault.Usage("Protect of variable %d during an incremental checkpoint", id)
 	}
 	if _, ok := s.data[id]; !ok {
 		s.order = append(s.order, id)
@@ -161,11 +161,11 @@ func (s *Store) vars() []ffformat.VarBuf {
 	return v
 }
 
-// Close releases the files and lets others write to the directory. Committed checkpoints stay. Call Close after errors, too; it
-// then releases resources without the other ranks.
+// Close closes the files and lets other Stores write to the directory. Committed checkpoints stay. Call Close also after errors;
+// the other ranks then need not take part.
 func (s *Store) Close(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, s.ledger.close())
 }
 
-// Bytes returns the memory of a slice of numbers, for Protect.
+// Bytes returns the memory of a slice of numbers as bytes, for Protect.
 func Bytes[T comm.Number](v []T) []byte { return elem.Bytes(v) }

@@ -14,41 +14,42 @@ type Durability uint8
 const (
 	// DurableCommit syncs data, digests, record and directories in an order that makes a commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableNone syncs nothing. A commit survives the end of the program, but a crash of the machine may lose it. Remove the
-	// directory after such a crash.
+	// DurableNone syncs nothing. A commit survives the end of the program, but a crash of the machine may lose or damage it.
+	// Remove the directory after such a crash.
 	DurableNone
 )
 
 const maxKeep = 64 // maximum of Options.Keep
 
-// Options are the options of Open, Check and Rebuild. nil or a zero field means the default. Check and Rebuild use FS, Workers
-// and the fields that name them.
+// Options are the options of Open, Check and Rebuild. A nil pointer or a zero field means the default. Check and Rebuild use only
+// FS, Workers, and the fields whose comments name them.
 type Options struct {
 	Layout    ffformat.Layout // default: the layout of the store; F for a new one
-	Hash      ffformat.Hash   // MD5 (default), which FTI can read, or Fast, which only blobio can read
+	Hash      ffformat.Hash   // MD5 (default), which FTI reads, or Fast, which only blobio reads
 	BlockSize int             // size of a block in bytes; default 16384
 
-	// Keep is the number of committed checkpoints to keep, 1 to 64; default 1. There is one more slot. Until the next checkpoint
-	// overwrites that slot, it holds a spare that Recover falls back to: the checkpoint before the kept ones.
+	// Keep is the number of committed checkpoints to keep, 1 to 64; default 1. The store has one slot more than this number. The
+	// additional slot holds a spare, the checkpoint before the kept ones, until the next checkpoint overwrites it. Recover can
+	// fall back to the spare.
 	Keep int
 
 	Durability Durability
 
-	// Workers is the number of workers of one rank. Default: the number of processors divided by the ranks of the process.
+	// Workers is the number of goroutines that one rank uses for I/O and hashing. Default: the number of processors divided by
+	// the ranks of the process.
 	Workers int
 
-	// FS is the file system; default: the operating system's. All ranks on all nodes must see the same directory. Each node has its
-	// own side file in it.
+	// FS is the file system. The default is the file system of the operating system. All ranks on all nodes must see the same
+	// directory. Each node writes its own side file in it.
 	FS    vfs.FS
 	Clock func() time.Time // default time.Now
 
-	Quick    bool                    // Check: structure only, data are not read
-	Progress func(done, total int64) // Check: progress in files
-	DryRun   bool                    // Rebuild only reports
-	Force    bool                    // Rebuild also replaces a sound seal
+	Quick    bool                    // for Check: check only the structure, do not read the data
+	Progress func(done, total int64) // for Check: receives the number of files checked
+	DryRun   bool                    // for Rebuild: only report
+	Force    bool                    // for Rebuild: replace even a sound seal
 }
 
-// validate returns an error of class ErrUsage if the options are invalid.
 func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {
@@ -82,7 +83,6 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// writer returns the options of a rank's Writer.
 func (o *Options) writer(workers int) ffformat.Options {
 	return ffformat.Options{
 		Layout: o.Layout, Hash: o.Hash, BlockSize: o.BlockSize, Workers: workers,

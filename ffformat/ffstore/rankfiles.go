@@ -45,7 +45,7 @@ type rankFiles struct {
 	w     *ffformat.Writer
 	slots []slot
 
-	gate  chan struct{} // limits how many ranks of the process do I/O at once
+	gate  chan struct{} // limits how many ranks of the process do I/O at the same time
 	local int           // number of ranks in the process
 }
 
@@ -55,7 +55,7 @@ type slot struct {
 	named   bool              // the name of the file is as durable as Options.Durability requires
 }
 
-// within calls f when the gate has a free entry. f must not call a collective.
+// within waits for a free entry of the gate and calls f. f must not call a collective.
 func (x *rankFiles) within(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (x *rankFiles) grow(slots int) {
 }
 
 // inspect reads the metadata of the files in all slots. It takes the containers from the newest sound committed file; entries are
-// newest first. Digests are valid if they belong to a file with the same containers. A side file that does not have the newest
-// checkpoint, which is in slot newest, is outdated; then no digests are valid.
+// newest first. Digests are valid only for a file with the same containers. The newest checkpoint is in slot newest. If the side
+// file does not have its digests, the side file is outdated, and none of its digests are valid.
 func (x *rankFiles) inspect(digests map[int][]*ffformat.Digests, entries []entry, newest int) error {
 	files := make([]*ffformat.File, len(x.slots))
 	for k := range x.slots {
@@ -126,32 +126,31 @@ func (x *rankFiles) makeSlot(k int) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	// Sync an existing directory, too: the program that made it may have died before its sync.
+	// Sync an existing directory, too: the program that made it may have died before it synced the directory.
 	if err == nil && (made || !x.slots[k].named) && x.d == DurableCommit {
 		err = x.fsys.SyncDir(x.dir)
 	}
 	return err
 }
 
-// drop removes this rank's files in the slots from k on, which a smaller Keep no longer needs. A file that drop cannot remove
-// only takes space.
+// drop removes this rank's files in the slots from the given one on, which a smaller Keep does not need. drop ignores errors,
+// because a file that remains only takes space.
 func (x *rankFiles) drop(from int) {
 	for k := from; k < len(x.slots); k++ {
-		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // only takes space
-		x.fsys.Remove(slotDir(x.dir, k))          //nolint:errcheck // succeeds on the last rank
+		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // a file that remains only takes space
+		x.fsys.Remove(slotDir(x.dir, k))          //nolint:errcheck // succeeds on the rank that comes last
 	}
 	x.slots = x.slots[:min(from, len(x.slots))]
 }
 
-// openFile opens or makes the file of a slot. f is nil if there is no file to close. prev holds the digests of its content, if
-// known.
+// openFile opens or makes the file of a slot. f is nil if the file was not opened. prev has the digests of its content, if known.
 func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.Digests, fresh bool, err error) {
 	k := &x.slots[slot]
 	prev = k.digests
 	name := fileName(x.dir, slot, x.rank)
 	if f, err = x.fsys.OpenRW(name); errors.Is(err, fs.ErrNotExist) {
 		f, err = x.fsys.Create(name)
-		fresh, k.named = true, false // also if the file existed before
+		fresh, k.named = true, false // set even if the file exists: its name may not be durable
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("rank %d does not see the directory of rank 0, %s: all ranks must share the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
 		}
@@ -162,7 +161,7 @@ func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.D
 	if size, err = f.Size(); err != nil {
 		return f, 0, nil, false, err
 	}
-	if prev != nil { // check that the file is still the file that this Store wrote
+	if prev != nil { // check that the file is still the one that this Store wrote
 		if file, err := ffformat.Decode(f, size, name, nil); err != nil || prev.Match(file) != nil {
 			prev = nil
 		}

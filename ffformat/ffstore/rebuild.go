@@ -18,14 +18,14 @@ import (
 )
 
 // Rebuild makes a new seal for a store whose seal is lost or damaged, from the files in the slots. A slot is usable if it has one
-// file for each rank, all of one checkpoint and sound in every byte. left has an error for each other slot. The files do not
-// record whether a checkpoint was committed. A complete checkpoint that stopped just before its commit may come back.
+// sound file for each rank, and all files are of the same checkpoint. left has an error for each other slot. The files do not
+// record whether a checkpoint was committed, so Rebuild may also restore a checkpoint that was complete but not yet committed.
 //
 // Rebuild stops at an I/O error before it writes anything, because the content of the slot is then unknown.
 //
-// Rebuild replaces a sound seal only with Force (else ErrExist). It keeps a damaged seal under its name with ".damaged" appended.
-// If no slot is usable, it writes nothing and returns ErrMissing. ErrInUse means that a Store writes to the directory (a DryRun
-// does not check this), or that another program has made a seal meanwhile.
+// If the seal is sound, Rebuild returns ErrExist unless Force is set. It keeps a damaged seal under its name with ".damaged"
+// appended. If no slot is usable, it writes nothing and returns ErrMissing. ErrInUse means that a Store writes to the directory
+// (a DryRun does not check this), or that another program has made a seal at the same time.
 func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []error, err error) {
 	var opt Options
 	if o != nil {
@@ -33,7 +33,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	opt.FS = vfs.OrOS(opt.FS)
 	b := &rebuild{Options: opt, dir: dir}
-	if !b.DryRun { // before the record is read, so that no other program changes the store until the record is replaced
+	if !b.DryRun { // before the record is read; no other program can then change the store until the record is replaced
 		if b.lease, err = hold(ctx, b.FS, dir, DurableCommit, durable.LeaseOptions{}); err != nil {
 			return nil, nil, err
 		}
@@ -47,7 +47,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	if old != nil && !b.Force {
 		return nil, nil, fmt.Errorf("%s: the seal is intact: %w", dir, ErrExist)
 	}
-	// The side files of rank 0 have id and time, which some layouts store only in part or not at all.
+	// The side file of rank 0 has the id and the time of each checkpoint. Some layouts store them only in part or not at all.
 	logged, unread, err := loadDigests(b.FS, dir, 0, []int{0})
 	if err = errors.Join(err, unread); err != nil {
 		return nil, nil, err
@@ -62,8 +62,8 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
-			// A checkpoint that cannot be read now may be whole. With a record that does not list it, the next checkpoint could overwrite
-			// it.
+			// A checkpoint that cannot be read now may be sound. If the new record did not list it, the next checkpoint could
+			// overwrite it.
 			if !damage(err) {
 				return nil, left, fmt.Errorf("slot %d: %w", k, err)
 			}
@@ -83,7 +83,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	if b.DryRun {
 		return rec.list(), left, nil
 	}
-	// A changed seal reveals programs that take no lease.
+	// If the seal has changed, a program writes to the store without taking the lease.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*fault.FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
 		return nil, left, fmt.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
@@ -103,7 +103,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	return rec.list(), left, nil
 }
 
-// rebuild is one call of Rebuild.
+// rebuild is the state of one call of Rebuild.
 type rebuild struct {
 	Options
 	dir     string
@@ -205,7 +205,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	if i := slices.IndexFunc(of, func(d *ffformat.Digests) bool { return d.Match(f) == nil }); i >= 0 {
 		x.ID, x.Time = of[i].CkptID, of[i].Timestamp
 	} else if f.Layout == ffformat.LayoutE || f.Layout == ffformat.LayoutF {
-		// Take the last time before the file's own time that has these low bits.
+		// Take the last time with these low bits that is not after the file's modification time.
 		st, err := b.FS.Stat(f.Name)
 		if err != nil {
 			return err
@@ -219,7 +219,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	return nil
 }
 
-// record makes the record of the checkpoints found. It returns errors for those that do not fit in.
+// record makes a record of the checkpoints that were found. It returns an error for each checkpoint that cannot be in the record.
 func (b *rebuild) record() (rec *record, left []error) {
 	if len(b.found) == 0 {
 		return nil, nil
@@ -247,7 +247,8 @@ func (b *rebuild) record() (rec *record, left []error) {
 			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v and hash %s differ from slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
 			continue
 		}
-		// A checkpoint written later with a lower id continued from an older checkpoint.
+		// If a checkpoint was written later but has a lower id, the program had continued from an older checkpoint. Drop the
+		// checkpoints in between.
 		rec.Checkpoints = slices.DeleteFunc(rec.Checkpoints, func(e entry) bool { return e.ID >= x.ID })
 		rec.Checkpoints = append(rec.Checkpoints, x.entry)
 	}
@@ -255,7 +256,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	for _, e := range rec.Checkpoints {
 		rec.Slots = max(rec.Slots, e.Slot+1)
 	}
-	// One slot must be free. If none is free, there was another incomplete slot, or Keep was higher.
+	// One slot must be free. If a checkpoint is in every slot that was found, add an empty slot.
 	rec.Slots = max(rec.Slots, len(rec.Checkpoints)+1)
 	return rec, left
 }

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecordLost: a store without its record, or with a damaged one, is neither read nor overwritten. Rebuild finds its
+// TestRecordLost: if the record of a store is lost or damaged, the store is neither read nor overwritten. Rebuild finds its
 // checkpoints.
 func TestRecordLost(t *testing.T) {
 	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {
@@ -52,7 +52,7 @@ func TestRecordLost(t *testing.T) {
 				if err != nil || fmt.Sprint(list) != fmt.Sprint(dry) {
 					t.Fatalf("%v, dry %v: %v", list, dry, err)
 				}
-				// three slots: the record no longer listed checkpoint 3, which is whole
+				// three slots are usable: the lost record did not list checkpoint 3, but its files are sound
 				if len(list) != 3 || len(left) != 0 {
 					t.Fatalf("%v, left %v", list, left)
 				}
@@ -105,7 +105,7 @@ func TestRebuildLeaves(t *testing.T) {
 			}
 			mem.Remove("d/" + recordName)
 			list, left, err := Rebuild(context.Background(), "d", &Options{FS: mem})
-			if how == "ranks" { // both slots are whole, with different numbers of ranks: the newer one decides
+			if how == "ranks" { // both slots are sound but have different numbers of ranks, and the newer slot decides
 				if err != nil || len(list) != 1 || list[0].ID != 4 || len(left) != 1 {
 					t.Fatalf("%v, %v, %v", list, left, err)
 				}
@@ -125,8 +125,9 @@ func TestRebuildLeaves(t *testing.T) {
 	}
 }
 
-// TestRebuildFails: before each of its operations Rebuild fails, is cancelled or loses power, or the disk is full. The record is
-// then whole, absent, or still the damaged one. The checkpoint files are unchanged, and another Rebuild succeeds.
+// TestRebuildFails: before each operation of Rebuild, the operation fails, the context is cancelled, the power fails, or the
+// disk is full. The record is then sound, absent, or still the damaged one. The checkpoint files are unchanged, and another
+// Rebuild succeeds.
 func TestRebuildFails(t *testing.T) {
 	eio := errors.New("input/output error")
 	m := mode{ranks: 2, diff: true}
@@ -157,7 +158,7 @@ func TestRebuildFails(t *testing.T) {
 						switch how {
 						case "error":
 							failing = op
-							closing = op.Kind == vfs.OpClose || op.Kind == vfs.OpLock // closing a file that was only read; locking again
+							closing = op.Kind == vfs.OpClose || op.Kind == vfs.OpLock // an error here is ignored: closing a file that was only read, or locking again
 							return eio
 						case "cancelled":
 							cancel()

@@ -20,13 +20,12 @@ import (
 // recordName is the file whose replacement commits a checkpoint.
 const recordName = "checkpoints"
 
-// records is the seal that identifies records.
 var records = durable.Seal{Format: "blobio ff checkpoints", Version: 1}
 
 const (
 	maxRanks = 1 << 24
 
-	// sumLen is the number of bytes of a metadata sum in the record. These bytes distinguish files, but they do not protect against
+	// sumLen is the number of bytes of a metadata sum in the record. So few bytes distinguish files, but do not protect against
 	// forgery.
 	sumLen = 8
 )
@@ -41,9 +40,8 @@ type record struct {
 
 	Checkpoints []entry `json:"checkpoints"` // oldest first
 
-	// Spares are committed checkpoints that are no longer kept, in slots that the next checkpoints may overwrite. Stores of earlier
-	// versions also have copies of kept checkpoints here. Oldest first. Only its sums and hashes show whether a spare is still
-	// whole.
+	// Spares are committed checkpoints that are not kept, oldest first. The next checkpoints may overwrite their slots, so only
+	// the sums and hashes show whether a spare is still whole. Stores of earlier versions also list kept checkpoints here.
 	Spares []entry `json:"spares,omitempty"`
 }
 
@@ -63,7 +61,8 @@ func (r *record) all() iter.Seq[*entry] {
 	}
 }
 
-// newestFirst returns the kept checkpoints and the spares by descending id. Of two with the same id, the kept one comes first.
+// newestFirst returns the kept checkpoints and the spares by descending id. If a kept checkpoint and a spare have the same id,
+// the kept checkpoint comes first.
 func (r *record) newestFirst() []entry {
 	var l []entry
 	for e := range r.all() {
@@ -77,10 +76,10 @@ func (r *record) newestFirst() []entry {
 type entry struct {
 	ID    int32 `json:"id"`
 	Slot  int   `json:"slot"`
-	Time  int64 `json:"time_ns"` // ns since 1970, UTC; every rank's file has it in its file block
-	Data  int64 `json:"data"`    // bytes of all ranks' variables
-	Files int64 `json:"bytes"`   // bytes of all ranks' files
-	Vars  int64 `json:"vars"`    // variables of all ranks
+	Time  int64 `json:"time_ns"` // ns since 1970, UTC; stored in the file block of every rank's file
+	Data  int64 `json:"data"`    // size of the variables of all ranks in bytes
+	Files int64 `json:"bytes"`   // size of the files of all ranks in bytes
+	Vars  int64 `json:"vars"`    // number of variables of all ranks
 
 	// Sums has the first sumLen bytes of File.MetaSum for each rank. In a Store only rank 0 has Sums; every rank has its own sum in
 	// own.
@@ -88,7 +87,7 @@ type entry struct {
 	own  []byte
 }
 
-// forRank returns the entry with the data that one rank needs.
+// forRank returns a copy of the entry with the sum of only this rank.
 func (e *entry) forRank(rank int) *entry {
 	v := *e
 	v.own = e.Sums[rank*sumLen : (rank+1)*sumLen]
@@ -113,7 +112,6 @@ func hashName(h ffformat.Hash) string {
 // encode returns the content of the record file. A record with 64 checkpoints of 300,000 ranks is smaller than durable.MaxSeal.
 func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
-// decodeRecord reads the output of encode and checks every field.
 func decodeRecord(b []byte, name string) (*record, error) {
 	var r record
 	if err := records.Decode(b, name, &r, &r.SealHead); err != nil {
@@ -176,14 +174,13 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return decodeRecord(b, name)
 }
 
-// clone returns a copy with its own list of checkpoints.
 func (r *record) clone() *record {
 	v := *r
 	v.Checkpoints, v.Spares = slices.Clone(r.Checkpoints), slices.Clone(r.Spares)
 	return &v
 }
 
-// entry finds a kept checkpoint or else a spare.
+// entry finds the kept checkpoint with this id or, if there is none, the spare.
 func (r *record) entry(dir string, id int32) (*entry, error) {
 	for e := range r.all() {
 		if e.ID == id {
@@ -193,7 +190,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 	return nil, fmt.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
-// slotsWith returns the number of slots of a store that keeps keep checkpoints and has the checkpoints of r.
+// slotsWith returns the number of slots that a store needs for the checkpoints of r and for keep checkpoints in the future.
 func (r *record) slotsWith(keep int) int {
 	n := keep + 1
 	for _, e := range r.Checkpoints {
@@ -202,7 +199,7 @@ func (r *record) slotsWith(keep int) int {
 	return n
 }
 
-// writer is the owner of the files that replace the logs: it holds the lease of the store.
+// writer is the owner's name in the names of temporary files. Only the holder of the lease writes such files.
 const writer = "ffstore"
 
 func replacing(d Durability) durable.ReplaceOptions {
@@ -230,7 +227,7 @@ func (e *entry) match(f *ffformat.File) error {
 // hasID reports whether a layout stores the id of the checkpoint.
 func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
 
-// storedTime returns a time as a layout stores it: E and F have its low 32 bits.
+// storedTime returns a time in the form in which a layout stores it. Layouts E and F store only the low 32 bits.
 func storedTime(l ffformat.Layout, ns int64) int64 {
 	if l == ffformat.LayoutE || l == ffformat.LayoutF {
 		return int64(uint32(ns))
@@ -238,14 +235,14 @@ func storedTime(l ffformat.Layout, ns int64) int64 {
 	return ns
 }
 
-// Info is one committed checkpoint.
+// Info describes one committed checkpoint.
 type Info struct {
 	ID    int32     `json:"id"`
 	Time  time.Time `json:"time"`
 	Ranks int       `json:"ranks"`
-	Vars  int64     `json:"vars"`  // variables of all ranks
-	Data  int64     `json:"data"`  // bytes of the variables of all ranks
-	Bytes int64     `json:"bytes"` // bytes of the files of all ranks
+	Vars  int64     `json:"vars"`  // number of variables of all ranks
+	Data  int64     `json:"data"`  // size of the variables of all ranks in bytes
+	Bytes int64     `json:"bytes"` // size of the files of all ranks in bytes
 	Slot  int       `json:"slot"`
 }
 

@@ -13,13 +13,13 @@ import (
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is sound on all ranks, and returns its id.
-// skipped has an error for each newer, damaged checkpoint; the next checkpoint replaces these. If no kept checkpoint is sound,
-// Recover takes the spare, the checkpoint before the kept ones, if every byte of it is as committed. Stored and protected
-// variables must be the same, with the same sizes. Otherwise the error is a SizeError, and nothing was read: call Stored, Protect
-// and RecoverID.
+// skipped has an error for each newer, damaged checkpoint; the next checkpoint replaces the damaged ones. If no kept checkpoint
+// is sound, Recover takes the spare, the checkpoint before the kept ones, provided that every byte is as committed. The protected
+// variables must be those that are stored, with the same sizes. Otherwise Recover reads nothing and returns a SizeError: call
+// Stored, Protect and RecoverID.
 //
-// After any other error the memory may hold parts of several checkpoints: do not continue from it. The error describes the damage
-// of every checkpoint that Recover tried. ErrMissing: no checkpoint was ever committed.
+// After any other error the memory may hold parts of several checkpoints, so the program must not continue from it. The error
+// describes the damage of every checkpoint that Recover tried. ErrMissing means that no checkpoint was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
 	list := s.ledger.rec.newestFirst()
 	for _, e := range list {
@@ -46,8 +46,8 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		s.dir, errors.Join(skipped...))
 }
 
-// damage reports whether a checkpoint is damaged, as opposed to temporarily unreadable. A passing I/O error must not cost the
-// newest checkpoint.
+// damage reports whether an error means that a checkpoint is damaged. Other errors may be temporary, and Recover must not skip
+// the newest checkpoint because of them.
 func damage(err error) bool {
 	if errors.Is(err, fault.ErrUsage) || errors.Is(err, ErrBroken) {
 		return false
@@ -62,9 +62,9 @@ func damage(err error) bool {
 	return false
 }
 
-// RecoverID is Recover for one given checkpoint. The program continues from it; newer checkpoints stay until the next commit.
-// RecoverID also finds a checkpoint that is no longer kept but still in the free slot. The next checkpoint then overwrites a
-// newer one.
+// RecoverID fills the protected variables from one given checkpoint, and the program continues from there. Newer checkpoints stay
+// until the next commit. RecoverID also finds the spare, which is not kept but still in the free slot. In that case the next
+// checkpoint overwrites a newer checkpoint.
 func (s *Store) RecoverID(ctx context.Context, id int32) error {
 	_, err := s.ledger.rec.entry(s.dir, id)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
@@ -86,8 +86,8 @@ func (s *Store) RecoverID(ctx context.Context, id int32) error {
 	return errors.Join(tried...)
 }
 
-// agreeDamage is comm.Agree for the ranks' errors about a checkpoint. damaged is the same on all ranks. It is true if the
-// checkpoint is damaged and there is no other error.
+// agreeDamage calls comm.Agree for the ranks' errors about a checkpoint. damaged is the same on all ranks. It is true if some
+// rank found damage and no rank has another kind of error.
 func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ error) {
 	const other, unsound, sound = 0, 1, 2
 	verdict := int64(sound)
@@ -103,11 +103,11 @@ func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ err
 }
 
 // recover reads one checkpoint on all ranks, or fails on all. It compares the sizes on all ranks before it changes the memory of
-// any. For damaged see agreeDamage.
+// any rank. agreeDamage describes the result damaged.
 func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error) {
 	var r *ffformat.Reader
 	var f vfs.File
-	var other error // not a SizeError
+	var other error // an error other than a SizeError
 	err = s.ledger.broken
 	switch {
 	case err != nil:
@@ -134,12 +134,12 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 	damaged, err = s.agreeDamage(ctx, s.files.within(ctx, func() error {
 		err := s.read(ctx, e, r)
 		if err != nil && ctx.Err() == nil {
-			s.files.slots[e.Slot].digests = nil // the digests describe missing bytes
+			s.files.slots[e.Slot].digests = nil // the digests describe bytes that are missing
 		}
 		return err
 	}))
 	if err != nil {
-		s.logs.adopted = false // so do the side files
+		s.logs.adopted = false // the side files have these digests, too
 		return damaged, err
 	}
 	s.ledger.last, s.ledger.base = e.ID, nil
@@ -170,7 +170,7 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	stored := map[int32]int64{}
 	for _, v := range f.Vars() {
 		stored[v.ID] = v.Size
-		if _, ok := s.data[v.ID]; !ok && v.Size > 0 { // once protected, a variable keeps its place with size 0
+		if _, ok := s.data[v.ID]; !ok && v.Size > 0 { // a variable that was protected once stays in the file with size 0
 			err.vars = append(err.vars, sizeMismatch{v.ID, v.Size, -1})
 		}
 	}
@@ -190,8 +190,8 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	return nil
 }
 
-// Stored returns the variables of this rank in a checkpoint, with their sizes, for programs that allocate before they protect and
-// recover. It is not collective.
+// Stored returns the variables of this rank in a checkpoint, with their sizes. Programs use it to allocate memory before Protect
+// and RecoverID. It is not collective.
 func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
 	r, f, err := s.reader(id)
 	if err != nil {
@@ -212,7 +212,8 @@ func (s *Store) reader(id int32) (*ffformat.Reader, vfs.File, error) {
 	return openRank(s.o.FS, s.dir, e, s.c.Rank())
 }
 
-// RecoverVar reads and verifies one variable of this rank from a checkpoint. dst must have its size. It is not collective.
+// RecoverVar reads and verifies one variable of this rank from a checkpoint. dst must have the variable's size. It is not
+// collective.
 func (s *Store) RecoverVar(ctx context.Context, id, varID int32, dst []byte) error {
 	r, f, err := s.reader(id)
 	if err != nil {

@@ -93,7 +93,7 @@ func testManyRanks(t *testing.T) {
 		t.Errorf("%d files are open still", n)
 	}
 	checkClean(t, c)
-	if n := len(mustNames(t, c, "d")); n != 1+ranks/100+2 { // the record, side files, two slots
+	if n := len(mustNames(t, c, "d")); n != 1+ranks/100+2 { // names: the record, the side files and two slots
 		t.Errorf("%d names in the directory", n)
 	}
 }
@@ -149,8 +149,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestMemory: a checkpoint and a recovery do not copy the data. The kept digests take at most 1 % of the data at the default
-// block size, for all kinds of digests.
+// TestMemory: a checkpoint and a recovery do not copy the data. With the default block size, the digests in memory take at
+// most 1 % of the size of the data, for all kinds of digests.
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
 	const size = 16 << 20
@@ -166,7 +166,7 @@ func TestMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			must(t, f())
 			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; n > size/4 { // total of all allocations meanwhile
+			if n := after.TotalAlloc - before.TotalAlloc; n > size/4 { // bytes of all allocations in between
 				t.Errorf("%s of %d bytes allocates %d", name, size, n)
 			}
 		}

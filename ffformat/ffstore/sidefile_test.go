@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestSideFile: with any damage to the side files, checkpoints stay right; only more data may be written.
+// TestSideFile: if the side files are damaged, checkpoints are still right, but may write more data.
 func TestSideFile(t *testing.T) {
 	hurt := map[string]func(t *testing.T, mem *vfs.Mem, name string, old []byte){
 		"gone":  func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { mem.Remove(name) },
@@ -68,8 +68,8 @@ func TestSideFile(t *testing.T) {
 	}
 }
 
-// TestSideFileAndTornSlot: a side file is truncated or replaced by an older one while a Store writes to it. Its digests must not
-// be used for a slot that was torn since.
+// TestSideFileAndTornSlot: a side file is truncated or replaced by an older one while a Store writes to it. The digests in this
+// side file must not be used for a slot that was torn later.
 func TestSideFileAndTornSlot(t *testing.T) {
 	for _, stale := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stale=%v", stale), func(t *testing.T) { sideFileAndTornSlot(t, stale) })
@@ -102,7 +102,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 			old = b
 		}
 	}
-	if !stale { // truncated behind the digests of checkpoint 3, whose slot is written next
+	if !stale { // truncated after the digests of checkpoint 3, whose slot is written next
 		writeAll(t, mem, nodeLogName("d", 0), readAll(t, mem, nodeLogName("d", 0))[:ends[2]])
 	}
 	data[0], data[9000] = 1, 1
@@ -119,7 +119,7 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 	checkClean(t, mem)
 }
 
-// TestSlotFileReplacedWhileRunning: an older file replaces the Store's file in the slot.
+// TestSlotFileReplacedWhileRunning: another program replaces the Store's file in the slot by an older one.
 func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true}

@@ -10,14 +10,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// sideLogs are the side files of a store, from the view of one rank. The leader of each node reads and writes one side file.
+// sideLogs is one rank's access to the side files of a store. The leader of each node reads and writes one side file.
 type sideLogs struct {
 	c, node comm.Comm // all ranks, and the ranks of this node
 	fsys    vfs.FS
 	dir     string
 	d       Durability
-	log     *nodeLog // only on the leader of a node, else nil
-	adopted bool     // the logs belong to these nodes and have no digests unknown to the ranks
+	log     *nodeLog // the side file of this node on its leader; nil on other ranks
+	adopted bool     // the side files are rewritten for the current nodes, and all their digests are known to the ranks
 }
 
 // fetch reads the logs on the leader of each node and sends each rank its digests. It is collective.
@@ -54,8 +54,8 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 }
 
 // mark durably records in the side files that a slot is about to be written, unless this rank has already failed. The first call
-// rewrites each side file with the valid digests of the ranks now on the node. It also removes the side files of other nodes of
-// an earlier run, which are about to become outdated. It is collective.
+// rewrites each side file with the valid digests of the node's current ranks. It also removes side files that an earlier run
+// wrote on other nodes, because they would become outdated. It is collective.
 func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) error {
 	if x.adopted {
 		if x.log != nil && failed == nil {
@@ -121,10 +121,10 @@ func (x *sideLogs) removeOthers(ctx context.Context) error {
 	return comm.Agree(ctx, x.c, failed)
 }
 
-// add collects the digests of a checkpoint just written to a slot on the leader of each node, which appends them. If any rank of
-// the node has new files, add makes their names durable. It is collective.
+// add sends the digests of a checkpoint that was just written to a slot to the leader of the node, which appends them to the
+// side file. If any rank of the node has new files, add makes their names durable. It is collective.
 func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) error {
-	own := []byte{0} // first whether the name is new, then the record
+	own := []byte{0} // first whether the file's name is new, then the record
 	if !named {
 		own[0] = 1
 	}

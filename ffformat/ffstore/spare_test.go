@@ -41,7 +41,7 @@ func hurtSlot(t testing.TB, mem *vfs.Mem, slot, rank int, how string) {
 	writeAll(t, mem, name, b)
 }
 
-// recovers checks that Recover restores checkpoint want with its bytes on all ranks and reports n damaged ones.
+// recovers checks that Recover restores checkpoint want with the right bytes on all ranks, and reports n damaged checkpoints.
 func (m mode) recovers(fsys vfs.FS, want int32, n int) error {
 	return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 		return m.recoverStep(ctx, c, s, want, n)
@@ -59,8 +59,8 @@ func (m mode) recoverStep(ctx context.Context, c comm.Comm, s *Store, want int32
 	return hasStep(s, c.Rank(), int(want))
 }
 
-// TestSpare: with one checkpoint kept and damaged, Recover takes the one before, in the other slot, on all ranks. The next
-// checkpoint overwrites the damaged one. A power failure at any time leaves a whole checkpoint.
+// TestSpare: only one checkpoint is kept, and it is damaged. Recover takes the checkpoint before it, from the other slot, on all
+// ranks. The next checkpoint overwrites the damaged one. A power failure at any time leaves an undamaged checkpoint.
 func TestSpare(t *testing.T) {
 	for _, layout := range crashtest.Some(t, 1, []ffformat.Layout{ffformat.LayoutA, ffformat.LayoutB, ffformat.LayoutE, ffformat.LayoutF}) {
 		for _, how := range []string{"data", "metadata", "cut", "gone"} {
@@ -68,7 +68,7 @@ func TestSpare(t *testing.T) {
 				m := mode{ranks: 3, diff: true, o: Options{Layout: layout}}
 				mem := vfs.NewMem()
 				m.steps(t, mem, 4, 4)
-				m.steps(t, mem, 16, 16) // the same sizes
+				m.steps(t, mem, 16, 16) // checkpoint 16 again, so the sizes are the same
 				hurt(t, mem, 1, how)
 				whole := false
 				for f := range Check(context.Background(), "d", &Options{FS: mem}) {
@@ -143,8 +143,8 @@ func TestSpareNotWhole(t *testing.T) {
 	}
 }
 
-// TestSpareSizes: if the older checkpoint has other sizes, the error also names the damage of the newer one. The older one can be
-// recovered with its sizes.
+// TestSpareSizes: if the older checkpoint has other sizes, the error also names the damage of the newer one. The older checkpoint
+// can be recovered when its sizes are protected.
 func TestSpareSizes(t *testing.T) {
 	for _, keep := range []int{1, 2} {
 		m := mode{ranks: 2, diff: true, o: Options{Keep: keep}}
@@ -175,8 +175,8 @@ func TestSpareSizes(t *testing.T) {
 	}
 }
 
-// TestSpareOtherRanks: one rank finds the newest checkpoint damaged, and another finds other sizes. All ranks take the older one
-// together. An I/O error on any rank stops all ranks.
+// TestSpareOtherRanks: one rank finds that the newest checkpoint is damaged, and another rank finds other sizes. All ranks take
+// the older checkpoint together. An I/O error on any rank stops all ranks.
 func TestSpareOtherRanks(t *testing.T) {
 	eio := errors.New("input/output error")
 	for _, broken := range []bool{false, true} {
@@ -192,7 +192,7 @@ func TestSpareOtherRanks(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if op.Name == fileName("d", 1, 1) && op.Kind == vfs.OpOpen {
-					if opened { // the second time: not in Open
+					if opened { // the second failure comes after Open
 						return eio
 					}
 					opened = true
@@ -218,7 +218,7 @@ func TestSpareNoMixture(t *testing.T) {
 	older, none := 0, 0
 	sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Run: crashtest.One(func(fsys vfs.FS) error {
 		return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-			_, err := m.step(ctx, c, s, 28) // the same sizes, other bytes
+			_, err := m.step(ctx, c, s, 28) // the same sizes, but other bytes
 			return err
 		})
 	})}
@@ -245,8 +245,8 @@ func TestSpareNoMixture(t *testing.T) {
 	}
 }
 
-// TestSpareOfAnotherLine: a spare newer than the checkpoint from which the program continues no longer counts, because the next
-// checkpoint may have its id.
+// TestSpareOfAnotherLine: if a spare is newer than the checkpoint from which the program continues, it is dropped, because the
+// next checkpoint may have the same id.
 func TestSpareOfAnotherLine(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}

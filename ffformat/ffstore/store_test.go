@@ -12,8 +12,8 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestStoreSteps: every kept checkpoint can be recovered at every step: with the same store, with a new one after a restart, and
-// by a View. Differential checkpoints write less than full ones.
+// TestStoreSteps: at every step, every kept checkpoint can be recovered with the same Store, with a new Store after a restart,
+// and by a View. Differential checkpoints write less than full ones.
 func TestStoreSteps(t *testing.T) {
 	for _, m := range modes {
 		for _, isolate := range []bool{false, true} {
@@ -88,7 +88,7 @@ func TestStoreFiles(t *testing.T) {
 	}
 }
 
-// TestStoreMoved: ranks that moved to other nodes find their digests.
+// TestStoreMoved: if ranks move to other nodes, they find their digests.
 func TestStoreMoved(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{diff: true}
@@ -122,7 +122,7 @@ func TestStoreMoved(t *testing.T) {
 	}
 }
 
-// TestRestartFromOlder: the program continues from an older checkpoint. One commit drops the newer checkpoints.
+// TestRestartFromOlder: the program continues from an older checkpoint. The next commit drops all newer checkpoints at once.
 func TestRestartFromOlder(t *testing.T) {
 	mem := vfs.NewMem()
 	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}

@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// View reads a store without ranks, for tools and for restarts on another number of ranks.
+// View reads a store in one process, without Comm. It serves tools, and restarts on another number of ranks.
 type View struct {
 	fsys vfs.FS
 	dir  string
 	rec  *record
 }
 
-// OpenView opens a store for reading. A directory without a commit record is ErrNotCommitted if it has slots, else ErrNotFormat.
-// A nil fsys means the operating system's file system.
+// OpenView opens a store for reading. If the directory has no commit record, OpenView returns ErrNotCommitted if there are
+// slots, and otherwise ErrNotFormat. A nil fsys means the operating system's file system.
 func OpenView(dir string, fsys vfs.FS) (*View, error) {
 	fsys = vfs.OrOS(fsys)
 	rec, err := readRecord(fsys, dir)
@@ -42,8 +42,8 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 // List returns the kept committed checkpoints, oldest first.
 func (v *View) List() []Info { return v.rec.list() }
 
-// Spares returns the checkpoints that Recover falls back to, oldest first. They were committed and are no longer kept. The next
-// checkpoints overwrite their slots, so a spare may be torn. Reader or ReadVars then reports the damage.
+// Spares returns the checkpoints to which Recover can fall back, oldest first. They were committed but are not kept. The next
+// checkpoints overwrite their slots, so a spare may be torn. Reader or ReadVars reports the damage.
 func (v *View) Spares() []Info { return v.rec.infos(v.rec.Spares) }
 
 // Ranks returns the number of ranks that wrote the store.
@@ -58,7 +58,8 @@ func (v *View) Layout() ffformat.Layout { return layoutByName[v.rec.Layout] }
 // Fast reports whether the files have Fast hashes, which FTI refuses.
 func (v *View) Fast() bool { return v.rec.Hash == "fast" }
 
-// Reader opens the file of a rank in a kept checkpoint or else in a spare. The Reader reads from file, which the caller closes.
+// Reader opens the file of a rank in a kept checkpoint or, if there is none with this id, in a spare. r reads from file. The
+// caller must close file.
 func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, err error) {
 	e, err := v.rec.entry(v.dir, id)
 	if err != nil {
@@ -70,7 +71,7 @@ func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, er
 	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
 }
 
-// openRank opens the file of a rank and checks that it belongs to this checkpoint. The caller closes the file.
+// openRank opens the file of a rank and checks that the file belongs to this checkpoint. The caller must close the file.
 func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*ffformat.Reader, vfs.File, error) {
 	f, size, err := openRankFile(fsys, dir, e, rank)
 	if err != nil {

@@ -1,7 +1,7 @@
 package amr
 
 // Balance refines leaves until no two leaves that touch are more than one level apart. It returns the number of refined blocks.
-// The tree must otherwise be complete.
+// No block may be missing in the tree.
 func (t *Tree) Balance() (int, error) {
 	var todo []Index
 	for x := range t.nodes {

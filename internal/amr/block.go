@@ -5,23 +5,22 @@ import (
 	"math"
 )
 
-// FieldSpec is the name of a field and the description of its elements.
+// FieldSpec describes a field: its name and its elements.
 type FieldSpec struct {
 	Name     string
 	Type     Type
 	Centered [3]bool // face-centred along the axis, which then has one more element
-	// Scrambled: the program that wrote the field put its cells in wrong places, which cannot be undone. Copies in every form keep
-	// the mark.
+	// Scrambled means that the program that wrote the field stored the cells in wrong places, which cannot be undone. Copies keep
+	// the mark, in every format.
 	Scrambled bool
 }
 
-// ParticleSpec is a type of particles and its attributes.
 type ParticleSpec struct {
 	Name  string
 	Attrs []AttrSpec
 }
 
-// AttrSpec is one attribute of a type of particles: a column.
+// AttrSpec describes one attribute of a type of particles.
 type AttrSpec struct {
 	Name string
 	Type Type
@@ -31,8 +30,7 @@ type AttrSpec struct {
 type Field struct {
 	Spec   *FieldSpec
 	Ghosts bool // Data include ghost zones
-	// Data are the elements in the byte order of the host, x fastest, of
-	// shape Geometry.Shape(Spec, Ghosts): (mz, my, mx) slowest first.
+	// Data are the elements in the byte order of the host, x fastest. Geometry.Shape(Spec, Ghosts) is their shape.
 	Data []byte
 }
 
@@ -40,7 +38,7 @@ type Field struct {
 type Particles struct {
 	Spec *ParticleSpec
 	N    int
-	Data [][]byte // per attribute: N elements in the byte order of the host
+	Data [][]byte // for each attribute: N elements in the byte order of the host
 }
 
 // Block is one block with its data. Refined blocks and blocks of levels below
@@ -50,10 +48,10 @@ type Block struct {
 	Leaf      bool
 	Cycle     int32
 	Time, Dt  float64
-	Cost      float64 // for load balancing; 0: unknown
+	Cost      float64 // cost for load balancing; 0: unknown
 	Fields    []Field
 	Particles []Particles
-	Adapt     []byte         // the adapt_buffer from a checkpoint; nil: computed on writing
+	Adapt     []byte         // adapt_buffer from a checkpoint; nil: the writer computes it
 	Attrs     map[string]any // further attributes
 }
 
@@ -65,10 +63,10 @@ type Meta struct {
 	Redshift  float64
 	Fields    []FieldSpec
 	Particles []ParticleSpec
-	Attrs     map[string]any // further attributes of the whole
-	// Unverified: the data were read without comparing their checksums. Copies keep the mark.
+	Attrs     map[string]any // further attributes of the tree
+	// Unverified means that the data were read without a comparison of checksums. Copies keep the mark.
 	Unverified bool
-	// Files is the number of files that hold the blocks, or held them before a conversion; 0: unknown. A form with several files
+	// Files is the number of files that hold the blocks, or held them before a conversion; 0: unknown. A writer of several files
 	// uses this number by default.
 	Files int
 }
@@ -92,7 +90,7 @@ func (m *Meta) Validate() error {
 		}
 		for i := m.Rank; i < 3; i++ {
 			if f.Centered[i] {
-				return fault.Usage("field %q: face-centred on axis %d of %d", f.Name, i, m.Rank)
+				return fault.Usage("field %q is face-centred on axis %d, but there are only %d axes", f.Name, i, m.Rank)
 			}
 		}
 	}
@@ -105,7 +103,7 @@ func (m *Meta) Validate() error {
 		attrs := map[string]bool{}
 		for _, a := range p.Attrs {
 			if a.Name == "" || attrs[a.Name] || !a.Type.Valid() {
-				return fault.Usage("particles %q, attribute %q: no name, named twice or %v", p.Name, a.Name, a.Type)
+				return fault.Usage("particles %q, attribute %q: empty or repeated name, or invalid type %v", p.Name, a.Name, a.Type)
 			}
 			attrs[a.Name] = true
 		}

@@ -2,5 +2,5 @@ package amr
 
 import "errors"
 
-// ErrAmbiguous means that several blocks of the level share the name.
+// ErrAmbiguous means that several blocks of a level have the same name.
 var ErrAmbiguous = errors.New("ambiguous block name")

@@ -8,7 +8,8 @@ import (
 	"blobio/internal/amr/sfc"
 )
 
-// A quadtree of 2 x 2 root blocks is refined twice at a corner, which also refines a neighbour, and cut into three parts.
+// A quadtree of 2 x 2 root blocks is refined twice at a corner. This also refines a neighbour. Then the blocks are cut
+// into three parts.
 func Example() {
 	t, err := amr.NewRootTree(&amr.Geometry{Rank: 2, Roots: [3]int{2, 2, 1}, Block: [3]int{8, 8, 1}, Upper: [3]float64{1, 1, 1}, MaxLevel: 3})
 	if err != nil {

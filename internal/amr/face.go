@@ -1,9 +1,9 @@
 package amr
 
-// FaceOf returns the direction with a number: (x+1) + 3(y+1) + 9(z+1).
+// FaceOf returns the direction (x, y, z) whose number (x+1) + 3(y+1) + 9(z+1) is n.
 func FaceOf(n int) [3]int { return [3]int{n%3 - 1, n/3%3 - 1, n/9 - 1} }
 
-// faces yields all directions but the centre, x fastest.
+// faces yields all directions except (0, 0, 0), x fastest.
 func (g *Geometry) faces(yield func(f [3]int) bool) {
 	for n := range 27 {
 		f := FaceOf(n)
@@ -16,8 +16,8 @@ func (g *Geometry) faces(yield func(f [3]int) bool) {
 	}
 }
 
-// Beside returns the block of the same level in direction f. wrapped reports that it lies across a periodic border. ok is false
-// at the end of the domain. The block need not exist in any tree.
+// Beside returns the block of the same level in direction f. wrapped is true if that block is on the other side of a periodic
+// border. ok is false at the end of the domain. The returned block need not exist in a tree.
 func (g *Geometry) Beside(x Index, f [3]int) (y Index, wrapped, ok bool) {
 	l := x.Level()
 	c, n := x.Coord(), g.Extent(l)
@@ -41,8 +41,9 @@ func (g *Geometry) Beside(x Index, f [3]int) (y Index, wrapped, ok bool) {
 	return At(l, c), wrapped, true
 }
 
-// Faces yields each face between two leaves once, as the two blocks. The finer block comes first; of equal ones the block on the
-// lower side. Faces across a periodic border count, but not a face of a block with itself.
+// Faces yields the two blocks of each face between leaves, each face once. The finer block comes first; if both have the same
+// level, the block on the lower side comes first. Faces across a periodic border are included, except faces of a block with
+// itself.
 func (t *Tree) Faces(yield func(x, y Index) bool) {
 	for x := range t.Leaves() {
 		for i := range t.g.Rank {

@@ -23,7 +23,7 @@ func TestFacesOfOneBlock(t *testing.T) {
 	}
 }
 
-// faces is the slow definition: the number of periodic images of y that share a part of a face with x.
+// faces returns how many periodic images of y share a part of a face with x. It is slow but simple.
 func faces(g *amr.Geometry, x, y amr.Index) (n int) {
 	lx, ly := x.Level(), y.Level()
 	l := max(lx, ly)

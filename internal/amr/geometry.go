@@ -10,9 +10,9 @@ import (
 // and no ghosts.
 type Geometry struct {
 	Rank         int        // 1 to 3
-	Roots        [3]int     // root blocks (octrees) per axis
-	Block        [3]int     // cells of a block per axis, without ghosts
-	Ghost        [3]int     // ghost cells on each side, per axis
+	Roots        [3]int     // number of root blocks (octrees) per axis
+	Block        [3]int     // number of cells of a block per axis, without ghosts
+	Ghost        [3]int     // number of ghost cells on each side of each axis
 	Lower, Upper [3]float64 // the domain
 	Periodic     [3]bool
 	MinLevel     int // coarsest level, <= 0
@@ -74,7 +74,7 @@ func (g *Geometry) Extent(level int) [3]int {
 	return n
 }
 
-// Contains checks that x is a Valid index of a block within the domain and its levels. The error is of class ErrCorrupt or
+// Contains checks that x is a valid index of a block within the domain and its levels. The error is of class ErrCorrupt or
 // ErrRange.
 func (g *Geometry) Contains(x Index) error {
 	if err := x.Valid(g.Rank); err != nil {
@@ -93,8 +93,8 @@ func (g *Geometry) Contains(x Index) error {
 	return nil
 }
 
-// Shape returns the number of elements (mx, my, mz) of a field of one block. These are the cells, one more on a face-centred
-// axis, and with ghosts the ghosts on both sides. Axes beyond Rank are 1.
+// Shape returns the number of elements (mx, my, mz) of a field of one block. The number on an axis is the number of cells, plus
+// one on a face-centred axis, plus the ghosts on both sides if ghosts is true. It is 1 on axes beyond Rank.
 func (g *Geometry) Shape(s *FieldSpec, ghosts bool) [3]int {
 	var m [3]int
 	for i := range m {
@@ -119,7 +119,7 @@ func (g *Geometry) FieldBytes(s *FieldSpec, ghosts bool) int64 {
 	return int64(m[0]) * int64(m[1]) * int64(m[2]) * int64(s.Type.Size())
 }
 
-// Strip copies the elements of a field with ghosts to dst without the ghosts. dst has FieldBytes without ghosts.
+// Strip copies the elements of a field with ghosts to dst without the ghosts. The size of dst is FieldBytes(s, false).
 func (g *Geometry) Strip(dst, data []byte, s *FieldSpec) {
 	from, to, size := g.Shape(s, true), g.Shape(s, false), s.Type.Size()
 	row := to[0] * size
@@ -131,9 +131,9 @@ func (g *Geometry) Strip(dst, data []byte, s *FieldSpec) {
 	}
 }
 
-// Bounds returns the corners of a block, computed like in Cello. For levels from 0 they equal the attributes `lower` and `upper`
-// of a checkpoint to the last bit. On axes beyond g.Rank, Bounds returns the bounds of the domain. If the number of root blocks is no power of
-// two, blocks of levels below 0 may extend beyond the domain; Bounds cuts them at its border.
+// Bounds returns the corners of a block, computed as in Cello. For levels >= 0 they equal the attributes `lower` and `upper` of a
+// checkpoint to the last bit. On axes beyond g.Rank, Bounds returns the bounds of the domain. If the number of root blocks is not
+// a power of two, blocks of levels below 0 may extend beyond the domain, and Bounds cuts them at the border.
 func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	l, c := x.Level(), x.Coord()
 	for i := range 3 {
@@ -143,7 +143,7 @@ func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 		}
 		at := func(c int) float64 {
 			a := math.Min(math.Ldexp(float64(c), -l)/float64(g.Roots[i]), 1)
-			// The conversions prevent the fusion of the products with the sum.
+			// The conversions prevent the fusion of the products with the sum, which would change the last bit.
 			return float64((1-a)*g.Lower[i]) + float64(a*g.Upper[i])
 		}
 		lo[i], hi[i] = at(c[i]), at(c[i]+1)
@@ -151,7 +151,7 @@ func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	return lo, hi
 }
 
-// CellWidth returns the width of a cell at a level. On axes beyond Rank it returns the domain's.
+// CellWidth returns the width of a cell at a level. On axes beyond Rank it returns the width of the domain.
 func (g *Geometry) CellWidth(level int) [3]float64 {
 	var h [3]float64
 	for i := range h {

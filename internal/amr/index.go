@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Limits of an Index, given by the bits of its words.
+// Limits of an Index, which follow from the number of bits in its words.
 const (
-	MaxDepth   = 20      // maximum depth of a block below its root block
-	MaxRoots   = 1 << 10 // root blocks per axis
+	MaxDepth   = 20      // maximum number of levels between a block and its root block
+	MaxRoots   = 1 << 10 // maximum number of root blocks per axis
 	MinLevel   = -10     // level at which 1024 root blocks make one block
 	arrayBits  = 10
 	treeBits   = MaxDepth
 	arrayShift = 2  // bit position of the octree number in a word
 	treeShift  = 12 // bit position of the child bits in a word
 	arrayMask  = MaxRoots - 1
-	levelCap   = 31 // maximum magnitude of a level in its bits
+	levelCap   = 31 // maximum magnitude of a level in the level bits
 )
 
 // Index is Cello's block index: three int32 words, as on disk. docs/amr-index.md describes the bits. The zero Index is the root
 // block of octree (0, 0, 0).
 type Index [3]int32
 
-// arrayOf and treeOf return the fields of a word. arrayOf returns the octree as stored, which for a level -k has k zero low bits.
-// treeOf returns the child bits, the first in bit 19.
+// arrayOf and treeOf return the fields of a word. arrayOf returns the stored octree number; for a level -k its k low bits are
+// zero. treeOf returns the child bits; bit 19 is the bit of level 1.
 func arrayOf(w int32) uint32 { return uint32(w) >> arrayShift & arrayMask }
 func treeOf(w int32) uint32  { return uint32(w) >> treeShift }
 
@@ -44,9 +44,9 @@ func (x Index) withLevel(level int) Index {
 	return x
 }
 
-// Root returns the block of a level <= 0 at array, its coordinates in blocks of that level. On disk they are shifted up by
-// -level. Levels above 0 count as 0, and coordinates are truncated to the available bits. Check external values with
-// Geometry.Contains or Valid.
+// Root returns the block of a level <= 0 at coordinates array, which count blocks of that level. On disk the coordinates are
+// shifted up by -level. A level above 0 is treated as 0, and coordinates are truncated to the available bits. Check an Index made
+// from external values with Geometry.Contains or Valid.
 func Root(array [3]int, level int) Index {
 	level = max(min(level, 0), -levelCap)
 	var x Index
@@ -56,8 +56,7 @@ func Root(array [3]int, level int) Index {
 	return x.withLevel(level)
 }
 
-// At returns the block of any level at coord, its coordinates in blocks of that level over all octrees. At is the inverse of
-// Coord.
+// At returns the block of any level at coord. coord counts blocks of that level over all octrees. At is the inverse of Coord.
 func At(level int, coord [3]int) Index {
 	if level <= 0 {
 		return Root(coord, level)
@@ -72,7 +71,7 @@ func At(level int, coord [3]int) Index {
 	return x.withLevel(level)
 }
 
-// Level returns the level: 0 for root blocks, negative for the blocks above them.
+// Level returns the level: 0 for root blocks, negative for coarser blocks.
 func (x Index) Level() int {
 	mag := int(x[0]&3 | x[1]&3<<2 | x[2]&2<<3)
 	if x[2]&1 != 0 {
@@ -81,8 +80,8 @@ func (x Index) Level() int {
 	return mag
 }
 
-// Array returns the octree of the block. For a level below 0 it returns the block's coordinates at its own level (shifted down,
-// like the attribute `array` of a checkpoint).
+// Array returns the octree of the block. For a level below 0 it returns the block's coordinates at its own level, like the
+// attribute `array` of a checkpoint.
 func (x Index) Array() [3]int {
 	down := uint(max(-x.Level(), 0))
 	var a [3]int
@@ -106,8 +105,8 @@ func (x Index) Coord() [3]int {
 	return c
 }
 
-// Child returns child c of the block, one level finer; each coordinate of c is 0 or 1 (x, y, z). The child of a block of a level
-// below 0 is a block of the next level, up to the root blocks. The child of a block at MaxDepth is not Valid.
+// Child returns child c of the block, one level finer. Each coordinate of c is 0 or 1. Blocks of levels below 0 have children,
+// too: a child of a block of level -1 is a root block. The child of a block at MaxDepth is not Valid.
 func (x Index) Child(c [3]int) Index {
 	level := x.Level() + 1
 	if level > levelCap {
@@ -119,7 +118,7 @@ func (x Index) Child(c [3]int) Index {
 	return x.withLevel(level)
 }
 
-// Parent returns the block one level coarser that contains this one, also below level 0.
+// Parent returns the block one level coarser that contains x. Root blocks and coarser blocks have parents, too.
 func (x Index) Parent() Index {
 	level := x.Level()
 	if level <= -levelCap {
@@ -132,8 +131,8 @@ func (x Index) Parent() Index {
 	return x.withLevel(level - 1)
 }
 
-// childBit returns the position of the bit by which a block of a level differs from its siblings. It is one of the child bits or,
-// for levels up to 0, one of the array bits. It is 32, which selects no bit, for levels without such a bit.
+// childBit returns the position of the bit by which a block of a level differs from its siblings. The bit is one of the child
+// bits or, for levels up to 0, one of the array bits. If a level has no such bit, childBit returns 32, which selects no bit.
 func childBit(level int) uint {
 	switch {
 	case level > MaxDepth || level <= -arrayBits:
@@ -152,15 +151,16 @@ func (x Index) Ancestor(level int) Index {
 	return x
 }
 
-// ChildNumber returns the number of the block among the children of its parent: x + 2y + 4z, each 0 or 1.
+// ChildNumber returns the number of the block among the children of its parent: x + 2y + 4z, where (x, y, z) is the argument of
+// Child.
 func (x Index) ChildNumber() int {
 	c := x.Coord()
 	return c[0]&1 | c[1]&1<<1 | c[2]&1<<2
 }
 
-// Valid checks the words. The level must be within [MinLevel, MaxDepth]. Child bits below the level, array bits shifted in for a
-// level below 0, and coordinates on axes beyond rank must be zero. The error is a *FormatError of class ErrCorrupt without an
-// offset, which the caller adds.
+// Valid checks the words. The level must be within [MinLevel, MaxDepth]. These must be zero: child bits of finer levels, the low
+// array bits of a level below 0, and coordinates on axes beyond rank. The error is a *FormatError of class ErrCorrupt without an
+// offset; the caller adds the offset.
 func (x Index) Valid(rank int) error {
 	bad := func(format string, a ...any) error {
 		return &fault.FormatError{Offset: -1, Field: "index", Msg: fmt.Sprintf("%d: ", x) + fmt.Sprintf(format, a...), Err: fault.ErrCorrupt}

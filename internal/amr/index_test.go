@@ -42,7 +42,7 @@ func TestIndexTable(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// Depth 20 from octree 0, as in Enzo-E.
+	// A block of level 20 in octree 0, as in Enzo-E.
 	x := amr.Index{}
 	for range 20 {
 		x = x.Child([3]int{1, 0, 1})
@@ -152,7 +152,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(int32(-4), int32(1), int32(-4094), 3)
 	f.Fuzz(func(t *testing.T, a, b, c int32, rank int) {
 		x := amr.Index{a, b, c}
-		// No bits cause a panic.
+		// These methods must not panic, whatever the bits are.
 		_, _, _, _ = x.Coord(), x.Parent(), x.Child([3]int{1, 1, 1}), x.Array()
 		roots := [3]int{amr.MaxRoots, amr.MaxRoots, amr.MaxRoots}
 		name := x.Name(rank, roots)

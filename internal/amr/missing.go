@@ -2,9 +2,9 @@ package amr
 
 import "cmp"
 
-// Missing counts, by level, the missing blocks that a restart needs: root blocks, and the ancestors of existing blocks with their
-// siblings down to level 0. first is a missing block of the coarsest level. The memory use depends only on the number of existing
-// blocks.
+// Missing counts, by level, the missing blocks that a restart needs: root blocks, ancestors of existing blocks, and the siblings
+// of both down to level 0. first is a missing block of the coarsest level with missing blocks. The memory use depends only on the
+// number of existing blocks.
 func (t *Tree) Missing() (levels map[int]int64, first Index) {
 	levels = map[int]int64{}
 	n := t.g.Extent(0)

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// MaxName is the maximum length of a block name: "B", three axes of 10 array digits, a colon and 20 child bits, two underscores.
+// MaxName is the maximum length of a block name: "B", for each of three axes 10 array digits, a colon and 20 child bits, and two
+// underscores.
 const MaxName = 1 + 3*(arrayBits+1+MaxDepth) + 2
 
-// digits returns the number of binary digits in the array part of a name, for an axis with roots root blocks at a level. An axis
-// with fewer root blocks than one block of the level spans has one digit, 0. Enzo-E halves to 0 and counts the digits of -1
-// (domains with different axes, for example 4 x 2).
+// digits returns the number of binary digits in the array part of a name, for a block of a level. roots is the number of root
+// blocks of the axis. If a block of the level is wider than all root blocks of the axis, the name has one digit, 0. This happens
+// if axes differ, for example 4 x 2 root blocks: Enzo-E halves the number to 0 and counts the digits of -1.
 func digits(roots, level int) int {
 	n := roots
 	if level < 0 {
@@ -24,9 +25,9 @@ func digits(roots, level int) int {
 	return bits.Len(uint(n - 1))
 }
 
-// Name returns the name of the block in a domain with these root blocks. The name is the HDF5 group and the word in a block list.
-// If a number of root blocks is no power of two, different blocks of one level can have the same name (see ErrAmbiguous). Blocks
-// of different levels can also have the same name.
+// Name returns the name of the block in a domain with these root blocks. HDF5 groups and block lists use this name. If a number
+// of root blocks is not a power of two, different blocks of one level can have the same name (see ErrAmbiguous). Blocks of
+// different levels can also have the same name.
 func (x Index) Name(rank int, roots [3]int) string {
 	level, c := x.Level(), x.Coord()
 	depth := max(level, 0)
@@ -50,9 +51,9 @@ func (x Index) Name(rank int, roots [3]int) string {
 	return string(b)
 }
 
-// ParseName returns the block of a level with a name, in a domain with these root blocks, and the number of dimensions. The level
-// is needed: "B__" is the root block of a domain with one root block, and the top block of a larger domain. Errors are of class
-// ErrCorrupt, or ErrAmbiguous if several blocks of the level have the name.
+// ParseName returns the block with a name and a level, in a domain with these root blocks. It also returns the number of
+// dimensions. The level is needed because "B__", for example, is the root block of a domain with one root block, and the coarsest
+// block of a larger domain. Errors are of class ErrCorrupt, or ErrAmbiguous if several blocks of the level have the name.
 func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 	bad := func(format string, a ...any) (Index, int, error) {
 		return Index{}, 0, &fault.FormatError{Offset: -1, Field: fmt.Sprintf("block name %.96q", name), Msg: fmt.Sprintf(format, a...), Err: fault.ErrCorrupt}

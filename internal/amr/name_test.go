@@ -94,7 +94,8 @@ func TestNameRoundTrip(t *testing.T) {
 		}
 		y, rank, err := amr.ParseName(name, g.Roots, x.Level())
 		if errors.Is(err, amr.ErrAmbiguous) {
-			// Only if the number of roots is no power of two and another block has the name.
+			// ErrAmbiguous is right only if the number of root blocks is not a power of two and
+			// another block has the name.
 			pow := true
 			for _, r := range g.Roots {
 				pow = pow && r&(r-1) == 0

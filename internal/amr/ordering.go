@@ -8,10 +8,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Ordering arranges all blocks of a tree in a line: leaves, refined blocks and blocks of levels below 0. A parent comes before
-// its children.
+// Ordering arranges all blocks of a tree in a sequence, including refined blocks and blocks of levels below 0. A parent comes
+// before its children.
 type Ordering interface {
-	// Name returns the value in parameter files: "order_morton", ...
+	// Name returns the name of the ordering in parameter files, such as "order_morton".
 	Name() string
 	// Order returns all blocks of the tree, each once. The caller owns the slice.
 	Order(t *Tree) []Index
@@ -26,8 +26,8 @@ func (Morton) Name() string { return "order_morton" }
 // Order implements Ordering.
 func (Morton) Order(t *Tree) []Index { return slices.Clone(t.Sorted()) }
 
-// Hilbert is Cello's order_hilbert: like Morton, but with children in the order of a Hilbert curve. Its orientation depends on
-// MinLevel, because the sequence of states begins at the top of the 10 array bits.
+// Hilbert is Cello's order_hilbert: like Morton, but with children in the order of a Hilbert curve. The orientation of the curve
+// depends on MinLevel.
 type Hilbert struct{}
 
 // Name returns "order_hilbert".
@@ -39,8 +39,9 @@ func (Hilbert) Order(t *Tree) []Index {
 	return t.sortBy(func(l int, x Index) sfc.Key { return hilbertKey(rank, l, x) })
 }
 
-// RootBlocks is the older partition, by root blocks with all their descendants. Root blocks come in the order of their numbers, x
-// fastest, each with its octree in Morton order. Blocks of levels below 0 come first, the coarsest at the front.
+// RootBlocks is the order of Cello's older partition, in which a root block stays together with all its descendants. Root blocks
+// are in the order of their numbers, x fastest, and the blocks of each octree are in Morton order. Blocks of levels below 0 come
+// first, the coarsest at the front.
 type RootBlocks struct{}
 
 // Name returns "order_roots".
@@ -49,7 +50,7 @@ func (RootBlocks) Name() string { return "order_roots" }
 // Order implements Ordering.
 func (RootBlocks) Order(t *Tree) []Index {
 	out := slices.Clone(t.Sorted())
-	// Sorted returns Morton order within each octree, so a stable sort by octree number preserves it.
+	// Sorted returns Morton order. A stable sort by octree number preserves this order within each octree.
 	slices.SortStableFunc(out, func(x, y Index) int {
 		lx, ly := min(x.Level(), 0), min(y.Level(), 0)
 		if c := cmp.Compare(lx, ly); c != 0 {
@@ -66,7 +67,8 @@ func (RootBlocks) Order(t *Tree) []Index {
 	return out
 }
 
-// OrderingByName returns the ordering with a name: "order_morton", "order_hilbert" or "order_roots", also without "order_".
+// OrderingByName returns the ordering with the name "order_morton", "order_hilbert" or "order_roots". The prefix "order_" may be
+// omitted.
 func OrderingByName(name string) (Ordering, error) {
 	for _, o := range []Ordering{Morton{}, Hilbert{}, RootBlocks{}} {
 		if name == o.Name() || "order_"+name == o.Name() {
@@ -89,8 +91,8 @@ func (x Index) point() [3]uint32 {
 	return p
 }
 
-// mortonKey returns the position of the block on the Morton curve: the interleaved bits of its lower corner. A block and its
-// first descendants share a key; the coarser block comes first.
+// mortonKey returns the position of the block on the Morton curve: the interleaved bits of its lower corner. A block has the same
+// key as the descendants in its lower corner. The coarser block comes first.
 func mortonKey(x Index) sfc.Key { return sfc.Morton(coordBits, x.point()) }
 
 func hilbertKey(rank, level int, x Index) sfc.Key {

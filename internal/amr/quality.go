@@ -2,8 +2,8 @@ package amr
 
 import "blobio/internal/amr/sfc"
 
-// Quality measures a division of blocks into parts. owner is the part of each block of order, and w are the weights (nil: all 1).
-// The surface is the number of faces between leaves of different parts.
+// Quality measures a division of blocks into parts. owner has the part of each block in order, and w has the weights (nil: all
+// 1). The surface is the number of faces between leaves of different parts.
 func Quality(t *Tree, order []Index, owner []int, parts int, w []float64) sfc.Quality {
 	q := sfc.Measure(w, owner, parts)
 	part := make(map[Index]int, len(order))

@@ -13,12 +13,12 @@ import (
 // concurrent reading after the first call of Sorted or All, but not for concurrent changes.
 type Tree struct {
 	g Geometry
-	// nodes has an entry for each existing block and for each parent of one. Bit 8 is set if the block exists, and bits 0 to 7 for
-	// its existing children.
+	// nodes has an entry for each existing block, and for each parent of an existing block. Bit 8 is set if the block exists.
+	// Bits 0 to 7 are set for its existing children.
 	nodes  map[Index]uint16
 	n      int
 	levels [MaxDepth - MinLevel + 1]int
-	sorted []Index // in pre-order; nil after a change
+	sorted []Index // all blocks in pre-order; nil after a change
 }
 
 const (
@@ -26,13 +26,13 @@ const (
 	children = present - 1
 )
 
-// NewTree returns a tree without blocks. It copies the geometry. Faults of the geometry (Geometry.Validate) appear as errors of
-// Add.
+// NewTree returns a tree without blocks. It copies the geometry. It does not validate the geometry; Add returns errors for wrong
+// geometries.
 func NewTree(g *Geometry) *Tree {
 	return &Tree{g: *g, nodes: map[Index]uint16{}}
 }
 
-// Grow reserves memory for n more blocks. It only saves time.
+// Grow reserves memory for n more blocks. It only makes later calls of Add faster.
 func (t *Tree) Grow(n int) {
 	if len(t.nodes) == 0 && n > 0 {
 		t.nodes = make(map[Index]uint16, n)
@@ -103,8 +103,8 @@ func (t *Tree) Levels() (lo, hi int) {
 	return lo, hi
 }
 
-// Add adds one block. The error is of class ErrExist if the block already exists, else it is the error of Geometry.Contains. The
-// parent need not exist.
+// Add adds one block. The parent need not exist. If the block already exists, the error is of class ErrExist; other errors come
+// from Geometry.Contains.
 func (t *Tree) Add(x Index) error {
 	if err := t.g.Contains(x); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (t *Tree) Refined(x Index) bool {
 }
 
 // Refine adds the children of a leaf. The caller must keep the tree balanced (see Balance). Errors are of class ErrMissing (no
-// such block), ErrExist (the block has children) and ErrRange (the block is at MaxLevel, or above the root blocks).
+// such block), ErrExist (the block has children) and ErrRange (the block is at MaxLevel or coarser than the root blocks).
 func (t *Tree) Refine(x Index) error {
 	switch {
 	case !t.Has(x):
@@ -174,8 +174,8 @@ func (t *Tree) Children(x Index) iter.Seq[Index] {
 
 func childBits(k int) [3]int { return [3]int{k & 1, k >> 1 & 1, k >> 2 & 1} }
 
-// Sorted returns all blocks in pre-order, children with x fastest: the Morton order. The caller must not change the slice, which
-// is valid until the tree changes.
+// Sorted returns all blocks in Morton order: in pre-order, children with x fastest. The caller must not change the slice. The
+// slice is valid until the tree changes.
 func (t *Tree) Sorted() []Index {
 	if t.sorted == nil && t.n > 0 {
 		t.sorted = t.sortBy(func(_ int, x Index) sfc.Key { return mortonKey(x) })

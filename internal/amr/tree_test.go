@@ -76,8 +76,8 @@ func TestTreeProperties(t *testing.T) {
 	})
 }
 
-// walk is the definition of the orders: depth first, a parent before its children, and the children in the order of the curve
-// through the parent.
+// walk computes an order from its definition: depth first, a parent before its children, and the children in the order in which
+// the curve visits them.
 func walk(tree *amr.Tree, x amr.Index, children func(x amr.Index) []amr.Index, out *[]amr.Index) {
 	if !tree.Has(x) {
 		return
@@ -113,7 +113,7 @@ func TestOrderings(t *testing.T) {
 				t.Fatalf("OrderingByName(%s) = %v, %v", o.Name(), got, err)
 			}
 		}
-		// The keys give the same order as the walks.
+		// A sort by key gives the same order as walk.
 		top := slices.Collect(g.Level(g.MinLevel))
 		slices.SortFunc(top, func(x, y amr.Index) int { return key(g, x, false).Compare(key(g, y, false)) })
 		var want []amr.Index
@@ -139,7 +139,7 @@ func TestOrderings(t *testing.T) {
 }
 
 // key returns the position of a block among the blocks of its own level, on the curve through all blocks that the 10 array bits
-// and the tree bits distinguish.
+// and the child bits can distinguish.
 func key(g *amr.Geometry, x amr.Index, hilbert bool) sfc.Key {
 	c := x.Coord()
 	p := [3]uint32{uint32(c[0]), uint32(c[1]), uint32(c[2])}
@@ -174,7 +174,7 @@ func TestRootBlocksOrder(t *testing.T) {
 	}
 }
 
-// TestQuality checks the surfaces and the balance of cuts of an order.
+// TestQuality checks the surface and the balance of the parts of several cuts.
 func TestQuality(t *testing.T) {
 	g := gen.Geometry(2, 4, 4, 0, 0)
 	for _, periodic := range []bool{false, true} {
@@ -184,7 +184,7 @@ func TestQuality(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := [2]sfc.Quality{{Max: 4, Mean: 4, Eff: 1, Surface: 8, Faces: 24}, {Max: 16, Mean: 16, Eff: 1, Faces: 24}}
-		if periodic { // two more faces for each row and column
+		if periodic { // two more faces in each row and each column
 			want[0].Surface, want[0].Faces, want[1].Faces = 16, 32, 32
 		}
 		// 4 x 4 root blocks in four quarters.

@@ -9,7 +9,7 @@ import (
 // Type is the type of the elements of a field or of a particle attribute.
 type Type uint8
 
-// Types of elements. The zero Type is not one.
+// Types of elements. The zero Type is not valid.
 const (
 	Float32 Type = iota + 1
 	Float64
@@ -32,7 +32,7 @@ func (t Type) elem() elem.Type {
 // Valid reports whether t is one of the types.
 func (t Type) Valid() bool { return t >= Float32 && t <= Int64 }
 
-// Size returns the bytes of an element; 0 if t is not valid.
+// Size returns the size of an element in bytes, or 0 if t is not valid.
 func (t Type) Size() int { return t.elem().Size() }
 
 // Float reports whether t is a floating-point type.

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// vector is one tree of cello_order_vectors.txt.
+// vector is one of the trees in cello_order_vectors.txt.
 type vector struct {
 	name            string
 	rank, roots, lo int

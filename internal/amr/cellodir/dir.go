@@ -23,19 +23,20 @@ const (
 // Files of this module.
 const (
 	Manifest      = "blobio.manifest"
-	Lock          = "blobio.writing" // in a directory that is being written
-	PartialSuffix = ".partial"       // suffix of the directory's name until it is whole
+	Lock          = "blobio.writing" // file in a directory that is being written
+	PartialSuffix = ".partial"       // suffix of the name of a directory until it is whole
 )
 
-// Writing reports whether a directory is unfinished: its writer is at work, or died. The next writer of the same name replaces
-// it.
+// Writing reports whether a directory is unfinished, because its writer still works or has died. The next writer of the same
+// name replaces an unfinished directory.
 func Writing(dir string) bool {
 	_, err := vfs.OS.Stat(filepath.Join(dir, Lock))
 	return err == nil
 }
 
-// Recover removes the unfinished directory that a dead writer of dir left, and returns its path, or "" if there is none. If the
-// writer is alive, the error is fault.ErrInUse. With dry, Recover removes nothing, and the writer may be alive.
+// Recover removes the unfinished directory that a dead writer of dir left. It returns the path of this directory, or "" if
+// there is none. If the writer is alive, it returns fault.ErrInUse. If dry is true, it removes nothing and does not check
+// whether the writer is alive.
 func Recover(ctx context.Context, dir string, dry bool) (left string, err error) {
 	tmp := filepath.Clean(dir) + PartialSuffix
 	if !Writing(tmp) {
@@ -60,8 +61,8 @@ func Recover(ctx context.Context, dir string, dry bool) (left string, err error)
 	return left, errors.Join(err, l.Release())
 }
 
-// RemovePartial removes an unfinished directory and the files of its writer. If the directory has any other file, it stays, and
-// the error is fault.ErrExist.
+// RemovePartial removes an unfinished directory and the files of its writer. If the directory has any other file, RemovePartial
+// keeps the directory and returns fault.ErrExist.
 func RemovePartial(fsys vfs.FS, dir string) error {
 	l, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -71,7 +72,7 @@ func RemovePartial(fsys vfs.FS, dir string) error {
 		n := e.Name()
 		own := n == Lock || n == Manifest || n == FileList || strings.HasSuffix(n, ListSuffix) || strings.HasSuffix(n, DataSuffix)
 		if e.IsDir() || !own {
-			return fmt.Errorf("%s: %s in this directory is not from a writer: %w", dir, n, fault.ErrExist)
+			return fmt.Errorf("%s: %s in this directory was not written by this program: %w", dir, n, fault.ErrExist)
 		}
 	}
 	for _, e := range l {
@@ -83,7 +84,8 @@ func RemovePartial(fsys vfs.FS, dir string) error {
 }
 
 // Stamp identifies the state of a checkpoint by its files, without reading them. Any write changes the stamp. It is "" if the
-// directory is no checkpoint or unfinished. info describes the file that commits it: the manifest, or check.file_list.
+// directory is unfinished or not a checkpoint. info describes the file that is written last: the manifest, or check.file_list
+// if there is no manifest.
 func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
 	fsys = vfs.OrOS(fsys)
 	list, err := fsys.Stat(filepath.Join(dir, FileList))

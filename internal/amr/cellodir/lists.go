@@ -36,8 +36,8 @@ func words(b []byte, yield func(off int64, w []byte) bool) {
 	}
 }
 
-// DecodeFileList decodes check.file_list: the number of files, then their names without suffix. Any white space separates, as in
-// Enzo-E.
+// DecodeFileList decodes check.file_list: the number of files, then their names without suffix. Any white space separates names,
+// as in Enzo-E.
 func DecodeFileList(b []byte, file string) (names []string, err error) {
 	count := int64(-1)
 	seen := map[string]bool{}
@@ -49,7 +49,7 @@ func DecodeFileList(b []byte, file string) (names []string, err error) {
 				err = fault.At(file, off, "number of files", fault.ErrCorrupt, "%.40q, want a number from 1 on", w)
 				return false
 			}
-			if count = n; count > int64(len(b))/2+1 { // each name takes at least a byte and a separator
+			if count = n; count > int64(len(b))/2+1 { // each name needs at least a byte and a separator
 				err = fault.At(file, off, "number of files", fault.ErrTruncated, "%d, but the file has %d bytes", n, len(b))
 				return false
 			}
@@ -150,8 +150,8 @@ func EncodeBlockList(l []Entry) []byte {
 	return b.Bytes()
 }
 
-// fileDigits returns the number of digits in block_data-<x>. Enzo-E computes int(log(files-1)/log(10)+1) in floating point, where
-// log(1000), log(10^6) and log(10^9) divided by log(10) are just below 3, 6 and 9.
+// fileDigits returns the number of digits in block_data-<x>. Enzo-E computes int(log(files-1)/log(10)+1) in floating point. For
+// files-1 = 1000, 10^6 and 10^9 the quotient is just below 3, 6 and 9, so the result is one digit too small.
 func fileDigits(files int) int {
 	n := len(strconv.Itoa(max(files-1, 1)))
 	switch files - 1 {
@@ -167,8 +167,8 @@ func FileName(i, files int) string {
 	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
 }
 
-// FileStart returns the index of the first block of a file: ceil(file*count/files). The file ends at the start of the next one;
-// it is empty if both are equal.
+// FileStart returns the index of the first block of a file: ceil(file*count/files). The file ends where the next file starts. If
+// both starts are equal, the file has no blocks.
 func FileStart(file, files int, count int64) int64 {
 	return (int64(file)*count + int64(files) - 1) / int64(files)
 }

@@ -28,7 +28,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestFileList: a list is refused unless it names files of the directory itself, each once.
+// TestFileList: a list is refused if it names a file outside of the directory, or a file twice.
 func TestFileList(t *testing.T) {
 	for text, want := range map[string]error{
 		"2\na\nb\n": nil, " 2 a\tb": nil,
@@ -43,7 +43,7 @@ func TestFileList(t *testing.T) {
 	}
 }
 
-// TestFileRule: the two forms of the rule agree.
+// TestFileRule: FileStart agrees with Enzo-E's rule, which computes the file of a block.
 func TestFileRule(t *testing.T) {
 	if got := []int64{cellodir.FileStart(0, 4, 10), cellodir.FileStart(1, 4, 10), cellodir.FileStart(2, 4, 10), cellodir.FileStart(3, 4, 10)}; !reflect.DeepEqual(got, []int64{0, 3, 5, 8}) {
 		t.Error(got)

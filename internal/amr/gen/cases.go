@@ -6,7 +6,7 @@ import (
 	"blobio/internal/amr"
 )
 
-// Case is a named set.
+// Case is a set with a name.
 type Case struct {
 	Name string
 	Set  *Set
@@ -46,7 +46,7 @@ func FaceFields(rank int, t amr.Type) []amr.FieldSpec {
 	return out
 }
 
-// Tracers returns two types of particles: positions and ids of all widths.
+// Tracers returns two types of particles. Their attributes are positions, and ids of all widths.
 func Tracers(rank int) []amr.ParticleSpec {
 	trace := amr.ParticleSpec{Name: "trace"}
 	dark := amr.ParticleSpec{Name: "dark"}

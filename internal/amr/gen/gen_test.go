@@ -86,7 +86,7 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
-// TestUnique: all elements of a field differ, over all blocks.
+// TestUnique: all elements of a field in all blocks have different values.
 func TestUnique(t *testing.T) {
 	g := gen.Geometry(3, 2, 6, 0, 2)
 	g.Block = [3]int{4, 6, 2}
@@ -157,7 +157,7 @@ func TestTrees(t *testing.T) {
 	if err != nil || u.LevelLen(2) != 16*16 || u.Len() != 1+4+16+64+256 {
 		t.Errorf("uniform: %v, %d blocks", err, u.Len())
 	}
-	// The maximum number of blocks in the levels.
+	// Ask for the maximum number of blocks that the levels allow.
 	small := gen.Geometry(1, 1, 4, 0, 2)
 	if all, err := gen.Random(&small, 1, 1000); err != nil || all.Len() != 7 {
 		t.Errorf("1000 of 7 blocks: %v, %d", err, all.Len())

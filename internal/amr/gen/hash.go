@@ -1,7 +1,6 @@
 package gen
 
-// mix is a bijection of 64 bits that looks random (the finalizer of
-// splitmix64).
+// mix is a bijection of 64-bit numbers with random-looking results: the finalizer of splitmix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

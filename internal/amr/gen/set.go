@@ -14,12 +14,12 @@ type Set struct {
 	Tree      *amr.Tree
 	Seed      uint64
 	Ghosts    bool // fields include ghosts
-	Particles int  // maximum number per type in a leaf; refined blocks have none
+	Particles int  // maximum number of particles per type in a leaf; refined blocks have no particles
 }
 
 // NewSet returns the set of a tree. Every block has all fields and particle types.
 func NewSet(t *amr.Tree, seed uint64, fields []amr.FieldSpec, particles []amr.ParticleSpec) *Set {
-	t.Sorted() // so that later calls only read
+	t.Sorted() // after this, calls only read the tree
 	return &Set{
 		Meta: &amr.Meta{Geometry: *t.Geometry(), Cycle: 10, Time: 0.125, Dt: 1.0 / 1024, Fields: fields, Particles: particles},
 		Tree: t, Seed: seed, Particles: 8,
@@ -40,7 +40,7 @@ func (s *Set) Head(x amr.Index) *amr.Block {
 	return &amr.Block{Index: x, Leaf: s.Tree.Leaf(x), Cycle: s.Meta.Cycle, Time: s.Meta.Time, Dt: s.Meta.Dt, Cost: s.Cost(x)}
 }
 
-// Cost returns a block's cost: 1 to 4, in steps that are exact in any type.
+// Cost returns a block's cost, 1 to 4. Its steps are exact in any floating-point type.
 func (s *Set) Cost(x amr.Index) float64 {
 	return 1 + float64(hash(s.Seed, 1, word(x, 0), word(x, 1), word(x, 2))%3072)/1024
 }
@@ -86,7 +86,6 @@ func (s *Set) Fill(dst []byte, x amr.Index, field int) {
 	}
 }
 
-// fillRow writes the elements of one row, hashed from row and the cell number.
 func fillRow(dst []byte, t amr.Type, row, first uint64) {
 	order := binary.NativeEndian
 	switch t {
@@ -117,8 +116,8 @@ func fillRow(dst []byte, t amr.Type, row, first uint64) {
 	}
 }
 
-// particles makes 0 to s.Particles particles of one type in a leaf. Float attributes x, y, z are positions inside the block.
-// 64-bit integers are unique in the set.
+// particles makes 0 to s.Particles particles of one type in a leaf. Floating-point attributes x, y, z are positions inside the
+// block. Attributes of 64-bit integers are unique in the set.
 func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 	spec := &s.Meta.Particles[kind]
 	p := amr.Particles{Spec: spec, Data: make([][]byte, len(spec.Attrs))}
@@ -141,7 +140,7 @@ func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 				fillRow(at[:size], a.Type, h, 0)
 				continue
 			}
-			// 12 bits of a fraction, never 0 or 1, are exact for a power of two of blocks.
+			// A fraction of 12 bits, never 0 or 1, gives an exact position if the number of blocks is a power of two.
 			v := lo[axis] + float64((hi[axis]-lo[axis])*(float64(h>>52)+0.5)/4096)
 			if a.Type == amr.Float32 {
 				binary.NativeEndian.PutUint32(at, math.Float32bits(float32(v)))

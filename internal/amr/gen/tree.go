@@ -7,8 +7,9 @@ import (
 	"blobio/internal/amr"
 )
 
-// Geometry returns the geometry of the unit cube with rank axes. Each axis has roots root blocks of block cells, with ghost
-// ghosts. The finest level is maxLevel, and the coarsest is the level with a single block.
+// Geometry returns the geometry of the unit cube with rank axes. roots is the number of root blocks on each axis, block the
+// number of cells of a block, and ghost the number of ghost cells on each side. The finest level is maxLevel, and the coarsest is
+// the level with a single block.
 func Geometry(rank, roots, block, ghost, maxLevel int) amr.Geometry {
 	g := amr.Geometry{Rank: rank, Roots: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Upper: [3]float64{1, 1, 1}, MaxLevel: maxLevel}
 	for i := range rank {
@@ -23,8 +24,8 @@ func Top(roots [3]int) int {
 	return -bits.Len(uint(max(roots[0], roots[1], roots[2]) - 1))
 }
 
-// RefineWhere refines all leaves below MaxLevel for which where is true, given their corners and level. Then it balances the
-// tree.
+// RefineWhere refines all leaves below MaxLevel for which where returns true. where gets the corners and the level of a leaf.
+// Then RefineWhere balances the tree.
 func RefineWhere(t *amr.Tree, where func(lo, hi [3]float64, level int) bool) error {
 	g := t.Geometry()
 	var todo []amr.Index
@@ -61,7 +62,7 @@ func Uniform(g *amr.Geometry, level int) (*amr.Tree, error) {
 	return t, RefineWhere(t, func(_, _ [3]float64, l int) bool { return l < level })
 }
 
-// Sphere returns a tree refined to MaxLevel where blocks touch the inside of a sphere (a circle, an interval): static refinement.
+// Sphere returns a tree that is refined to MaxLevel in a sphere (a circle or an interval in fewer dimensions).
 func Sphere(g *amr.Geometry, center [3]float64, radius float64) (*amr.Tree, error) {
 	t, err := amr.NewRootTree(g)
 	if err != nil {
@@ -73,8 +74,8 @@ func Sphere(g *amr.Geometry, center [3]float64, radius float64) (*amr.Tree, erro
 	})
 }
 
-// Shock returns a tree refined to MaxLevel along a shell around the lower corner of the domain. The radius of the shell is time,
-// 0 to 1, times the diagonal.
+// Shock returns a tree that is refined to MaxLevel along a shell around the lower corner of the domain. The radius of the shell
+// is time, 0 to 1, times the diagonal.
 func Shock(g *amr.Geometry, time float64) (*amr.Tree, error) {
 	t, err := amr.NewRootTree(g)
 	if err != nil {
@@ -89,7 +90,7 @@ func Shock(g *amr.Geometry, time float64) (*amr.Tree, error) {
 }
 
 // distances returns the squares of the smallest and the largest distance of a box from p. The conversions prevent the fusion of
-// products with sums, which would give other trees on other processors.
+// products with sums, because fused operations would give other trees on some processors.
 func distances(rank int, lo, hi, p [3]float64) (near, far float64) {
 	for i := range rank {
 		n := max(lo[i]-p[i], p[i]-hi[i], 0)
@@ -100,15 +101,15 @@ func distances(rank int, lo, hi, p [3]float64) (near, far float64) {
 	return near, far
 }
 
-// Random returns a tree of at least n blocks in all levels together, or of the maximum number that the levels allow. It refines
-// random leaves. Deep leaves are as likely as shallow ones.
+// Random refines random leaves until the tree has at least n blocks on all levels together, or the maximum that the levels allow.
+// Fine leaves are as likely as coarse leaves.
 func Random(g *amr.Geometry, seed uint64, n int) (*amr.Tree, error) {
 	t, err := amr.NewRootTree(g)
 	if err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 0x616d72))
-	var pool []amr.Index // leaves below MaxLevel, and some blocks refined since
+	var pool []amr.Index // leaves below MaxLevel, and blocks that were refined since they were added
 	for x := range t.Leaves() {
 		if l := x.Level(); l >= 0 && l < g.MaxLevel {
 			pool = append(pool, x)

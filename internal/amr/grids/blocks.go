@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// OfBlocks returns the mesh of a tree's blocks from level 0 on. index has the index of each block. leaf is true for leaves, whose
-// particles count. block reads the block with a number.
+// OfBlocks returns the mesh of a tree's blocks of level 0 and finer. index has the index of each block. leaf is true for leaves;
+// only particles of leaves belong to the mesh. block reads the block with a number.
 func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx context.Context, i int) (*amr.Block, error)) (*Mesh, error) {
 	g := &meta.Geometry
 	m := &Mesh{Rank: g.Rank, Time: meta.Time, src: &blockSource{meta, index, leaf, block}}
@@ -87,7 +87,7 @@ func (s *blockSource) name(m *Mesh, r ref) string {
 	return s.index[m.Levels[r.level].Boxes[r.box].Row].Name(g.Rank, g.Roots)
 }
 
-// read calls each with the values of fields in each box, x fastest. k is the number of the box in list.
+// read calls each for each box in list, with the values of the fields, x fastest. k is the number of the box in list.
 func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []int, each func(k int, values [][]float64) error) error {
 	out := make([][]float64, len(fields))
 	for k, r := range list {
@@ -113,7 +113,7 @@ func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []in
 	return nil
 }
 
-// Floats converts elements in the byte order of the host.
+// Floats converts elements of type t, in the byte order of the host, to float64.
 func Floats(t amr.Type, b []byte) []float64 {
 	et := elem.Parse(t.String())
 	out := make([]float64, len(b)/max(et.Size(), 1))
@@ -130,7 +130,8 @@ func Floats(t amr.Type, b []byte) []float64 {
 	return out
 }
 
-// Cells returns the values of the cells of a block, without ghosts. For a face-centred field a cell has the mean of its faces.
+// Cells returns the values of the cells of a block, without ghosts. For a face-centred field, the value of a cell is the mean of
+// its faces.
 func Cells(g *amr.Geometry, f *amr.Field) []float64 {
 	v := Floats(f.Spec.Type, f.Data)
 	have, ghost := g.Shape(f.Spec, f.Ghosts), [3]int{}
@@ -142,7 +143,7 @@ func Cells(g *amr.Geometry, f *amr.Field) []float64 {
 	}
 	n := g.Block
 	out := make([]float64, 0, n[0]*n[1]*n[2])
-	var steps []int // offsets of the values that are averaged in a cell
+	var steps []int // offsets of the values whose mean is the value of a cell
 	for k := range 8 {
 		at, stride, ok := 0, 1, true
 		for a := range 3 {
@@ -175,7 +176,7 @@ func Cells(g *amr.Geometry, f *amr.Field) []float64 {
 	return out
 }
 
-// particles calls each with the particles of a kind, block by block. It reads only leaves, because particles of refined blocks
+// particles calls each with the particles of one kind in each block. It reads only leaves, because particles of refined blocks
 // are copies or leftovers.
 func (s *blockSource) particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error {
 	for i := range s.index {

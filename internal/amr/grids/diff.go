@@ -17,31 +17,31 @@ type Difference struct {
 	Differ  int64   // number of these cells that differ by more than the tolerance
 	Most    float64 // the largest difference
 	Where   Place
-	A, B    float64 // the values there
-	Missing int64   // cells of A where B has no block
-	Other   int64   // number of cells that are finer in one mesh
-	OtherBy float64 // the largest difference of means there
+	A, B    float64 // values of that cell
+	Missing int64   // number of cells of A where B has no block
+	Other   int64   // number of cells that are finer in one of the meshes
+	OtherBy float64 // largest difference of means in those cells
 }
 
 // Compared is the result of Diff.
 type Compared struct {
 	Fields       []Difference
-	OnlyA, OnlyB []string // fields and kinds of particles
+	OnlyA, OnlyB []string // fields and kinds of particles that only one mesh has
 	Levels       []Refinement
 	Particles    []Rows
 }
 
-// Refinement counts the boxes of a level, by the mesh that has their cells.
+// Refinement counts the boxes of a level that are in both meshes, only in A, or only in B.
 type Refinement struct{ Level, Both, OnlyA, OnlyB int }
 
-// Rows counts particles, compared as rows in any order.
+// Rows is the result of the comparison of particles. A row is a particle; the order of rows does not matter.
 type Rows struct {
 	Name         string
 	A, B         int64
 	OnlyA, OnlyB int64
 }
 
-// Equal reports whether nothing differs. Cells that are finer or missing in one mesh are a difference.
+// Equal reports whether nothing differs. Cells that are finer or missing in one mesh count as a difference.
 func (c *Compared) Equal() bool {
 	same := len(c.OnlyA) == 0 && len(c.OnlyB) == 0
 	for _, f := range c.Fields {
@@ -67,8 +67,9 @@ func (t Tolerance) same(a, b float64) bool {
 	return d <= t.Abs || d <= t.Rel*max(math.Abs(a), math.Abs(b))
 }
 
-// Diff compares two meshes of one domain. Where both have the same level, it compares cell by cell. Elsewhere it compares the
-// values of A with the values of B at A's level (Fill). names selects the fields to compare; nil: all.
+// Diff compares two meshes of one domain. Where both meshes have the same level, Diff compares cell by cell. Elsewhere it
+// compares the values of A with the values that Fill computes for B at A's level. names selects the fields to compare; nil:
+// all.
 func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress func(done, total int64)) (*Compared, error) {
 	if a.Rank != b.Rank || a.Lower != b.Lower || a.Upper != b.Upper || a.Levels[0].Cells != b.Levels[0].Cells {
 		return nil, fault.Usage("the domains of the meshes differ: %v to %v with %v cells on the coarsest level, but %v to %v with %v", a.Lower, a.Upper, a.Levels[0].Cells, b.Lower, b.Upper, b.Levels[0].Cells)
@@ -146,7 +147,7 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 	return c, c.particles(ctx, a, b, names)
 }
 
-// fillAt is Fill for a level of another mesh that this mesh may not have.
+// fillAt does the same as Fill, but for a level of another mesh. m need not have this level.
 func (m *Mesh) fillAt(ctx context.Context, field, level int, b Span, other *Mesh) (*Filled, error) {
 	if level < len(m.Levels) {
 		return m.Fill(ctx, field, level, b)
@@ -207,7 +208,7 @@ func (c *Compared) particles(ctx context.Context, a, b *Mesh, names []string) er
 			c.OnlyA = append(c.OnlyA, "particles "+k.Name)
 			continue
 		}
-		var columns []int // columns of b in the order of a
+		var columns []int // columns of b, in the order of the columns of a
 		for _, name := range k.Columns {
 			if at := slices.Index(b.Kinds[j].Columns, name); at >= 0 {
 				columns = append(columns, at)

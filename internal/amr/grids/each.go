@@ -7,14 +7,14 @@ import (
 	"blobio/internal/base/par"
 )
 
-// Limits of the data read at once.
+// Limits of the data that are read at once.
 const (
 	chunkCells = 1 << 18
 	chunkBoxes = 256
 )
 
-// each reads fields of boxes and calls do with the values of each, on several goroutines. It then calls done with the results of
-// do in the order of the source's rows, whatever the number of goroutines.
+// each reads fields of boxes and calls do with the values of each box, on several goroutines. It calls done with each result of
+// do, always in the order of the source's rows.
 func each[T any](ctx context.Context, m *Mesh, list []ref, fields []int, do func(r ref, values [][]float64) (T, error), done func(r ref, x T) error) error {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b ref) int {

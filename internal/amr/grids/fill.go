@@ -10,11 +10,11 @@ type Filled struct {
 	Span
 	Level  int       // level of the cells
 	Values []float64 // NaN where no level has a cell
-	From   []int8    // level that a value comes from; for a mean the finest one; -1: none
+	From   []int8    // for each value, the level from which it comes (for a mean, the finest); -1: none
 }
 
-// Fill computes the values of a region of a level. It uses the level's own cells, means of finer cells, and coarser cells where
-// there are no others.
+// Fill computes the values of a region of a level. It uses the level's own cells and means of finer cells, and where there are
+// none, coarser cells.
 func (m *Mesh) Fill(ctx context.Context, field, level int, region Span) (*Filled, error) {
 	out := &Filled{Span: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
 	for i := range out.Values {
@@ -47,7 +47,7 @@ func (m *Mesh) scale(coarse, fine int) [3]int {
 	return s
 }
 
-// at returns the cells of another level that contain the cells of a box.
+// at returns the span of cells of the level other that contains span b of level.
 func (m *Mesh) at(level int, b Span, other int) Span {
 	if other >= level {
 		return b.Refine(m.scale(level, other))
@@ -55,7 +55,7 @@ func (m *Mesh) at(level int, b Span, other int) Span {
 	return b.Coarsen(m.scale(other, level))
 }
 
-// spread stores the cells of a box of the same or a coarser level in an array.
+// spread stores the cells of a box in an array. The level of the box is the level of the array or coarser.
 func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []bool) {
 	s, n, to := m.scale(level, f.Level), b.Len(), f.Len()
 	part, some := m.at(level, b.Span, f.Level).Cut(f.Span)
@@ -75,7 +75,7 @@ func (m *Mesh) spread(f *Filled, level int, b *Box, values []float64, mask []boo
 	}
 }
 
-// gather adds the cells of a box of a finer level to an array.
+// gather adds the cells of a box to an array. The level of the box is finer than the level of the array.
 func (m *Mesh) gather(f *Filled, level int, b *Box, values []float64, mask []bool) {
 	s, to := m.scale(f.Level, level), f.Len()
 	w := 1 / float64(s[0]*s[1]*s[2])

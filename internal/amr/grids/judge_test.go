@@ -33,7 +33,8 @@ out["grid"] = np.asarray(g[f].d).transpose(2, 1, 0).ravel().tolist()
 print(json.dumps(out))
 `
 
-// TestYT: for an export of WriteYT, yt and this package give equal figures and covering grids.
+// TestYT: for an export of WriteYT, this package computes the same totals, extrema and covering
+// grids as yt.
 func TestYT(t *testing.T) {
 	py := testfiles.JudgePython(t, "yt")
 	for _, rank := range []int{2, 3} {

@@ -12,7 +12,7 @@ type Mesh struct {
 	Fields       []Field
 	Kinds        []Kind
 	Levels       []Level // coarsest first; a level may have no boxes
-	ratio        [3]int  // number of cells of the next finer level in a cell, on each axis
+	ratio        [3]int  // number of cells of the next finer level in one cell, on each axis
 	src          *blockSource
 }
 
@@ -25,15 +25,16 @@ type Kind struct {
 	Columns []string
 }
 
-// Level holds the cells of one size.
+// Level has all cells of one size.
 type Level struct {
 	Cells [3]int     // number of cells in the whole domain; 1 on axes beyond the rank
 	Width [3]float64 // of a cell
 	Boxes []Box
-	begin map[[3]int]bool // first cells of the boxes
+	begin map[[3]int]bool // first cells of all boxes
 }
 
-// Box is a range of cells, counted from the lower corner of the domain. Boxes of a level do not overlap.
+// Box is a range of cells. Cells are counted from the lower corner of the domain. Boxes of a level do not
+// overlap.
 type Box struct {
 	Span
 	Row int // number of the block in the source of the mesh
@@ -73,7 +74,8 @@ func (m *Mesh) Centre(level int, cell [3]int) (x [3]float64) {
 	return x
 }
 
-// edge returns the lower edge of a cell on an axis; the last edge is the end of the domain.
+// edge returns the lower edge of cell i on an axis. If i is the number of cells, it returns the end of the
+// domain.
 func (m *Mesh) edge(level, axis, i int) float64 {
 	l := &m.Levels[level]
 	if i == l.Cells[axis] {
@@ -90,7 +92,8 @@ func (m *Mesh) Edges(level int, b Span) (lo, hi [3]float64) {
 	return lo, hi
 }
 
-// boxes returns the boxes that are not completely covered and that keep accepts (nil: all), coarsest level first.
+// boxes returns the boxes that finer levels do not cover completely, coarsest level first. If keep is not nil,
+// boxes returns only boxes for which keep returns true.
 func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
 	for l := range m.Levels {
 		for i := range m.Levels[l].Boxes {
@@ -103,7 +106,8 @@ func (m *Mesh) boxes(keep func(level int, b *Box) bool) (out []ref) {
 	return out
 }
 
-// finer calls each with the parts of a box that boxes of the next finer level cover, in the box's own cells.
+// finer calls each for each part of a box that a box of the next finer level covers. The part is in cells of the
+// box.
 func (m *Mesh) finer(level int, b *Box, each func(part Span)) {
 	if level+1 >= len(m.Levels) {
 		return
@@ -133,7 +137,7 @@ func (m *Mesh) covered(level int, b *Box) (n int64) {
 	return n
 }
 
-// mask marks the cells of a box that the next finer level covers; nil: none.
+// mask marks the cells of a box that the next finer level covers. It returns nil if there are none.
 func (m *Mesh) mask(level int, b *Box) (out []bool) {
 	n := b.Len()
 	m.finer(level, b, func(part Span) {

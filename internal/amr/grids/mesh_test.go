@@ -11,7 +11,7 @@ import (
 	"blobio/internal/amr/gen"
 )
 
-// generated returns a mesh with particles, refined in a shell.
+// generated returns a mesh with particles that is refined in a shell.
 func generated(t *testing.T, rank int) (*memory, []amr.Index, []bool) {
 	t.Helper()
 	g := gen.Geometry(rank, 2, 4, 2, 2)
@@ -85,13 +85,13 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestCopies: a copy in another order is equal. A copy with another value or refinement differs.
+// TestCopies: Diff finds no difference in a copy with another order of blocks, and finds a changed value or refinement.
 func TestCopies(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		src, index, leaf := generated(t, rank)
 		m := meshOf(t, src, index, leaf)
 		list := src.list
-		part := func(keep func(i int) bool) *Mesh { // from the last block to the first
+		part := func(keep func(i int) bool) *Mesh { // copy with the blocks in reverse order
 			var of []*amr.Block
 			var oi []amr.Index
 			var ol []bool
@@ -110,12 +110,12 @@ func TestCopies(t *testing.T) {
 		if !c.Equal() || len(c.Particles) != len(m.Kinds) || len(m.Kinds) == 0 || c.Particles[0].A == 0 || c.Fields[0].Cells == 0 {
 			t.Fatalf("rank %d: %+v", rank, c)
 		}
-		// only the coarse level: other refinement
+		// a mesh of only the coarse level, which has another refinement
 		coarse := part(func(i int) bool { return index[i].Level() == 0 })
 		if c, err = Diff(t.Context(), m, coarse, []string{m.Fields[0].Name}, Tolerance{}, nil); err != nil || c.Equal() || c.Fields[0].Other == 0 || c.Fields[0].Differ != 0 {
 			t.Fatalf("rank %d: %+v, %v", rank, c, err)
 		}
-		// all leaves but one: one mesh lacks a block
+		// a mesh without one of the leaves
 		leaves := part(func(i int) bool { return leaf[i] && i < len(list)-1 })
 		cells := int64(1)
 		for range rank {
@@ -147,7 +147,8 @@ func clone(b *amr.Block) *amr.Block {
 	return &c
 }
 
-// TestFill: a coarser level gets means of cells, and a finer level the cells themselves. Both have the total of the mesh.
+// TestFill: a coarser level gets means of cells, and a finer level copies of the cells. Both have the same total as the
+// mesh.
 func TestFill(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)

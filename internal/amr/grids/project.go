@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// column holds the sums of a box along an axis: values times cell lengths. some is true for sums with at least one cell.
+// column holds the sums of values times cell lengths of a box along an axis. some is true where a sum has at least one cell.
 type column struct {
 	sum  []float64
 	some []bool
 }
 
-// Across returns the two other axes in order.
+// Across returns the two axes other than axis, in order.
 func Across(axis int) (u, v int) {
 	u, v = (axis+1)%3, (axis+2)%3
 	return min(u, v), max(u, v)
 }
 
-// Project integrates a field along an axis over the finest cells. The result has one cell along the axis and the cells of a level
-// on the other axes. It repeats sums of coarser cells and averages sums of finer ones.
+// Project integrates a field along an axis over the finest cells. The result has one cell along the axis, and the cells of a
+// level on the other axes. Sums of coarser cells are repeated, and sums of finer cells are averaged.
 func (m *Mesh) Project(ctx context.Context, field, level, axis int) (*Filled, error) {
 	whole := Span{Hi: m.Levels[level].Cells}
 	whole.Hi[axis] = 1
@@ -83,8 +83,8 @@ func (m *Mesh) column(level int, b *Box, axis int, values []float64) column {
 	return c
 }
 
-// Slice returns a plane normal to an axis, with the cells of a level on the other axes, as computed by Fill. If the level is not
-// the finest, finer cells are averaged over the thickness of a cell.
+// Slice returns the plane at position at normal to an axis, with the cells of a level. Fill computes the values. If the level is
+// not the finest, a value is the mean of the finer cells, also along the axis.
 func (m *Mesh) Slice(ctx context.Context, field, level, axis int, at float64) (*Filled, error) {
 	l := &m.Levels[level]
 	region := Span{Hi: l.Cells}

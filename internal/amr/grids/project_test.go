@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestProject: at any level an integral along an axis is the sum over the finest cells of the whole domain. Its mean over the
-// plane equals the total.
+// TestProject: at any level, a projection along an axis integrates the finest cells. Its mean over the plane equals the
+// total.
 func TestProject(t *testing.T) {
 	src, index, leaf := generated(t, 3)
 	m := meshOf(t, src, index, leaf)

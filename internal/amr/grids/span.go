@@ -1,6 +1,6 @@
 package grids
 
-// Span is the range of cells from Lo to below Hi on three axes.
+// Span is the range of cells Lo <= cell < Hi on three axes.
 type Span struct{ Lo, Hi [3]int }
 
 // Len returns the number of cells along each axis.
@@ -34,7 +34,7 @@ func (b Span) Cut(c Span) (out Span, some bool) {
 	return out, some
 }
 
-// Refine returns the span with each cell divided into r.
+// Refine returns the span in finer cells; a cell is divided into r finer cells on each axis.
 func (b Span) Refine(r [3]int) Span {
 	for a := range 3 {
 		b.Lo[a] *= r[a]
@@ -43,7 +43,7 @@ func (b Span) Refine(r [3]int) Span {
 	return b
 }
 
-// Coarsen returns the coarser cells, of r cells each, that a span touches.
+// Coarsen returns the coarser cells that a span touches; a coarser cell has r cells on each axis.
 func (b Span) Coarsen(r [3]int) Span {
 	for a := range 3 {
 		b.Lo[a], b.Hi[a] = b.Lo[a]/r[a], (b.Hi[a]-1)/r[a]+1

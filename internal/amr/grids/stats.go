@@ -8,7 +8,7 @@ import (
 // Figures describe a field over the uncovered cells. NaN and infinite values are only counted.
 type Figures struct {
 	Cells    int64   // number of uncovered cells
-	NaN, Inf int64   // number of such values among them
+	NaN, Inf int64   // number of NaN and infinite values in these cells
 	Volume   float64 // volume of the cells with finite values; the width on axes beyond the rank is 1
 	Total    float64 // sum of values times volumes
 	Mean     float64 // Total over Volume
@@ -26,7 +26,7 @@ type FieldStats struct {
 	Levels []Figures // by level, coarsest first
 }
 
-// part holds the figures of one box, with cell numbers instead of places.
+// part holds the figures of one box. The extrema have cell numbers instead of Places.
 type part struct {
 	Figures
 	min, max int

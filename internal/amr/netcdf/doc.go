@@ -1,5 +1,5 @@
-// Package netcdf provides the netCDF form of a Cello checkpoint: one CDF-5 file with a row for each block, which all netCDF tools
-// read. The form is computed on reading; File.WriteTo writes it to a file.
+// Package netcdf presents a Cello checkpoint as one CDF-5 file, which all netCDF tools can read. The file has a row for each
+// block. Its bytes are computed when they are read; File.WriteTo writes them to a file.
 //
 // Rows are the blocks of all levels in the order of the checkpoint, including refined ones and those below level 0. Fields are
 // variables field_NAME(block, z, y, x). The particles of all blocks follow one another.

@@ -15,14 +15,15 @@ import (
 	"blobio/internal/cdf5/virtual"
 )
 
-// File is the netCDF form of a checkpoint, computed on reading. It is an io.ReaderAt, safe for concurrent use.
+// File is the netCDF form of a checkpoint. Its bytes are computed when they are read. File is an io.ReaderAt and safe for
+// concurrent use.
 //
-// A damaged part of the checkpoint gives an error only at the bytes that need it. For a field or a particle attribute these are
-// the bytes of the block.
+// If a part of the checkpoint is damaged, only reads of bytes computed from this part return an error. For a field or a
+// particle attribute, these are the bytes of one block.
 type File struct{ *virtual.File }
 
-// New returns the form of a part of a checkpoint (nil: the whole). It reads and keeps the heads of all blocks. memory is the
-// maximum number of bytes of cached data besides the last read; 0 means 16 MiB.
+// New returns the netCDF form of a part of a checkpoint (nil: the whole checkpoint). It reads the heads of all blocks and keeps
+// them in memory. memory is the maximum size of the data cache in bytes, without the data of the last read; 0 means 16 MiB.
 func New(ctx context.Context, k *cello.Checkpoint, p *Part, memory int64) (*File, error) {
 	src, err := newSource(k, p)
 	if err != nil {
@@ -54,7 +55,7 @@ type maker struct {
 	l       *layout
 	list    []placed // by row
 	workers int
-	leaves  *cache.Cache[leafKey, []float64] // for the grids of levels: a read needs one row of cells of each block
+	leaves  *cache.Cache[leafKey, []float64] // data of leaves, cached for the variables on grids, because a read of a grid needs rows of cells of many blocks
 }
 
 // tableBytes is the number of bytes computed at once for rows that need no data.
@@ -142,7 +143,6 @@ func (m *maker) row(ctx context.Context, k, i int, dst []byte) error {
 	return nil
 }
 
-// withField returns block i with the data of a field.
 func (m *maker) withField(ctx context.Context, i, f int) (*amr.Block, error) {
 	b := *m.list[i].Block
 	b.Fields = make([]amr.Field, f+1)
@@ -151,7 +151,6 @@ func (m *maker) withField(ctx context.Context, i, f int) (*amr.Block, error) {
 	return &b, err
 }
 
-// withParticles returns block i with the data of a particle attribute.
 func (m *maker) withParticles(ctx context.Context, i, t, attr int) (*amr.Block, error) {
 	spec := &m.l.meta.Particles[t]
 	data, err := m.particles(ctx, i, spec, attr)

@@ -14,20 +14,20 @@ import (
 	"blobio/internal/base/par"
 )
 
-// maxGrid is the maximum number of cells of a level with variables on its grid.
+// maxGrid is the maximum number of cells of a grid. Levels with more cells get no variables on a grid.
 const maxGrid = 1 << 36
 
 // grid is the uniform grid of a level with the positions of its leaf blocks. Refined blocks are omitted, because Enzo-E does not
 // advance them.
 type grid struct {
 	level int
-	cells [3]int64         // of the whole domain
-	block [3]int64         // cells of a block
-	leaf  map[[3]int64]int // row in the file, by the leaf's position in blocks
-	axis  int              // axis of a coordinate variable
+	cells [3]int64         // number of cells of the whole domain
+	block [3]int64         // number of cells of a block
+	leaf  map[[3]int64]int // row of each leaf in the file, by the leaf's position in blocks
+	axis  int              // for a coordinate variable: its axis
 }
 
-// gridsOf returns the grids of the levels from 0 on that have leaf blocks, coarsest first.
+// gridsOf returns the grids of all levels >= 0 with leaf blocks, coarsest first.
 func gridsOf(g *amr.Geometry, list []placed) (out []*grid) {
 	of := map[int]*grid{}
 	for i := range list {
@@ -91,13 +91,13 @@ func (l *layout) addGrids(fields []amr.Field, list []placed) {
 	}
 }
 
-// CodeUnits names the unit of positions and fields, which the simulation chooses.
+// CodeUnits is the unit of positions and fields in the file, because every simulation chooses its own units.
 const CodeUnits = "code units"
 
-// leafKey names the cells of a field in a block.
+// leafKey is the cache key of a field in a block.
 type leafKey struct{ row, field int }
 
-// unit returns one row of cells of a block, so that a damaged block is an error only at its own cells.
+// unit returns the elements of one row of cells in a block, so that a damaged block causes errors only at its own cells.
 func (g *grid) unit(v *variable, at int64) (lo, hi int64) {
 	if v.of.kind == ofTables {
 		const step = tableBytes / 8
@@ -126,7 +126,7 @@ func (m *maker) onGrid(ctx context.Context, v *variable, lo, hi int64, dst []byt
 	}
 	size := int64(v.typ.Size())
 	cdf5.FillBytes(dst, v.typ, binary.BigEndian, nil)
-	starts := map[int][]int64{} // start elements of the cell rows, by leaf
+	starts := map[int][]int64{} // first elements of the rows of cells, by leaf
 	var rows []int
 	for e := lo; e < hi; e += g.block[0] {
 		x, y, z := g.cell(e)
@@ -169,7 +169,7 @@ func (m *maker) onGrid(ctx context.Context, v *variable, lo, hi int64, dst []byt
 	})
 }
 
-// cell returns the cell of an element.
+// cell returns the position of element e in cells.
 func (g *grid) cell(e int64) (x, y, z int64) {
 	return e % g.cells[0], e / g.cells[0] % g.cells[1], e / g.cells[0] / g.cells[1]
 }

@@ -106,7 +106,7 @@ func gridHolds(t *testing.T, k *cello.Checkpoint, f *File, field int) {
 		for n := range g.Block[0] * g.Block[1] * g.Block[2] {
 			c := [3]int{n % g.Block[0], n / g.Block[0] % g.Block[1], n / g.Block[0] / g.Block[1]}
 			at, step := 0, 1
-			var faces int // offset of the other face; 0: the field is cell-centred
+			var faces int // offset of the opposite face; 0 if the field is cell-centred
 			to := 0
 			for a := 2; a >= 0; a-- {
 				at = at*have[a] + c[a] + ghost[a]
@@ -143,8 +143,8 @@ func gridHolds(t *testing.T, k *cello.Checkpoint, f *File, field int) {
 	}
 }
 
-// TestGridDamage: a damaged block is an error only at its own rows of cells on the grid of its level. So reads touch only the
-// blocks that they need.
+// TestGridDamage: a damaged block causes errors only at its own rows of cells on the grid of its level. This shows that reads
+// touch only the blocks that they need.
 func TestGridDamage(t *testing.T) {
 	g := gen.Geometry(2, 2, 8, 2, 1)
 	tree, err := gen.Shock(&g, 0.5)
@@ -196,7 +196,7 @@ func TestGridDamage(t *testing.T) {
 	}
 }
 
-// TestGridLarge: the grid of a fine level needs no memory. A grid with more than maxGrid cells has no variables.
+// TestGridLarge: the grid of a fine level is not held in memory. A grid with more than maxGrid cells has no variables.
 func TestGridLarge(t *testing.T) {
 	g := gen.Geometry(3, 4, 8, 0, 10)
 	tree, err := amr.NewRootTree(&g)
@@ -216,7 +216,7 @@ func TestGridLarge(t *testing.T) {
 	}
 	f := form(t, open(t, dir, nil), &Part{Grids: true}, 0)
 	h := f.Header()
-	for level, there := range map[int]bool{7: true, 8: false} { // 4096^3 cells are 2^36
+	for level, there := range map[int]bool{7: true, 8: false} { // the grid of level 7 has 4096^3 = 2^36 cells
 		v := h.VarIndex(fmt.Sprintf("density_%d", level))
 		if (v >= 0) != there {
 			t.Fatalf("level %d: %v, want %v", level, v >= 0, there)

@@ -10,20 +10,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Part selects blocks and fields of a checkpoint. The zero value selects all.
+// Part selects blocks and fields of a checkpoint. The zero value selects the whole checkpoint.
 type Part struct {
 	Keep   func(x amr.Index, leaf bool) bool // nil: all blocks
 	Fields []string                          // nil: all
 	Bare   bool                              // without ghosts
-	Grids  bool                              // add variables on the grid of each level, behind all others
+	Grids  bool                              // add variables on the grid of each level, after all other variables
 }
 
 // source provides the blocks of a part of a checkpoint, in order.
 type source struct {
 	k    *cello.Checkpoint
-	meta *amr.Meta // with the fields of the part
+	meta *amr.Meta // has only the fields of the part
 	of   []int     // index of each field in the checkpoint
-	rows []int     // number in the checkpoint, by block of the part
+	rows []int     // number of each block of the part in the checkpoint
 	bare bool
 }
 
@@ -50,12 +50,12 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 		}
 	}
 	if len(s.rows) == 0 {
-		return nil, fault.Usage("selection is empty: it has none of the %d blocks", len(k.Blocks()))
+		return nil, fault.Usage("selection is empty: none of the %d blocks is selected", len(k.Blocks()))
 	}
 	return s, nil
 }
 
-// ghosts reports whether a field has ghost zones in the form.
+// ghosts reports whether a field has ghost zones in the netCDF form.
 func (s *source) ghosts(f int) bool { return s.k.Ghosts(s.of[f]) && !s.bare }
 
 // fields returns the fields of each block, without Data.
@@ -92,7 +92,8 @@ func (s *source) cut(f int, data []byte) []byte {
 	return out
 }
 
-// heads reads all blocks without their data. It keeps the tables and the data that determine the rows of lists.
+// heads reads all blocks without their data. It keeps the data of the tables, and the data that determine the
+// number of rows in lists.
 func (s *source) heads(ctx context.Context) ([]placed, *summary, error) {
 	sum := &summary{Attrs: map[string]*attrsOf{}}
 	out := make([]placed, len(s.rows))
@@ -118,7 +119,8 @@ const adaptMost = 4000
 
 var onesAndZeros = append(bytes.Repeat([]byte{1}, adaptMost), make([]byte, adaptMost)...)
 
-// standIn returns a slice with the length and the trailing zeros of an adapt_buffer that takes no memory.
+// standIn returns a slice that needs no memory of its own, with the same length and the same number of trailing
+// zeros as an adapt_buffer.
 func standIn(adapt []byte) []byte {
 	n := len(trimmed(adapt))
 	if adapt == nil || n > adaptMost || len(adapt)-n > adaptMost {

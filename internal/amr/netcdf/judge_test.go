@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// judged writes the form of a mesh with face-centred fields, ghosts and particles.
+// judged writes the netCDF form of a mesh with face-centred fields, ghosts and particles.
 func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 	t.Helper()
 	k = open(t, generated(t)["3d-bricks"], nil)
@@ -29,7 +29,7 @@ func judged(t *testing.T) (k *cello.Checkpoint, name string) {
 	return k, name
 }
 
-// TestNcdump: ncdump recognises the form as CDF-5.
+// TestNcdump: ncdump recognises the file as CDF-5.
 func TestNcdump(t *testing.T) {
 	testfiles.Judge(t, "ncdump")
 	k, name := judged(t)
@@ -56,8 +56,8 @@ func TestNcdump(t *testing.T) {
 	}
 }
 
-// TestXarray: xarray reads the fields of each block and the data of the block. The script writes a few variables, little-endian,
-// block by block.
+// TestXarray: xarray reads the same fields and data of each block. A script writes a few variables that xarray has read,
+// little-endian, block by block.
 func TestXarray(t *testing.T) {
 	py := testfiles.JudgePython(t, "xarray", "netCDF4")
 	if elem.HostBig {

@@ -12,10 +12,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// version is the version of the form, the global attribute blobio_amr.
+// version is the version of the netCDF form. The file stores it in the global attribute blobio_amr.
 const version = 1
 
-// layout lists the variables of the file, and for each the data that a block contributes.
+// layout lists the variables of the file, and describes which data of a block each variable has.
 type layout struct {
 	meta  *amr.Meta
 	dims  []cdf5.Dim
@@ -24,11 +24,10 @@ type layout struct {
 	lists []list
 }
 
-// list is a table in which each block has any number of rows: the rows of all blocks
-// lie one after the other in flat variables.
+// list is a table in which a block can have any number of rows. The rows of all blocks are stored one after the other.
 type list struct {
 	name  string
-	count func(b *amr.Block) int64 // number of rows of a block; -1: the block does not have the list, which differs from 0
+	count func(b *amr.Block) int64 // number of rows of a block; -1 (not 0) if the block does not have the list
 	total int64
 }
 
@@ -38,23 +37,23 @@ type variable struct {
 	typ  cdf5.Type
 	dims []int // indexes in layout.dims; the first dimension counts rows
 	atts []cdf5.Att
-	list int // -1: a row for each block; otherwise the index of a list
+	list int // index of a list, or -1 if the variable has a row for each block
 	of   origin
-	grid *grid // grid of a level, for variables without rows
-	// row returns the data of a block for the variable, in the byte order of the host. It may use scratch.
+	grid *grid // the grid, for variables on the grid of a level
+	// row returns the variable's data of a block, in the byte order of the host. The result may be in scratch.
 	row func(scratch []byte, p *placed) ([]byte, error)
 }
 
-// origin is the part of a block from which a row is computed.
+// origin tells from which data of a block a row is computed.
 type origin struct {
 	kind originKind
-	i, k int // number of the field in a block, or type and attribute of particles
+	i, k int // i: the number of the field in a block; or i, k: type and attribute of particles
 }
 
 type originKind uint8
 
 const (
-	ofTables    originKind = iota // all data but the following, kept by heads
+	ofTables    originKind = iota // data that heads keeps in memory
 	ofField                       // Data of a field
 	ofParticles                   // Data of an attribute of particles
 	ofAdapt                       // the adapt_buffer
@@ -68,7 +67,8 @@ type placed struct {
 	at     []int64 // first row in each list
 }
 
-// dim adds a dimension and returns its index. CDF has no empty fixed dimensions, so an empty dimension has one filler row.
+// dim adds a dimension and returns its index. CDF does not allow empty fixed dimensions, so an empty dimension gets one
+// filler row.
 func (l *layout) dim(name string, n int64) int {
 	i := slices.IndexFunc(l.dims, func(d cdf5.Dim) bool { return d.Name == name })
 	if i < 0 {
@@ -87,7 +87,7 @@ func (l *layout) rowBytes(v *variable) int64 {
 	return n
 }
 
-// newLayout describes the file of some blocks and sets the position of each.
+// newLayout describes a file with the blocks in list, and sets the position of each block in the file.
 func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed, grids bool) (*layout, error) {
 	l := &layout{meta: m}
 	l.addLists(s)
@@ -124,7 +124,7 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed, grids
 			elems *= float64(l.dims[d].Len)
 		}
 		if elems*float64(v.typ.Size()) > math.MaxInt64/2 {
-			return nil, fault.Usage("variable %q of %g elements", v.name, elems)
+			return nil, fault.Usage("variable %q has %g elements, too many for the file", v.name, elems)
 		}
 	}
 	return l, nil
@@ -143,7 +143,7 @@ func trimmed(b []byte) []byte {
 	return b[:n]
 }
 
-// addLists finds the data of varying length, in a fixed order.
+// addLists adds a list for each kind of data of varying length, in a fixed order.
 func (l *layout) addLists(s *summary) {
 	for i := range l.meta.Particles {
 		name := l.meta.Particles[i].Name
@@ -180,8 +180,7 @@ func (l *layout) addLists(s *summary) {
 	}
 }
 
-// place sets the row of the parent and the rows in the lists for every block. It counts the rows of each list and keeps the
-// order.
+// place sets for every block the row of its parent and its first row in each list. It also counts the rows of each list.
 func (l *layout) place(list []placed) {
 	row := make(map[amr.Index]int64, len(list))
 	for i := range list {
@@ -210,14 +209,14 @@ func (p *placed) rows(l *layout, v *variable) (first, n int64) {
 	return p.at[v.list], max(l.lists[v.list].count(p.Block), 0)
 }
 
-// rowOf returns the data of a block for a variable, after a check of its length.
+// rowOf returns a variable's data of a block, after a check of their length.
 func rowOf(l *layout, v *variable, scratch []byte, p *placed) ([]byte, error) {
 	b, err := v.row(scratch, p)
 	if err != nil {
 		return nil, err
 	}
 	if _, n := p.rows(l, v); int64(len(b)) != n*l.rowBytes(v) {
-		return nil, fault.Usage("block %s: %d bytes of %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
+		return nil, fault.Usage("block %s: %d bytes for variable %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
 	}
 	return b, nil
 }
@@ -244,7 +243,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	var types []string
 	for _, p := range m.Particles {
 		if strings.ContainsAny(p.Name, " \t\n") {
-			return nil, fault.Usage("particles %q: a name with white space", p.Name)
+			return nil, fault.Usage("particles %q: the name has white space", p.Name)
 		}
 		types = append(types, p.Name)
 	}

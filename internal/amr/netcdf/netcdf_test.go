@@ -67,7 +67,7 @@ func generated(t testing.TB) map[string]string {
 	return out
 }
 
-// TestForm: the file has the content of the checkpoint.
+// TestForm: the netCDF file has all content of the checkpoint.
 func TestForm(t *testing.T) {
 	dirs := generated(t)
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
@@ -87,7 +87,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// parsed is a file whose rows are found only by its header.
+// parsed is a netCDF file whose rows are found by the header alone.
 type parsed struct {
 	h *cdf5.Header
 	b []byte
@@ -107,7 +107,7 @@ func (p *parsed) i64(name string, i int) int64 {
 	return int64(binary.BigEndian.Uint64(p.rows(p.h.VarIndex(name), int64(i), 1)))
 }
 
-// of returns the rows of block i in a variable.
+// of returns the rows of variable v that belong to block i.
 func (p *parsed) of(v, i int) []byte {
 	x := &p.h.Vars[v]
 	list := x.Name
@@ -206,7 +206,8 @@ func holds(t *testing.T, k *cello.Checkpoint, part *Part) {
 	}
 }
 
-// TestReads: concurrent reads of any part of the file, with little memory, return the bytes of the whole.
+// TestReads: concurrent reads of any part of the file, with little memory, return the same bytes as a
+// read of the whole file.
 func TestReads(t *testing.T) {
 	for _, dir := range []string{generated(t)["2d-one-root"], testfiles.Dir(t, "cello", "CheckE-05")} {
 		k := open(t, dir, nil)
@@ -235,7 +236,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestDamage: one damaged byte of a field is an error only at the field's bytes of that block.
+// TestDamage: one damaged byte of a field causes errors only at the bytes of this field in this block.
 func TestDamage(t *testing.T) {
 	g := gen.Geometry(2, 2, 8, 2, 1)
 	tree, err := gen.Shock(&g, 0.5)

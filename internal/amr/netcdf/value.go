@@ -9,7 +9,7 @@ import (
 // fileTypes maps the types of fields and particles to CDF-5 types.
 var fileTypes = [...]cdf5.Type{0, amr.Float32: cdf5.Float, amr.Float64: cdf5.Double, amr.Int8: cdf5.Byte, amr.Int16: cdf5.Short, amr.Int32: cdf5.Int, amr.Int64: cdf5.Int64}
 
-// kind is the kind of value of a further attribute.
+// kind is the kind of the values of a further attribute.
 type kind int32
 
 const (

@@ -9,7 +9,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// addTables adds the tables that every block has, and the positions of its rows in the lists.
+// addTables adds variables with one row for each block: its properties, and the positions of its rows in the
+// lists.
 func (l *layout) addTables(block int, s *summary) {
 	g := &l.meta.Geometry
 	add := func(name string, t cdf5.Type, long string, dims []int, row func(b []byte, p *placed) []byte) {
@@ -58,7 +59,8 @@ func (l *layout) addTables(block int, s *summary) {
 	}
 }
 
-// addField adds a field: blocks x nz x ny x nx, with as many axes as the tree.
+// addField adds a variable for a field. Its shape is blocks x nz x ny x nx, with as many axes as the tree
+// has.
 func (l *layout) addField(block, i int, f *amr.Field) {
 	shape := l.meta.Shape(f.Spec, f.Ghosts)
 	dims := []int{block}
@@ -128,7 +130,8 @@ func (l *layout) addBytes(name string, li int, of func(b *amr.Block) []byte, att
 		row: func(_ []byte, p *placed) ([]byte, error) { return of(p.Block), nil }})
 }
 
-// addAttr adds a further attribute: a row for each block if all have equally many elements, otherwise a list.
+// addAttr adds a variable for a further attribute. If all blocks have equally many elements, the variable has
+// a row for each block; otherwise it is a list.
 func (l *layout) addAttr(block int, name string, a *attrsOf, blocks int64) {
 	v := variable{name: "attr_" + name, typ: a.Type, list: -1, dims: []int{block}, atts: []cdf5.Att{att("attribute", name), att("kind", int32(a.Kind))}}
 	if !a.fixed(blocks) {

@@ -18,9 +18,10 @@ func ByCount(n, parts int) []int {
 	return starts
 }
 
-// ByWeight cuts the units of a curve, in order, into parts of about equal weight. The result has the form of ByCount's. A unit
-// belongs to the part that contains its middle, so no part exceeds the mean by more than the heaviest unit. Negative, infinite
-// and NaN weights count as 0. If all are 0, the cut is ByCount's.
+// ByWeight cuts the units of a curve, in order, into parts of about equal weight. The result has the same form as the result of
+// ByCount. A unit belongs to the part that contains the middle of the unit's weight interval, so no part exceeds the mean by more
+// than the heaviest unit. Negative, infinite and NaN weights count as 0. If all weights are 0, ByWeight returns the same cut as
+// ByCount.
 func ByWeight(w []float64, parts int) []int {
 	parts = max(parts, 1)
 	var peak float64
@@ -55,7 +56,7 @@ func sane(x float64) float64 {
 	return x
 }
 
-// Owners returns the part of each unit of a cut. starts has the form of ByCount's.
+// Owners returns the part of each unit of a cut. starts is a result of ByCount or ByWeight.
 func Owners(starts []int) []int {
 	owner := make([]int, starts[len(starts)-1])
 	for p := range len(starts) - 1 {

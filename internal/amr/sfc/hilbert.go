@@ -5,16 +5,14 @@ import (
 	"slices"
 )
 
-// The curves of Cello's order_hilbert in one, two and three dimensions. A curve
-// through the cube of 2^bits points per axis consists of 2^rank such curves with
-// one bit less. There is one in each octant, in the order of a Gray code: the path.
+// The curves of Cello's order_hilbert in one, two and three dimensions. A curve through a cube of 2^bits points per axis
+// consists of 2^rank smaller curves of the same kind, with one bit less, one in each octant. The octants follow one another in
+// the order of a Gray code, which is called the path here.
 //
-// A state is the start corner of a path and the axes of its steps. Start and end
-// of the path differ along the last axis, which the neighbouring curves
-// determine. In three dimensions the order of the other two axes is free: it
-// distinguishes the variants of the Hilbert curve. Only corners with an even
-// number of ones are reached, so there are 4 states in two dimensions (two along
-// each axis) and 12 in three.
+// A state is the start corner of a path and the axes of its steps. Start and end of the path differ only along the last axis,
+// which is determined by the neighbouring curves. In three dimensions the order of the other two axes is free, and distinguishes
+// the variants of the Hilbert curve. Only corners with an even number of ones are reached, so there are 4 states in two
+// dimensions (two along each axis) and 12 in three.
 type state struct {
 	start uint8    // octant, bit 0 is x
 	axes  [3]uint8 // step i of a path goes along axes[trailing ones of i]
@@ -29,7 +27,7 @@ func newState(rank int, start, last uint8) state {
 	case 2:
 		s.axes[0] = 1 - last
 	case 3:
-		// First axes of Enzo-E, derived from its orders.
+		// These are the first axes of Enzo-E's curve. They were derived from the orders of blocks that Enzo-E writes.
 		const x, y, z = 0, 1, 2
 		switch last {
 		case x:
@@ -55,8 +53,8 @@ func (s state) octant(rank int, i uint8) uint8 {
 	return o
 }
 
-// inside returns the state of the curve at step i of the path. It starts at the corner that touches the curve before and ends at
-// the one that touches the next.
+// inside returns the state of the smaller curve at step i of the path. That curve starts at the corner that touches the curve
+// before it, and ends at the corner that touches the next curve.
 func (s state) inside(rank int, i uint8) state {
 	start, last := s.start, s.axes[0]
 	if i > 0 {
@@ -70,10 +68,10 @@ func (s state) inside(rank int, i uint8) state {
 // curve is a Hilbert curve as a state machine; it starts in state 0.
 type curve struct {
 	place [][8]uint8 // by state and octant: step of the path
-	next  [][8]uint8 // by state and step: the state inside
+	next  [][8]uint8 // by state and step: the state of the smaller curve
 }
 
-// build finds all states reachable from the state that starts at the origin and ends along the last axis.
+// build finds all states that can be reached from the first state, whose path starts at the origin and ends along the last axis.
 func build(rank int) curve {
 	var c curve
 	states := []state{newState(rank, 0, uint8(rank-1))}
@@ -99,14 +97,15 @@ func build(rank int) curve {
 var curves = [4]curve{1: build(1), 2: build(2), 3: build(3)}
 
 // Hilbert returns the position of point p on the Hilbert curve through the cube of 2^bits points per axis, 0 < bits <= MaxBits,
-// in rank dimensions (1 to 3). In one dimension it is the coordinate. Coordinates beyond rank are ignored.
+// in rank dimensions (1 to 3). In one dimension the position is the coordinate. Coordinates beyond rank are ignored.
 //
-// The curve begins at the origin. Its orientation depends on bits: with one more bit, another of the symmetric curves visits the
-// same points.
+// The curve begins at the origin. The orientation depends on bits: with one more bit, the same points are visited by another of
+// the symmetric curves.
 func Hilbert(rank, bits int, p [3]uint32) Key { return HilbertPrefix(rank, bits, bits, p) }
 
-// HilbertPrefix returns the position of the cube of 2^(bits-depth) points per axis that contains p. It equals Hilbert with its
-// rank*(bits-depth) low bits zero. So the keys of all points of the cube are in [k, k + 2^(rank*(bits-depth))).
+// HilbertPrefix returns the position of the cube of 2^(bits-depth) points per axis that contains p. The result k is the result
+// of Hilbert with the low rank*(bits-depth) bits set to zero. The keys of all points of the cube are in [k, k +
+// 2^(rank*(bits-depth))).
 func HilbertPrefix(rank, bits, depth int, p [3]uint32) Key {
 	c := &curves[rank]
 	var k Key

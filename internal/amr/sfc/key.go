@@ -5,8 +5,8 @@ import "cmp"
 // MaxBits is the largest number of bits of a coordinate.
 const MaxBits = 32
 
-// Key is a position on a curve: an integer of 96 bits, Hi the upper 32. With
-// rank dimensions and coordinates of bits bits it is below 2^(rank*bits).
+// Key is a position on a curve: an integer of 96 bits, Hi the upper 32. A curve in rank dimensions
+// through 2^bits points per axis has keys below 2^(rank*bits).
 type Key struct {
 	Hi uint32
 	Lo uint64
@@ -20,7 +20,7 @@ func (k Key) Compare(l Key) int {
 	return cmp.Compare(k.Lo, l.Lo)
 }
 
-// push appends n <= 3 bits at the low end.
+// push shifts k up by n <= 3 bits and puts d into the low bits.
 func (k Key) push(d uint32, n int) Key {
 	return Key{Hi: k.Hi<<n | uint32(k.Lo>>(64-n)), Lo: k.Lo<<n | uint64(d)}
 }

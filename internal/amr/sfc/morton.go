@@ -1,10 +1,11 @@
 package sfc
 
 // Morton returns the position of point p on the Morton curve through the cube of 2^bits points per axis, 0 < bits <= MaxBits, in
-// three dimensions. It interleaves the bits of the coordinates, with x lowest. Bits from bits upwards are ignored.
+// three dimensions. It interleaves the bits of the coordinates, with x lowest. It ignores the bits of a coordinate from bit
+// number bits on.
 func Morton(bits int, p [3]uint32) Key {
 	mask := uint32(1<<uint(bits) - 1)
-	// 21 bits of each coordinate make 63; the rest goes above them.
+	// The low 21 bits of each coordinate give 63 bits of the key. The remaining bits go above them.
 	const low = 21
 	var lo, hi uint64
 	for i := range 3 {
@@ -15,7 +16,7 @@ func Morton(bits int, p [3]uint32) Key {
 	return Key{Hi: uint32(hi >> 1), Lo: lo | hi<<63}
 }
 
-// spread moves bit i to bit 3i; v has at most 21 bits.
+// spread moves bit i of v to bit 3i. v has at most 21 bits.
 func spread(v uint32) uint64 {
 	x := uint64(v)
 	x = (x | x<<32) & 0x001f00000000ffff

@@ -5,12 +5,12 @@ type Quality struct {
 	Max     float64 // weight of the heaviest part
 	Mean    float64 // total weight divided by the number of parts
 	Eff     float64 // Mean / Max: 1 is perfect; 1 if the total weight is 0
-	Surface int64   // faces between units of different parts
-	Faces   int64   // faces between any units
+	Surface int64   // number of faces between units of different parts
+	Faces   int64   // number of faces between any units
 }
 
-// Measure computes the figures of a division. w is the weight of each unit (nil: all 1), and owner its part, in [0, parts).
-// Surface and Faces are set as in amr.Quality.
+// Measure computes the figures of a division. w has the weight of each unit (nil: all 1), and owner has its part, in [0,
+// parts). Measure leaves Surface and Faces 0; amr.Quality computes them.
 func Measure(w []float64, owner []int, parts int) Quality {
 	if parts < 1 {
 		return Quality{Eff: 1}

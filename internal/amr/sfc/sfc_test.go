@@ -108,7 +108,7 @@ func TestCurves(t *testing.T) {
 		if k := sfc.Morton(bits, p); number(k).Cmp(interleaved(bits, p)) != 0 {
 			t.Fatalf("Morton: %v", k)
 		}
-		// Only the key of the cube that contains a point is a prefix of the point's key.
+		// The key of a cube is a prefix of the keys of exactly the points that the cube contains.
 		depth := rapid.IntRange(0, bits).Draw(t, "depth")
 		rest := uint(rank * (bits - depth))
 		k, low := number(sfc.Hilbert(rank, bits, p)), number(sfc.HilbertPrefix(rank, bits, depth, p))
@@ -118,7 +118,7 @@ func TestCurves(t *testing.T) {
 	})
 }
 
-// TestHilbertLeadingZeros: two more bits add two leading zeros, and the curve stays the same in three dimensions and in two.
+// TestHilbertLeadingZeros: in two and three dimensions, two more bits of leading zeros do not change the curve.
 func TestHilbertLeadingZeros(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		for _, p := range points(rank, 3) {
@@ -216,7 +216,8 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// TestHilbertKeys: the curve never changes. The sums are the CRC-32 of the positions of all points, 16 per axis.
+// TestHilbertKeys checks that the curve does not change between versions of this package. The sums are CRC-32 of the
+// positions of all points, 16 per axis.
 func TestHilbertKeys(t *testing.T) {
 	for rank, want := range []uint32{1: 0x973df723, 2: 0x7c15764a, 3: 0xc5ef81f0} {
 		if rank == 0 {
@@ -254,7 +255,8 @@ func TestKeyOrder(t *testing.T) {
 	}
 }
 
-// TestBitsOutOfRange: bits of a point above the given number are ignored, and so is a depth above the number of bits.
+// TestBitsOutOfRange: high bits of a point beyond the given number of bits are ignored, and so is the excess of depth over
+// this number.
 func TestBitsOutOfRange(t *testing.T) {
 	for rank := 1; rank <= 3; rank++ {
 		p, q := [3]uint32{5, 2, 7}, [3]uint32{5, 2, 7}

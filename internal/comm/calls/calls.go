@@ -1,9 +1,10 @@
-// Package calls names the caller's operation that a collective belongs to, for engines of package comm.
+// Package calls stores the name of the caller's operation in a context. The implementations of package
+// comm use the name in errors about mismatched collectives.
 package calls
 
 import "context"
 
-// inCall is a context with the name of an operation.
+// inCall is a context that carries the name of an operation.
 type inCall struct {
 	context.Context
 	call string
@@ -36,7 +37,7 @@ func Of(ctx context.Context) string {
 	return c.call
 }
 
-// Within returns the text of a collective in an operation, for errors.
+// Within returns a text, for errors, that names a collective and the operation to which it belongs.
 func Within(call, collective string) string {
 	if call == "" {
 		return collective

@@ -10,8 +10,8 @@ import (
 	"blobio/comm"
 )
 
-// testCalls: the same collective in different operations is a mismatch on all ranks, with both names. A rank without a name
-// matches any.
+// testCalls: if ranks call the same collective in operations with different names, all ranks get ErrMismatch with both
+// names. A rank without a name matches any name.
 func testCalls(t *testing.T, run Runner) {
 	steps := []call{
 		{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
@@ -26,7 +26,7 @@ func testCalls(t *testing.T, run Runner) {
 	}
 	for n := 2; n <= 4; n++ {
 		for _, step := range steps {
-			for _, other := range []string{"Writer.Commit", "", "Writer.Flush"} { // operation of the last rank
+			for _, other := range []string{"Writer.Commit", "", "Writer.Flush"} { // name of the last rank's operation
 				err := run(t, n, 0, func(ctx context.Context, c comm.Comm) error {
 					if c.Size() < 2 {
 						return nil
@@ -53,7 +53,7 @@ func testCalls(t *testing.T, run Runner) {
 					}
 					return nil
 				})
-				if other == "Writer.Commit" && errors.Is(err, comm.ErrMismatch) && !strings.Contains(err.Error(), "want") { // the run is broken
+				if other == "Writer.Commit" && errors.Is(err, comm.ErrMismatch) && !strings.Contains(err.Error(), "want") { // the run must fail in this case
 					err = nil
 				}
 				if err != nil {

@@ -1,5 +1,5 @@
 // Package commtest tests the contract of comm.Comm for any implementation.
 //
-// Suite has the tests for every engine. Failures has the tests for engines that can see their ranks fail (goroutines can; an MPI
-// job ends instead). Both use a Runner that starts ranks.
+// Suite has the tests for every implementation. Failures has the tests for implementations in which a run continues after a rank
+// fails: goroutines do, but an MPI job ends. Both use a Runner, which starts ranks.
 package commtest

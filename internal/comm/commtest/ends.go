@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 )
 
-// testExited: a rank returns nil while others wait for it, or before.
+// testExited: a rank returns nil while others wait for it, or before they wait.
 func testExited(t *testing.T, run Runner) {
 	for _, k := range calls {
 		for _, late := range []bool{false, true} {
@@ -27,7 +27,7 @@ func testExited(t *testing.T, run Runner) {
 			})
 		}
 	}
-	// A message to a rank that has left, and a message sent before leaving.
+	// One message is sent to a rank that has left, and one is sent by a rank before it leaves.
 	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 1 {
 			return c.Send(ctx, 0, 7, []byte("bye"))
@@ -45,7 +45,7 @@ func testExited(t *testing.T, run Runner) {
 	if !errors.Is(err, comm.ErrExited) {
 		t.Errorf("Send to a rank that left: %v", err)
 	}
-	// A rank may leave if the others need only each other.
+	// A rank may leave if the other ranks communicate only with each other.
 	err = bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
 		sub, err := c.Split(ctx, min(c.Rank(), 1), 0)
 		if err != nil || c.Rank() == 0 {
@@ -117,7 +117,7 @@ func testCallContext(t *testing.T, run Runner) {
 			note := func(err error) { wrong.CompareAndSwap(nil, &err) }
 			err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
 				if c.Rank() == 1 {
-					<-ctx.Done() // does not participate, and sees the end of the run
+					<-ctx.Done() // this rank does not participate, and sees the end of the run
 					if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 						note(fmt.Errorf("cause of the end is %w", cause))
 					}
@@ -143,7 +143,7 @@ func testCallContext(t *testing.T, run Runner) {
 				if e := after(ctx, c, context.Canceled); e != nil {
 					note(e)
 				}
-				return nil // not returned, but the run has it
+				return nil // f does not return the error, but run returns it
 			})
 			if p := wrong.Load(); p != nil {
 				t.Errorf("%s: %v", k.name, *p)
@@ -155,7 +155,7 @@ func testCallContext(t *testing.T, run Runner) {
 	}
 }
 
-// testUsage: a bad argument on one rank fails all ranks.
+// testUsage: a bad argument on one rank gives an error on all ranks.
 func testUsage(t *testing.T, run Runner) {
 	for _, k := range []call{
 		{"root", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 3, nil); return err }},
@@ -204,7 +204,7 @@ func testLate(t *testing.T, run Runner) {
 	}
 }
 
-// testAgreeThenFail: an agreed error that a rank returns appears in the run's error once.
+// testAgreeThenFail: if a rank returns an agreed error, the error of the run contains it only once.
 func testAgreeThenFail(t *testing.T, run Runner) {
 	err := bounded(t, run, 5, 0, func(ctx context.Context, c comm.Comm) error {
 		var in error

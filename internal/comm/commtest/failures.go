@@ -20,7 +20,7 @@ type call struct {
 	do   func(ctx context.Context, c comm.Comm) error
 }
 
-// calls are all collectives, and Recv of a message from rank 1 that never comes.
+// calls are all collectives, and a Recv of a message that rank 1 never sends.
 var calls = []call{
 	{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
 	{"Bcast", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 0, nil); return err }},
@@ -47,15 +47,15 @@ var calls = []call{
 	{"Recv", func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 1, 0); return err }},
 }
 
-// bounded runs in a bubble of testing/synctest. The test fails if the run hangs or leaves a goroutine behind. A sleep ends when
-// all others wait.
+// bounded runs f in a bubble of testing/synctest. The test fails if the run hangs or leaves a goroutine behind. In the bubble a
+// sleep ends when all other goroutines wait.
 func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Context, c comm.Comm) error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { err = run(t, n, perNode, f) })
 	return err
 }
 
-// allGet checks that want of n ranks, and the run, get an error of a class from f.
+// allGet runs f on n ranks. It checks that want of the ranks, and the run, get an error of class.
 func allGet(t *testing.T, run Runner, what string, n, want int, class error, f func(ctx context.Context, c comm.Comm) error) {
 	t.Helper()
 	var got atomic.Int64
@@ -111,7 +111,7 @@ func after(ctx context.Context, c comm.Comm, cause error) error {
 	return nil
 }
 
-// testError: rank 1 returns an error, which ends every kind of wait of the others.
+// testError: rank 1 returns an error, and every kind of call in which other ranks wait fails.
 func testError(t *testing.T, run Runner) {
 	for _, k := range calls {
 		for _, early := range []bool{false, true} {
@@ -119,7 +119,7 @@ func testError(t *testing.T, run Runner) {
 			err := bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
 				if c.Rank() == 1 {
 					if early {
-						time.Sleep(2 * time.Millisecond) // the others already wait
+						time.Sleep(2 * time.Millisecond) // now the other ranks wait
 					}
 					return fmt.Errorf("writing: %w", errDisk)
 				}
@@ -146,7 +146,7 @@ func testError(t *testing.T, run Runner) {
 	}
 }
 
-// testErrorOfMany: the error of a run has each distinct error once.
+// testErrorOfMany: many ranks return errors. The error of the run contains each different error once.
 func testErrorOfMany(t *testing.T, run Runner) {
 	err := bounded(t, run, 12, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank()%2 == 0 {
@@ -210,7 +210,7 @@ func testPanic(t *testing.T, run Runner) {
 
 func explode(v any) { panic(v) }
 
-// testGoexit: t.FailNow and similar calls end a goroutine without a return.
+// testGoexit: runtime.Goexit, which t.FailNow calls, ends the goroutine of a rank. This counts as an error of the rank.
 func testGoexit(t *testing.T, run Runner) {
 	err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 2 {
@@ -224,7 +224,7 @@ func testGoexit(t *testing.T, run Runner) {
 	}
 }
 
-// testMismatch: each pair of different collectives gives an error on all ranks.
+// testMismatch: if ranks call two different collectives, all ranks get an error. All pairs of collectives are tested.
 func testMismatch(t *testing.T, run Runner) {
 	variants := append([]call{
 		{"Bcast(1)", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 1, nil); return err }},
@@ -237,7 +237,7 @@ func testMismatch(t *testing.T, run Runner) {
 			return err
 		}},
 	}, calls...)
-	skip := func(name string) bool { // Recv is no collective, and the others begin with another call
+	skip := func(name string) bool { // Recv is not a collective, and the other calls begin with another collective
 		return name == "Recv" || name == "Agree" || name == "Allreduce of doubles"
 	}
 	for i, a := range variants {
@@ -267,7 +267,7 @@ func testMismatch(t *testing.T, run Runner) {
 	if !errors.Is(err, comm.ErrMismatch) {
 		t.Errorf("Fence of two windows: %v", err)
 	}
-	// Two reductions of float64, which the ranks themselves compare.
+	// Two different reductions of float64. Here not the Comm but Allreduce detects the mismatch.
 	err = bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
 		_, err := comm.AllreduceOne(ctx, c, 1.5, []comm.Op{comm.Min, comm.Max}[c.Rank()])
 		return err

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// testLongMessages: messages of all lengths arrive unchanged, whether or not the receiver waits already.
+// testLongMessages: messages of all lengths arrive unchanged, whether the receiver waits already or not.
 func testLongMessages(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
@@ -25,7 +25,7 @@ func testLongMessages(t *testing.T, run Runner) {
 		send := func(k int) error {
 			n := copy(out, content(c.Rank(), k))
 			err := c.Send(ctx, next, k%2, out[:n])
-			clear(out[:n]) // the caller may reuse it
+			clear(out[:n]) // the caller may reuse the buffer
 			return err
 		}
 		recv := func(k int) error {
@@ -35,7 +35,7 @@ func testLongMessages(t *testing.T, run Runner) {
 			}
 			return equal(fmt.Sprintf("message %d", k), in, content(prev, k))
 		}
-		for k := range lengths { // one after the other, so some ranks wait for a message
+		for k := range lengths { // one after the other, so that some ranks wait for a message
 			if c.Rank()%2 == 1 {
 				if err := recv(k); err != nil {
 					return err
@@ -55,7 +55,7 @@ func testLongMessages(t *testing.T, run Runner) {
 				return err
 			}
 		}
-		for tag := range 2 { // received in another order than sent
+		for tag := range 2 { // received in another order than they were sent
 			for k := tag; k < 4*len(lengths); k += 2 {
 				if err := recv(k); err != nil {
 					return err
@@ -90,18 +90,19 @@ func testSendRecv(t *testing.T, run Runner) {
 					if err != nil {
 						return err
 					}
-					b[0] = 0xff // the receiver owns it
+					b[0] = 0xff // the receiver owns the message
 				}
 			}
 			return nil
 		}
-		if err := send(); err != nil { // all at once, because Send does not wait
+		if err := send(); err != nil { // all ranks send first, because Send does not wait
 			return err
 		}
 		if err := recv(); err != nil {
 			return err
 		}
-		// A message on one Comm is not received on another, and does not mix with collectives.
+		// A message on one Comm is not received on another Comm, and does not interfere with
+		// collectives.
 		sub, err := c.Split(ctx, 0, -c.Rank())
 		if err != nil || c.Size() < 2 {
 			return err
@@ -136,7 +137,8 @@ func testSendRecv(t *testing.T, run Runner) {
 
 func testSplit(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
-		// Three colors, the last without a group. The key reverses the order.
+		// Use three colors; the ranks of the third get no group. The key reverses the order of the
+		// ranks.
 		color := c.Rank() % 3
 		if color == 2 {
 			color = -1
@@ -248,7 +250,7 @@ func testAgree(t *testing.T, run Runner) {
 			if err := comm.Agree(ctx, c, nil); err != nil {
 				return fmt.Errorf("nobody failed: %w", err)
 			}
-			// The last two ranks fail, in different ways.
+			// The last two ranks fail with different errors.
 			lowest := max(0, c.Size()-2)
 			var in error
 			switch c.Rank() {
@@ -288,7 +290,7 @@ func testAgree(t *testing.T, run Runner) {
 	})
 }
 
-// testMixed: many collectives of several Comms and messages, in one order.
+// testMixed: all ranks run many collectives of several Comms, and messages, in the same order.
 func testMixed(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		half, err := c.Split(ctx, c.Rank()%2, 0)

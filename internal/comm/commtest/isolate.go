@@ -8,8 +8,8 @@ import (
 )
 
 // Isolate returns a comm.Comm of the same ranks that behaves as if each rank were a process: Share returns only the caller's
-// value, and ranks share no byte slices. All ranks of a Comm must use it alike. Tests use it to simulate ranks connected by
-// messages.
+// value, and ranks share no byte slices. Either all ranks of a Comm use Isolate or none. Tests use it to simulate ranks in
+// separate processes.
 func Isolate(c comm.Comm) comm.Comm {
 	if c == nil {
 		return nil
@@ -20,7 +20,8 @@ func Isolate(c comm.Comm) comm.Comm {
 	return isolated{c}
 }
 
-// isolated forwards the calls that need no change: numbers are never shared, and all Comms copy messages.
+// isolated changes only the calls that could share memory. The other calls are forwarded: numbers are never shared, and
+// every Comm copies messages.
 type isolated struct{ comm.Comm }
 
 func cloneAll(b [][]byte) [][]byte {
@@ -69,7 +70,7 @@ func (i isolated) Share(ctx context.Context, v any) ([]any, error) {
 	return all, nil
 }
 
-// SharedMemory works between processes of one node, although each has its own heap.
+// SharedMemory is forwarded, because processes of one node can share memory although each has its own heap.
 func (i isolated) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
 	return comm.SharedMemory(ctx, i.Comm, n)
 }

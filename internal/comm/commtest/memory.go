@@ -9,15 +9,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// testMemory: after a Fence all ranks of a node see stores in common memory. Requests for more or less memory do not invalidate
-// earlier memory. On several nodes either all ranks or none may have common memory.
+// testMemory: after a Fence, all ranks of a node see the stores in shared memory. Later requests for more or less memory do not
+// invalidate the earlier memory. If the ranks are on several nodes, either all ranks get memory or none.
 func testMemory(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)
 		if err != nil {
 			return err
 		}
-		none, err := comm.SharedMemory(ctx, node, 0) // memory of 0 bytes is not nil
+		none, err := comm.SharedMemory(ctx, node, 0) // memory of 0 bytes must not be nil
 		if err != nil || none == nil || len(none.Bytes()) != 0 {
 			return fmt.Errorf("memory of 0 bytes: %v, %w", none, err)
 		}
@@ -60,7 +60,7 @@ func testMemory(t *testing.T, run Runner) {
 				}
 			}
 		}
-		// The first memory is still valid after requests for more.
+		// The first memory is still valid after requests for larger memory.
 		for i := range 300 {
 			first.Bytes()[300*node.Rank()+i] = byte(node.Rank() + i)
 		}

@@ -11,8 +11,8 @@ import (
 	"blobio/comm"
 )
 
-// Runner runs f on n ranks, in blocks of ranksPerNode per node (0: all on one), and returns the error of the run. Ranks are
-// goroutines or processes; f must not use t.
+// Runner runs f on n ranks and returns the error of the run. Each node has ranksPerNode consecutive ranks (0: all ranks are
+// on one node). Ranks are goroutines or processes; f must not use t.
 type Runner func(t *testing.T, n, ranksPerNode int, f func(ctx context.Context, c comm.Comm) error) error
 
 // sizes are the numbers of ranks in most tests: one, powers of two, and others.
@@ -28,7 +28,7 @@ func each(t *testing.T, run Runner, f func(ctx context.Context, c comm.Comm) err
 	}
 }
 
-// Suite tests that run passes the contract.
+// Suite tests that the Comms of run fulfil the contract of comm.Comm.
 func Suite(t *testing.T, run Runner) {
 	for _, c := range []struct {
 		name string
@@ -96,7 +96,7 @@ func testIdentity(t *testing.T, run Runner) {
 	})
 }
 
-// testBarrier: after a Barrier each rank sees earlier Puts into the window of rank 0.
+// testBarrier: after a Barrier, each rank sees all earlier Puts into the window of rank 0.
 func testBarrier(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n := c.Size()
@@ -253,7 +253,7 @@ func testAlltoallv(t *testing.T, run Runner) {
 		for to := range row {
 			row[to] = cell(c.Rank(), to)
 		}
-		silent := c.Size() - 1 // sends nothing, with an empty slice
+		silent := c.Size() - 1 // this rank passes an empty slice and sends nothing
 		if c.Rank() == silent && c.Size() > 1 {
 			row = nil
 		}

@@ -74,7 +74,7 @@ func testFloatOrder(t *testing.T, run Runner) {
 	})
 }
 
-// testLongReductions tests reductions of more elements than one message has.
+// testLongReductions tests reductions of more elements than fit in one message.
 func testLongReductions(t *testing.T, run Runner) {
 	const n = 70_001
 	each(t, run, func(ctx context.Context, c comm.Comm) error {

@@ -15,7 +15,8 @@ import (
 func testWindow(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n, me := c.Size(), c.Rank()
-		// The part of rank r: n elements for puts of one rank each, one element for all ranks, and r more bytes.
+		// The part of rank r has n elements, each for puts of one rank, then one element for puts of all ranks, and r more
+		// bytes.
 		local := make([]byte, 8*(n+1)+me)
 		w, err := c.NewWindow(ctx, local)
 		if err != nil {
@@ -35,7 +36,7 @@ func testWindow(t *testing.T, run Runner) {
 			if err := w.Put(ctx, r, int64(8*n), bytes.Repeat([]byte{byte(me + 1)}, 8)); err != nil {
 				return err
 			}
-			clear(b[:]) // the buffer may be reused
+			clear(b[:]) // the buffer may be reused after the call
 		}
 		if err := w.Fence(ctx); err != nil {
 			return err
@@ -68,7 +69,7 @@ func testWindow(t *testing.T, run Runner) {
 	})
 }
 
-// testWindowRange: an access out of range returns an error, changes nothing and breaks nothing.
+// testWindowRange: an access out of range returns an error and changes nothing, and the Comm still works.
 func testWindowRange(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		local := make([]byte, 16)
@@ -109,7 +110,7 @@ func testWindowRange(t *testing.T, run Runner) {
 	})
 }
 
-// testWindowEpochs: after each Fence, the owner's memory and the part as others read it have all changes of that epoch. Other
+// testWindowEpochs: after each Fence, the owner in its memory and other ranks by Get see all changes of the epoch. Other
 // bytes are unchanged.
 func testWindowEpochs(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
@@ -130,7 +131,7 @@ func testWindowEpochs(t *testing.T, run Runner) {
 				}
 				copy(want[at:], []byte{byte(epoch), byte((me + n - 1) % n)})
 			case 2: // unchanged
-			case 3: // changed by another rank, and elsewhere by the owner
+			case 3: // changed by another rank, while the owner changes other bytes
 				if err := w.Put(ctx, (me+1)%n, int64(at), bytes.Repeat([]byte{byte(me + 1)}, 8)); err != nil {
 					return err
 				}
@@ -151,7 +152,7 @@ func testWindowEpochs(t *testing.T, run Runner) {
 			if err := equal(fmt.Sprint("read after epoch ", epoch), got, want); err != nil {
 				return err
 			}
-			if err := c.Barrier(ctx); err != nil { // the next epoch changes the bytes just read
+			if err := c.Barrier(ctx); err != nil { // wait, because the next epoch changes the bytes just read
 				return err
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Launcher returns the path of mpirun: from BLOBIO_MPIRUN, else Open MPI's, or with the tag mpich MPICH's. It skips the test if
-// there is none.
+// Launcher returns the path of mpirun. The environment variable BLOBIO_MPIRUN sets it; the default is the mpirun of Open MPI
+// or, with the build tag mpich, the mpirun of MPICH. If there is no mpirun, Launcher skips the test.
 func Launcher(t testing.TB) string {
 	t.Helper()
 	names := launchers
@@ -30,13 +30,13 @@ func Launcher(t testing.TB) string {
 	return ""
 }
 
-// OpenMPI reports whether the launcher is Open MPI's.
+// OpenMPI reports whether the launcher belongs to Open MPI.
 func OpenMPI(launcher string) bool {
 	out, _ := exec.Command(launcher, "--version").CombinedOutput()
 	return bytes.Contains(out, []byte("Open"))
 }
 
-// Args returns the launcher's arguments before the program.
+// Args returns the arguments of the launcher that come before the program.
 func Args(launcher string, ranks int) []string {
 	args := []string{"-n", strconv.Itoa(ranks)}
 	if OpenMPI(launcher) {
@@ -45,8 +45,8 @@ func Args(launcher string, ranks int) []string {
 	return args
 }
 
-// Env returns the environment of a job, followed by more. It lets root run the job. Open MPI then does not wait between asking
-// processes to end and killing them.
+// Env returns the environment of a job, followed by more. With it, root may run the job, and Open MPI does not wait after it
+// asks processes to end and before it kills them.
 func Env(more ...string) []string {
 	return append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_odls_base_sigkill_timeout=0"), more...)
 }
@@ -54,16 +54,17 @@ func Env(more ...string) []string {
 // ErrHung is the error of a job that exceeded its time limit.
 var ErrHung = errors.New("the MPI job hung")
 
-// Run runs a program on several ranks and returns their output. It ends a job that exceeds the limit, with all processes; the
-// error then wraps ErrHung.
+// Run runs a program on several ranks and returns their output. If the job exceeds the limit, Run ends all its processes and
+// returns an error that wraps ErrHung.
 func Run(t testing.TB, ranks int, limit time.Duration, env []string, program string, args ...string) (string, error) {
 	t.Helper()
 	launcher := Launcher(t)
 	return Command(t, limit, Env(env...), launcher, append(append(Args(launcher, ranks), program), args...)...)
 }
 
-// Command is Run for a launcher with these arguments and this whole environment. A launcher may end before processes that it
-// killed. Command returns only when no process of the job is running, so that its files no longer change.
+// Command does the same as Run, but for a launcher with given arguments and a complete environment. A launcher may end before
+// the processes that it kills. Command returns only when no process of the job is running, so that the job's files do not
+// change afterwards.
 func Command(t testing.TB, limit time.Duration, env []string, launcher string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// processes returns the running processes of a session. A zombie with running threads is running.
+// processes returns the running processes of a session. A zombie with running threads counts as
+// running.
 func processes(session int) (ids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {

@@ -2,5 +2,5 @@
 
 package mpitest
 
-// processes returns none: they are unknown here.
+// processes returns nil, because the processes of a session are unknown on this system.
 func processes(int) []int { return nil }

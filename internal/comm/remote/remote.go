@@ -1,4 +1,4 @@
-// Package remote sends errors to ranks in another heap: their text, and the sentinels that they wrap.
+// Package remote encodes errors for ranks in other heaps. It preserves the text of an error, and which sentinels the error wraps.
 package remote
 
 import (
@@ -19,7 +19,8 @@ var (
 	ErrDeadlock = errors.New("deadlock")
 )
 
-// sentinels are the errors whose identity is sent: bit i of a class word means sentinels[i]. All ranks must run the same build.
+// sentinels are the errors whose identity is preserved. Bit i of the class word stands for sentinels[i]. All ranks must run the
+// same build.
 var sentinels = [...]error{
 	fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrVersion, fault.ErrUnsupported,
 	fault.ErrNotFormat, fault.ErrTooLarge, fault.ErrNotCommitted, fault.ErrMapMismatch, fault.ErrRange,
@@ -30,7 +31,7 @@ var sentinels = [...]error{
 	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, syscall.EDQUOT, errors.ErrUnsupported, fault.ErrInUse, fault.ErrChanged,
 }
 
-const maxErrorText = 16 << 10 // bytes; enough for a panic with its stack
+const maxErrorText = 16 << 10 // in bytes; enough for a panic with its stack
 
 // Encode encodes an error for Decode on a rank without a common heap: 8 bytes of classes, little-endian, and at most about 16 KiB
 // of text.
@@ -48,7 +49,8 @@ func Encode(err error) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
 }
 
-// Decode is the reverse of Encode. errors.Is finds the sentinels that comm.Agree lists. All ranks must run the same build.
+// Decode is the inverse of Encode. errors.Is finds the sentinels that the encoded error wraps, if they are in the list sentinels.
+// All ranks must run the same build.
 func Decode(b []byte) error {
 	if len(b) < 8 {
 		return &remoteError{text: "the error of another rank could not be decoded"}

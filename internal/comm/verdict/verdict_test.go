@@ -45,7 +45,8 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestCommitAlone: a commit without parts cannot fail. If a rank is gone, the others are in doubt.
+// TestCommitAlone: a commit without parts succeeds. If a rank is gone, the outcome on the other ranks
+// is InDoubt.
 func TestCommitAlone(t *testing.T) {
 	err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		if got, err := Commit(ctx, c, nil); got != Done || err != nil {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Seals are the two files of an array that hold its record. The loss of one does not lose the array.
+// Seals are the names of the two files that hold the record of an array. Each has the whole record, so one may be lost.
 var Seals = []string{"versions", "versions.second"}
 
 // DataName matches the names of data files.
@@ -37,7 +37,8 @@ func List(dir string, fsys vfs.FS) ([]string, error) {
 	return out, nil
 }
 
-// Is reports whether a directory holds an array. Data files without a seal suffice; the record is then lost.
+// Is reports whether a directory holds an array. It returns true also if the directory has data files but no seal, because the
+// record may be lost.
 func Is(dir string, fsys vfs.FS) bool {
 	fsys = vfs.OrOS(fsys)
 	list, _ := fsys.ReadDir(dir)
@@ -48,8 +49,8 @@ func Is(dir string, fsys vfs.FS) bool {
 
 var memberRE = regexp.MustCompile(`^(.+)\.(?:level(\d{1,2})|(global))$`)
 
-// Member splits the name of an array of a hierarchy into the hierarchy's name and the level, or -1 for the snapshots. It returns
-// "" for other names.
+// If an array belongs to a hierarchy, Member returns the name of the hierarchy and the level, which is -1 for the array of the
+// snapshots. For other arrays it returns "".
 func Member(array string) (hierarchy string, level int) {
 	m := memberRE.FindStringSubmatch(array)
 	switch {
@@ -63,7 +64,7 @@ func Member(array string) (hierarchy string, level int) {
 }
 
 // Stamp identifies the state of an array by its seals, without reading them. Each commit changes the stamp. It is "" if there is
-// no file with a seal's name; Stamp does not check that a file is a seal. info describes the newer file.
+// no file with a seal's name. Stamp does not check that such a file is a seal. info describes the newer of the two files.
 func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
 	for _, n := range Seals {
 		one, err := vfs.OrOS(fsys).Stat(filepath.Join(dir, n))

@@ -155,7 +155,7 @@ func TestRecoverDirectories(t *testing.T) {
 	clitest.Check(t, os.Mkdir(at("mine.partial"), 0o777))
 	clitest.Check(t, os.WriteFile(at("mine.partial/blobio.writing"), nil, 0o666))
 	clitest.Check(t, os.WriteFile(at("mine.partial/notes"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "notes in this directory is not from a writer", "recover", at("mine"))
+	clitest.Bad(t, cli.Failed, "notes in this directory was not written by this program", "recover", at("mine"))
 	if !clitest.There(at("mine.partial/notes")) {
 		t.Error("a file that is not of a writer is gone")
 	}

@@ -370,7 +370,7 @@ func TestAmrPartialOfOthers(t *testing.T) {
 	partial := filepath.Join(dir, "out.partial")
 	clitest.Check(t, os.Mkdir(partial, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(partial, "notes.txt"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "out.partial: notes.txt in this directory is not from a writer", "amr", "convert", "--to", "cello", check1, filepath.Join(dir, "out"))
+	clitest.Bad(t, cli.Failed, "out.partial: notes.txt in this directory was not written by this program", "amr", "convert", "--to", "cello", check1, filepath.Join(dir, "out"))
 }
 
 func TestAmrInterrupted(t *testing.T) {
