@@ -258,7 +258,7 @@ func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	return nil
 }
 
-// copyChunk writes a chunk to w through buf and verifies it. Its errors are those of CopyVar.
+// copyChunk writes a chunk to w through buf and verifies it. It returns the errors of CopyVar.
 func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer) error {
 	sum := newSum(r.f)
 	for off, n := int64(0), int64(0); off < c.ChunkSize; off += n {

@@ -43,7 +43,7 @@ func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
 	return j
 }
 
-// settled returns the hash of the chunk if it is known without hashing, because all blocks so far equal those of an earlier
+// settled returns the hash of the chunk if it is known without hashing, because all blocks so far equal the blocks of an earlier
 // state.
 func (j *writeJob) settled() (digest, bool) {
 	switch {

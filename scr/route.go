@@ -187,7 +187,7 @@ func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 }
 
 // Files returns the absolute paths of the files of the checkpoint that is being read, by the rank that wrote them. With InPlace it
-// returns the files of all ranks, otherwise only those of this rank. It is not collective.
+// returns the files of all ranks, otherwise only the files of this rank. It is not collective.
 func (s *Session) Files() (map[int][]string, error) {
 	if err := s.need("Files", inRestart); err != nil {
 		return nil, err

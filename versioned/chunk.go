@@ -158,7 +158,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 
 // readSeg reads bytes [at, at+len(dst)) of a segment.
 func (c *catalog) readSeg(x *segIndex, version int64, seg int, at int64, dst []byte) error {
-	var whole []byte // buffer for a chunk of which only a part is needed
+	var whole []byte // buffer for a chunk that is needed only in part
 	for len(dst) > 0 {
 		k, in := at/c.chunk, at%c.chunk
 		n := min(c.chunk-in, int64(len(dst)))

@@ -212,7 +212,7 @@ type message struct {
 	Dead    []string  `json:"dead,omitempty"`    // files that no version needs after the commit
 }
 
-// differs returns an error if the version or label of a rank differs from those of rank 0.
+// differs returns an error if the version or label of a rank differs from the version or label of rank 0.
 func (m *message) differs(array string, rank int, first *message) error {
 	if m.Number == first.Number && m.Label == first.Label {
 		return nil

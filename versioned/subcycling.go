@@ -112,7 +112,7 @@ func (c Cadence) Saved(at Step, coarse int64) bool {
 	return at.Index%n == 0
 }
 
-// Config holds the settings of a hierarchy. Knobs 1 to 4 are those of the paper (docs/gvr.md).
+// Config holds the settings of a hierarchy. Knobs 1 to 4 come from the paper (docs/gvr.md).
 type Config struct {
 	Cadence       Cadence // knob 1: when each level is saved
 	Extra         float64 // knob 2: capacity is ceil((1+Extra)*need) elements; default 0

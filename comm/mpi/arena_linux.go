@@ -64,7 +64,7 @@ func openArea(o *offer) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// In this namespace the number may be that of another process, which has a different file.
+	// In this namespace another process may have the number, which has a different file.
 	info, err := f.Stat()
 	if err != nil || uint64(info.Size()) != n || n < tokenBytes || n > 1<<46 {
 		return nil, fmt.Errorf("process %d has a different file", pid)

@@ -6,16 +6,29 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
 
 // JSONFlag adds --json. form is a sample of the printed value: the help lists its fields, unless it already does.
 func JSONFlag(cmd *cobra.Command, p *bool, form ...any) {
-	for _, v := range form {
+	forms.Store(cmd, form)
+	cmd.Flags().BoolVar(p, "json", false, "print JSON with stable field names and sizes in bytes")
+}
+
+// forms holds the samples of JSONFlag until Describe writes them: all verbs are made in each run, but few runs print help.
+var forms sync.Map // by *cobra.Command
+
+// Describe completes the help of a verb. It must be called before Long is used.
+func Describe(cmd *cobra.Command) {
+	form, ok := forms.LoadAndDelete(cmd)
+	if !ok {
+		return
+	}
+	for _, v := range form.([]any) {
 		cmd.Long += "\n\n" + strings.Join(Wrapped("JSON: "+Shape(v)+"."), "\n")
 	}
-	cmd.Flags().BoolVar(p, "json", false, "print JSON with stable field names and sizes in bytes")
 }
 
 // PrintJSON prints one value.

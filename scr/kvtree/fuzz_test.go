@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzUnpack reads bodies, which have no CRC, and compares the result with that of a simple recursive reader like SCR's.
+// FuzzUnpack reads bodies, which have no CRC, and compares the result with the result of a simple recursive reader like SCR's.
 func FuzzUnpack(f *testing.F) {
 	for _, b := range seeds(f) {
 		if len(b) > 24 {

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Classes of errors for errors.Is, in addition to those of package kvtree. Every *LostError wraps kvtree.ErrMissing.
+// Classes of errors for errors.Is, in addition to the classes of package kvtree. Every *LostError wraps kvtree.ErrMissing.
 // kvtree.ErrCorrupt means that headers of one set contradict each other, or that a rebuilt file does not match. A fault of a
 // redundancy file is a *kvtree.FormatError.
 var (

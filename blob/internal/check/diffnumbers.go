@@ -21,7 +21,7 @@ type valueNumbers struct {
 	Largest   any     `json:"largest"` // largest difference
 }
 
-// bothOf returns a pair of values, of which one may be nil. It returns nil if both are text.
+// bothOf returns a pair of values; one of them may be nil. It returns nil if both are text.
 func bothOf(x, y any) any {
 	if x == nil && y == nil {
 		return nil

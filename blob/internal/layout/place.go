@@ -61,7 +61,7 @@ func (p *Place) mine(v int, r *Ranks, i int) (start, count int64) {
 }
 
 // MapPiece returns the file offset and length of entry i's part of variable m of map d, counted from 0. In the variable-centric
-// layout, a list's length is that of the whole padded row.
+// layout, a list is as long as the whole padded row.
 func (p *Place) MapPiece(d, m int, r *Ranks, i int) (off, n int64) {
 	return p.how.mapPiece(p, d, m, r, i)
 }

@@ -19,7 +19,7 @@ type jointView struct {
 	files map[int]*viewPart // by subfile
 }
 
-// viewPart is a subfile of which some blobs are known and in its table. This rank reads the lists of blobs from to to-1 of the
+// viewPart is a subfile with a table of its known blobs, which may not be all. This rank reads the lists of blobs from to to-1 of the
 // table.
 type viewPart struct {
 	*FilePart

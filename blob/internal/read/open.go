@@ -86,7 +86,7 @@ func OpenWith(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs)
 	return openAfter(ctx, path, o, k, nil)
 }
 
-// openAfter is OpenWith for a dataset of which an earlier state may be open; before is this state or nil.
+// openAfter is OpenWith for a dataset with an earlier state, before, that is already open; nil: there is none.
 func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Data) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

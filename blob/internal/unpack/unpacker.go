@@ -145,7 +145,7 @@ func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (i
 	return done, nil
 }
 
-// cached returns the content of a chunk of which only a part is wanted. It keeps the content, because the next read may want the
+// cached returns the content of a chunk if the reader wants only a part. It keeps the content, because the next read may want the
 // rest.
 func (u *Unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
 	return u.parts.Make(context.Background(), chunkKey{k, n}, func() ([]byte, error) {

@@ -217,7 +217,7 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 	return nil
 }
 
-// onlyWindows tells run that this rank has no more writes of its own, so that run begins with the windows. It must be called
+// onlyWindows lets run know that this rank has no more writes of its own, so that run begins with the windows. It must be called
 // before add, which may wait until run has written windows.
 func (l *later) onlyWindows() { l.told.Do(func() { close(l.own) }) }
 

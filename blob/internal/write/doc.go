@@ -24,8 +24,8 @@ package write
 // Windows are in memory that the ranks share (comm.SharedMemory). Each byte is
 // copied once by its rank and once by the kernel. Ranks without shared memory, on
 // different nodes, fill the windows by messages (Alltoallv), and write their own
-// pieces from 64 KiB on. The files are the same, byte for byte, as those of ranks
-// that share a heap.
+// pieces from 64 KiB on. Ranks that share a heap write the same
+// files, byte for byte.
 //
 // Memory: each aggregator has two windows in shared memory. A window has
 // Options.Buffer bytes but at most 1 MiB, or Options.Stripe.Size if that is more.

@@ -108,7 +108,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 	return w.Held.take()
 }
 
-// Committed returns the number of committed records, including those of earlier sessions.
+// Committed returns the number of committed records, including the records of earlier sessions.
 func (w *Writer) Committed() int64 { return w.Commits.Sealed }
 
 // settleDue completes a commit that CommitAsync has started. Collective.

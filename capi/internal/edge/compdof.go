@@ -8,7 +8,7 @@ import (
 
 // Dof is a decomposition in PIO's form. It has, for each element of a rank's array in memory, the element's position in the
 // canonical array, counted from 1. The position is 0 for a hole: an element outside the file, such as a halo, or land in an
-// ocean grid. The order is that of the memory, not that of the file.
+// ocean grid. The elements are in the order of the memory, not of the file.
 type Dof struct {
 	Runs  []decomp.Req // elements that are in the file, in memory order
 	Elems int64        // number of elements in memory, including holes

@@ -44,7 +44,7 @@ type variable struct {
 	row func(scratch []byte, p *placed) ([]byte, error)
 }
 
-// origin tells from which data of a block a row is computed.
+// origin names the data of a block from which a row is computed.
 type origin struct {
 	kind originKind
 	i, k int // i: the number of the field in a block; or i, k: type and attribute of particles

@@ -53,7 +53,7 @@ func same(a []int, b ...int) bool {
 	return true
 }
 
-// TestOverwritten checks that of several datasets with the same files only the newest is whole. The order of calls must not
+// TestOverwritten checks that only the newest of several datasets with the same files is whole. The order of calls must not
 // matter.
 func TestOverwritten(t *testing.T) {
 	d := constant(t)

@@ -216,7 +216,7 @@ func (t *tempFile) commit() error {
 	return nil
 }
 
-// meta copies the source's metadata to the file. The file gets no permissions beyond those of an ordinary new file.
+// meta copies the source's metadata to the file. The file gets no more permissions than an ordinary new file.
 func (t *tempFile) meta(name string) error {
 	if !t.j.Meta || t.j.In != nil {
 		return nil

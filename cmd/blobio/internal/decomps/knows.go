@@ -32,6 +32,9 @@ func Knows(path string) bool {
 
 // KnowsCDF reports whether a path is a CDF file of maps, which is also an ordinary netCDF file.
 func KnowsCDF(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	r, err := blob.Open(context.Background(), path, &blob.OpenOptions{AllowMissing: true})
 	if err != nil {
 		return false

@@ -71,6 +71,7 @@ func verbs(c *cobra.Command) (list []*cobra.Command) {
 func name(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 func page(c *cobra.Command) *manpage.Page {
+	cli.Describe(c)
 	p := manpage.New(name(c), 1, c.Short)
 	p.Head("SYNOPSIS")
 	use := c.UseLine()

@@ -24,7 +24,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		args := append(strings.Fields(c.CommandPath())[1:], "--help")
 		out := clitest.Good(t, args...)
 		clitest.Holds(t, out, "Usage:", "Examples:", "--no-progress")
-		if c.Flags().Lookup("json") != nil && !strings.Contains(c.Long, "JSON: {") {
+		if c.Flags().Lookup("json") != nil && !strings.Contains(out, "JSON: {") {
 			t.Errorf("%s does not say what its JSON is", c.CommandPath())
 		}
 		for _, sub := range c.Commands() {

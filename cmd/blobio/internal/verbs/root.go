@@ -56,6 +56,11 @@ feature or format, wrong flags, no such file). If both 1 and 2 apply, the exit c
 		SilenceUsage:  true,
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return e.AloneAmongOthers(cmd) }
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cli.Describe(cmd)
+		help(cmd, args)
+	})
 	root.SetVersionTemplate("blobio {{.Version}}\n")
 	root.PersistentFlags().BoolVar(&e.NoProgress, "no-progress", false, "show no progress bars (default: only on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
