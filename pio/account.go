@@ -116,29 +116,29 @@ func shown(value any) string {
 }
 
 // same returns an error with the first difference if ranks have different definitions or writes. Collective.
-func (f *File) same(ctx context.Context) error {
-	sum := digest(&f.definitions, &f.log)
-	got, err := agreeMin(ctx, f.s.c, nil, sum, ^sum)
+func (tx *transaction) same(ctx context.Context) error {
+	sum := digest(tx.defs, &tx.log)
+	got, err := agreeMin(ctx, tx.s.c, nil, sum, ^sum)
 	if err != nil || got[0] == ^got[1] {
 		return err
 	}
 	var text []byte
-	root := f.s.root()
-	if f.s.c.Rank() == root {
-		for line := range account(&f.definitions, &f.log) {
+	root := tx.s.root()
+	if tx.s.c.Rank() == root {
+		for line := range account(tx.defs, &tx.log) {
 			text = append(text, line+"\n"...)
 		}
 	}
-	if text, err = f.s.c.Bcast(ctx, root, text); err != nil {
+	if text, err = tx.s.c.Bcast(ctx, root, text); err != nil {
 		return err
 	}
 	there := strings.Split(string(text), "\n")
 	i := 0
-	for line := range account(&f.definitions, &f.log) {
+	for line := range account(tx.defs, &tx.log) {
 		if err == nil && (i >= len(there) || there[i] != line) {
-			err = failed(EINVAL, "%s: ranks differ: on rank %d %s, on rank %d %s", f.path, f.s.c.Rank(), line, root, there[min(i, len(there)-1)])
+			err = failed(EINVAL, "%s: ranks differ: on rank %d %s, on rank %d %s", tx.defs.path, tx.s.c.Rank(), line, root, there[min(i, len(there)-1)])
 		}
 		i++
 	}
-	return agree(ctx, f.s.c, err)
+	return agree(ctx, tx.s.c, err)
 }

@@ -22,14 +22,14 @@ type attOfVar struct {
 
 // addition plans an append to the base. It returns nil if an append cannot make the changes. An append can add records,
 // record variables and attributes. open means that the writer will get more data than the log has now. Collective.
-func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
-	if f.base == nil || f.base.layout == blob.Canonical || !f.base.extends(&f.definitions, &f.log) {
+func (tx *transaction) addition(ctx context.Context, open bool) (*addition, error) {
+	if tx.base == nil || tx.base.layout == blob.Canonical || !tx.base.extends(tx.defs, &tx.log) {
 		return nil, nil
 	}
-	if _, err := f.base.collective(ctx, f.s.c); err != nil {
+	if _, err := tx.base.collective(ctx, tx.s.c); err != nil {
 		return nil, err
 	}
-	a := &addition{schemaOf: &schemaOf{f: f, s: f.base.r.Extend(), known: map[string]blob.DecompID{}}}
+	a := &addition{schemaOf: &schemaOf{tx: tx, s: tx.base.r.Extend(), known: map[string]blob.DecompID{}}}
 	if !a.attributes() {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (b *base) extends(f *definitions, l *log) bool {
 
 // attributes finds the changed attributes. It returns false if an append cannot make the changes.
 func (a *addition) attributes() bool {
-	f, b := a.f, a.f.base
+	f, b := a.tx.defs, a.tx.base
 	for i := range b.atts {
 		is, name := f.atts, ""
 		if i < len(b.vars) {
@@ -98,7 +98,7 @@ func (a *addition) attributes() bool {
 
 // variables finds the route of each record variable. It returns false if an append cannot write one of them. Collective.
 func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
-	f, b := a.f, a.f.base
+	f, b := a.tx.defs, a.tx.base
 	byShape := map[string]blob.DecompID{}
 	for d := a.s.NumDecomps(); d > 0; d-- {
 		byShape[keyOf(a.s.DecompDims(blob.DecompID(d)))] = blob.DecompID(d)
@@ -116,13 +116,13 @@ func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
 				return false, nil
 			}
 			r.id, r.dec = id, a.s.Vars()[id].Decomp
-		} else if size := r.elems * int64(v.t.Size()); size > f.limits.whole {
-			if r.dec = byShape[keyOf(shape)]; r.dec == 0 && size > f.limits.fresh {
+		} else if size := r.elems * int64(v.t.Size()); size > a.tx.limits.whole {
+			if r.dec = byShape[keyOf(shape)]; r.dec == 0 && size > a.tx.limits.fresh {
 				return false, nil
 			}
 		}
 		a.routes = append(a.routes, r)
-		if r.dec != 0 && (len(f.log.of[v]) > 0 || open) {
+		if r.dec != 0 && (len(a.tx.log.of[v]) > 0 || open) {
 			users[r.dec] = append(users[r.dec], r)
 		}
 	}
@@ -141,10 +141,10 @@ func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) 
 	}
 	var by *Decomp
 	for _, r := range users {
-		if len(a.f.log.of[r.v]) == 0 { // probably written later by the same map
+		if len(a.tx.log.of[r.v]) == 0 { // probably written later by the same map
 			continue
 		}
-		x, err := a.f.log.straight(ctx, r.v, a.f.shape(r.v))
+		x, err := a.tx.log.straight(ctx, r.v, a.tx.defs.shape(r.v))
 		if err != nil {
 			return err
 		}
@@ -164,13 +164,13 @@ func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) 
 	}
 	r := users[0]
 	a.wide = a.wide || r.elems > 1<<31-1
-	a.parts = append(a.parts, blob.Part{Decomp: d, Runs: r.runs(a.f.s, a.s.DecompDims(d))})
+	a.parts = append(a.parts, blob.Part{Decomp: d, Runs: r.runs(a.tx.s, a.s.DecompDims(d))})
 	return nil
 }
 
 // define adds the new dimensions and variables to the schema.
 func (a *addition) define() error {
-	f, b := a.f, a.f.base
+	f, b := a.tx.defs, a.tx.base
 	for _, d := range f.dims[len(b.dims):] {
 		a.s.Dim(d.name, d.n)
 	}

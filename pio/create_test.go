@@ -60,7 +60,7 @@ func TestEarly(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(f.PutVars(ctx, 0, Part{}, []int32{1, 2, 3, 4}), f.PutVars(ctx, 1, Part{}, []int32{1, 2, 3, 4})); err != nil || f.w == nil {
+		if err := errors.Join(f.PutVars(ctx, 0, Part{}, []int32{1, 2, 3, 4}), f.PutVars(ctx, 1, Part{}, []int32{1, 2, 3, 4})); err != nil || f.tx.w == nil {
 			return fmt.Errorf("no writer is open: %w", err)
 		}
 		if _, err := s.Create(ctx, path, nil); CodeOf(err) != Code(syscall.EBUSY) {
@@ -114,7 +114,7 @@ func TestKept(t *testing.T) {
 				return err
 			}
 			err = f.PutVars(ctx, 1, Part{}, []int32{8, 8, 8, 8})
-			if form == Canonical && f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // the attribute differs between ranks
+			if form == Canonical && f.tx.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // the attribute differs between ranks
 				return errors.New("nothing was written ahead")
 			}
 			if err != nil || f.Close(ctx) == nil {

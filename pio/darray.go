@@ -109,10 +109,13 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	}
 	if err != nil {
 		if x != nil && d.t != x.t { // the other ranks agree below
-			_, err = f.agreeBut(ctx, err, nil)
+			_, err = f.ranks.agreeBut(ctx, err, nil)
 			return err
 		}
-		return f.miss(err)
+		if f.write {
+			f.ranks.miss(err)
+		}
+		return err
 	}
 	stop := f.stats.spend(copying)
 	var own, gap []byte // this rank's elements; the fill value of elements that no rank has
@@ -153,7 +156,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		err = fmt.Errorf("%s: write of %q: %w", f.path, x.name, err)
 	}
 	if d.t != x.t { // values of some rank may not fit
-		if misfit, err = f.agreeBut(ctx, err, misfit); err != nil {
+		if misfit, err = f.ranks.agreeBut(ctx, err, misfit); err != nil {
 			return err
 		}
 	}
@@ -166,7 +169,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 			writes[k].data, own = own[:n:n], own[n:]
 		}
 	}
-	return cmp.Or(f.logged(ctx, x, err, recs, writes), misfit)
+	return cmp.Or(f.tx.add(ctx, x, err, recs, writes), misfit)
 }
 
 // SameRank returns EVARDIMMISMATCH unless all variables have the same number of dimensions. PIO requires this of the variables of
@@ -182,39 +185,6 @@ func (f *File) SameRank(vars []int) error {
 		}
 	}
 	return nil
-}
-
-// logged adds writes of records of a variable to the log. Other ranks get this rank's error when the log is committed.
-// Collective.
-func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64, writes []*write) error {
-	var more int64
-	for _, w := range writes {
-		more += w.size
-	}
-	elems, most := product(f.shape(v)), more
-	if w := writes[0]; !w.whole() || w.n != elems { // assembling then needs the rest of the record
-		most = max(more, elems/int64(f.s.c.Size())*int64(v.t.Size()))
-	}
-	if most > f.opt.Memory {
-		return failed(ENOMEM, "%s: write of %q: a rank has %d bytes, want at most FileOptions.Memory %d", f.path, v.name, most, f.opt.Memory)
-	}
-	if f.log.bytes+more > f.opt.Memory {
-		if err := f.commit(ctx); err != nil {
-			return err
-		}
-	}
-	for i, w := range writes {
-		w.failed = err
-		f.stats.wrote += int64(len(w.data))
-		f.log.add(v, recs[i], w)
-		if f.isRecord(v) {
-			f.records = max(f.records, recs[i]+1)
-		}
-	}
-	if f.log.bytes > f.opt.Buffer { // on all ranks, even if this rank has an error
-		return cmp.Or(err, f.spill(ctx))
-	}
-	return err
 }
 
 // ReadDarray reads the frames that WriteDarray would write, by any decomposition. into is a slice of the decomposition's type with at
@@ -235,10 +205,10 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 			err = fmt.Errorf("%s: read of %q: %w", f.path, x.name, err)
 		}
 	}
-	if _, err := f.agree(ctx, err); err != nil {
+	if _, err := f.ranks.agree(ctx, err); err != nil {
 		return err
 	}
-	if err := f.commit(ctx); err != nil {
+	if err := f.tx.commit(ctx); err != nil {
 		return err
 	}
 	defer f.stats.spend(reading)()
@@ -250,7 +220,7 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 	}
 	rest := out
 	for k, p := range d.records(at.n) {
-		plan, err := f.base.plan(ctx, p, at.off)
+		plan, err := f.tx.base.plan(ctx, p, at.off)
 		if err != nil {
 			return err
 		}

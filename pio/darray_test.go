@@ -91,11 +91,11 @@ func TestLimits(t *testing.T) {
 		}
 		for frame := range int64(10) {
 			all = append(all, f.SetFrame(1, frame), f.WriteDarray(ctx, 1, d, data, nil))
-			if f.log.bytes > 3000 {
-				all = append(all, fmt.Errorf("frame %d: %d bytes are kept", frame, f.log.bytes))
+			if f.tx.log.bytes > 3000 {
+				all = append(all, fmt.Errorf("frame %d: %d bytes are kept", frame, f.tx.log.bytes))
 			}
 		}
-		if f.w == nil {
+		if f.tx.w == nil {
 			all = append(all, errors.New("nothing was written ahead"))
 		}
 		if s.c.Rank() == 0 {

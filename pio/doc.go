@@ -22,7 +22,7 @@
 // the frame is not written. If any other argument of WriteDarray is wrong on one rank alone, that rank gets the error at once, and all ranks get it when they
 // next communicate. As after an error in a commit, data since the last commit are then lost, and all later calls fail; earlier commits stay.
 //
-// Read first: file.go, darray.go, stream.go.
+// Read first: file.go, darray.go, transaction.go.
 package pio
 
 // How a write proceeds.

@@ -52,14 +52,14 @@ func TestCommitFails(t *testing.T) {
 				if err := errors.Join(f.SetFrame(1, 1), f.WriteDarray(ctx, 1, d, []int32{4, 5, 6}, nil), move(dir, away)); err != nil {
 					return err
 				}
-				if (f.w != nil) != (buffer < 0 && form != Process) {
-					return fmt.Errorf("%v, buffer %d: written ahead: %v", form, buffer, f.w != nil)
+				if (f.tx.w != nil) != (buffer < 0 && form != Process) {
+					return fmt.Errorf("%v, buffer %d: written ahead: %v", form, buffer, f.tx.w != nil)
 				}
-				ahead := f.w != nil
+				ahead := f.tx.w != nil
 				if f.Sync(ctx) == nil {
 					return errors.New("a sync without a directory")
 				}
-				if err := f.WriteDarray(ctx, 1, d, []int32{4, 5, 6}, nil); ahead && (err == nil || f.broken == nil) {
+				if err := f.WriteDarray(ctx, 1, d, []int32{4, 5, 6}, nil); ahead && (err == nil || f.ranks.broken == nil) {
 					return fmt.Errorf("a write after data were lost: %v", err)
 				}
 				if f.Close(ctx) == nil {
@@ -130,7 +130,7 @@ func TestRanksDiffer(t *testing.T) {
 			}
 			if err := wants("close", f.Close(ctx), EINVAL); err != nil {
 				return err
-			} else if got := f.same(ctx); got == nil || !strings.Contains(got.Error(), want) {
+			} else if got := f.tx.same(ctx); got == nil || !strings.Contains(got.Error(), want) {
 				return fmt.Errorf("%v, want %s", got, want)
 			}
 			return nil
@@ -161,8 +161,8 @@ func TestOptionsDiffer(t *testing.T) {
 			return err
 		}
 		d, err := blocks(ctx, s, cdf5.Int, 9)
-		if err := errors.Join(err, f.WriteDarray(ctx, 1, d, []int32{1, 2, 3}, nil)); err != nil || f.w == nil {
-			return fmt.Errorf("a writer %v: %w", f.w, err)
+		if err := errors.Join(err, f.WriteDarray(ctx, 1, d, []int32{1, 2, 3}, nil)); err != nil || f.tx.w == nil {
+			return fmt.Errorf("a writer %v: %w", f.tx.w, err)
 		}
 		if err := f.Close(ctx); err != nil {
 			return err

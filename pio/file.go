@@ -17,17 +17,12 @@ import (
 // collective. Indices of dimensions, variables and attributes count from 0. After Close every method returns EBADID.
 type File struct {
 	definitions
-	s     *System
-	opt   FileOptions
-	place place
-
-	base   *base   // the committed state; nil: none
-	opened *base   // the ordinary file that was opened and that Close replaces; nil: none
-	log    log     // writes since the base
-	w      *stream // an open writer, not committed; nil: none
-	broken error   // the error that lost data, on all ranks; all calls return it
-	missed missed
-	limits limits
+	s      *System
+	opt    FileOptions
+	place  place
+	opened *base // the ordinary file that was opened and that Close replaces; nil: none
+	ranks  agreement
+	tx     transaction // the data, committed or not
 	stats  stats
 }
 
@@ -36,17 +31,8 @@ func (f *File) ready() error {
 	if err := f.usable(); err != nil {
 		return err
 	}
-	return f.broken
+	return f.ranks.broken
 }
-
-// limits are sizes in bytes that decide how variables are written.
-type limits struct {
-	whole int64 // a record variable up to this size has no decomposition, unless a decomposition writes it
-	fresh int64 // the same for a new variable, if no decomposition of the dataset has its shape
-	batch int64 // records that a rank assembles at once; at least one
-}
-
-var usual = limits{whole: 64 << 10, fresh: 1 << 20, batch: 16 << 20}
 
 // usable returns EBADID unless the file is open. The zero File is not open.
 func (f *File) usable() error {
@@ -61,7 +47,8 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	f := &File{s: s, limits: usual}
+	f := &File{s: s, ranks: agreement{c: s.c}}
+	f.tx = transaction{s: s, ranks: &f.ranks, defs: &f.definitions, opt: &f.opt, place: &f.place, stats: &f.stats, limits: usual}
 	if o != nil {
 		f.opt = *o
 	}
@@ -129,20 +116,20 @@ func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, 
 		}
 	}
 	f.adopt(r)
-	f.base.stamp = stampOf(r.Manifest())
+	f.tx.base.stamp = stampOf(r.Manifest())
 	f.opt.Form = Variable
 	switch r.Form().Layout {
 	case blob.ProcessCentric:
 		f.opt.Form = Process
 	case blob.Canonical:
-		f.opt.Form, f.opt.Version, f.opened, f.base.stamp = Canonical, r.Form().Version, f.base, was
+		f.opt.Form, f.opt.Version, f.opened, f.tx.base.stamp = Canonical, r.Form().Version, f.tx.base, was
 		f.format = f.opt.Version
 		if was == "" && s.c.Rank() == s.root() { // path may be the dataset's directory
-			f.base.stamp, _ = f.base.read() // after an error a write is ESTALE
+			f.tx.base.stamp, _ = f.tx.base.read() // after an error a write is ESTALE
 		}
 	}
 	if f.write && r.Form().NetCDF4 {
-		return nil, errors.Join(failed(EINVAL, "%s is netCDF-4, which can only be opened for reading", path), f.base.close())
+		return nil, errors.Join(failed(EINVAL, "%s is netCDF-4, which can only be opened for reading", path), f.tx.base.close())
 	}
 	if f.place.form = f.opt.Form; f.opt.Form != Canonical {
 		f.path, f.place.path = r.Base(), r.Base()
@@ -165,19 +152,9 @@ func (f *File) adopt(r *blob.Reader) {
 	}
 	f.atts, f.records = slices.Clone(s.Attributes()), r.Records()
 	b := newBase(&f.definitions, r.Base(), r.Form().Layout)
-	_ = f.settle(b) // cannot fail: there is no former base
+	_ = f.tx.settle(b) // cannot fail: there is no former base
 	b.records, b.netcdf4, b.version = f.records, r.Form().NetCDF4, r.Form().Version
 	b.open(f.s.c, r)
-}
-
-// settle replaces the base once the new files exist.
-func (f *File) settle(b *base) error {
-	old := f.base
-	f.base = b
-	for i := range b.vars {
-		f.vars[i].stored = b.vars[i].Name
-	}
-	return old.close()
 }
 
 // Format returns netCDF's format number: 1, 2 or 5 for a CDF file, 3 for netCDF-4, and 5 for blobs, which convert to CDF-5.
@@ -185,7 +162,7 @@ func (f *File) Format() (int, error) {
 	if err := f.usable(); err != nil {
 		return 0, err
 	}
-	if f.base != nil && f.base.netcdf4 {
+	if f.tx.base != nil && f.tx.base.netcdf4 {
 		return 3, nil
 	}
 	if f.opt.Form == Canonical && f.opt.Version != 0 {
@@ -201,8 +178,8 @@ func (f *File) Sync(ctx context.Context) error {
 	if err := f.usable(); err != nil {
 		return err
 	}
-	first := f.base == nil
-	err := f.commit(ctx)
+	first := f.tx.base == nil
+	err := f.tx.commit(ctx)
 	if first {
 		err = agree(ctx, f.s.c, errors.Join(err, f.restore()))
 	}
@@ -211,10 +188,10 @@ func (f *File) Sync(ctx context.Context) error {
 
 // restore undoes or completes clear, unless the first writer is still open.
 func (f *File) restore() error {
-	if f.base != nil && f.w != nil {
+	if f.tx.base != nil && f.tx.w != nil {
 		return nil
 	}
-	return f.place.restore(f.base != nil)
+	return f.place.restore(f.tx.base != nil)
 }
 
 // Close commits all writes and closes the file, even on errors. Collective.
@@ -223,14 +200,14 @@ func (f *File) Close(ctx context.Context) error {
 	if err := f.usable(); err != nil {
 		return err
 	}
-	err := f.commit(ctx)
+	err := f.tx.commit(ctx)
 	f.open = false
-	if f.w != nil {
-		f.w.w.Abort()
-		f.w = nil
+	if f.tx.w != nil {
+		f.tx.w.w.Abort()
+		f.tx.w = nil
 	}
-	if b := f.base; b != nil && f.opt.Form == Canonical && b.path == f.place.hidden() {
-		stay := f.broken
+	if b := f.tx.base; b != nil && f.opt.Form == Canonical && b.path == f.place.hidden() {
+		stay := f.ranks.broken
 		if stay == nil {
 			stay = f.convert(ctx)
 			err = errors.Join(err, stay)
@@ -239,13 +216,13 @@ func (f *File) Close(ctx context.Context) error {
 			err = fmt.Errorf("%w (the synced data are in the blobs %s)", err, b.path)
 		}
 	}
-	return agree(ctx, f.s.c, errors.Join(err, f.base.close(), f.restore(), f.stats.report(ctx, f.s, f.path, f.opt.Stats)))
+	return agree(ctx, f.s.c, errors.Join(err, f.tx.base.close(), f.restore(), f.stats.report(ctx, f.s, f.path, f.opt.Stats)))
 }
 
 // convert makes the ordinary file from the blobs, and removes the blobs. Collective.
 func (f *File) convert(ctx context.Context) error {
 	defer f.stats.spend(converting)()
-	if _, err := f.base.collective(ctx, f.s.c); err != nil {
+	if _, err := f.tx.base.collective(ctx, f.s.c); err != nil {
 		return err
 	}
 	if f.opened != nil {
@@ -270,10 +247,10 @@ func (f *File) convert(ctx context.Context) error {
 	if o.Version == 0 {
 		o.Version = cdf5.CDF5
 	}
-	if err := f.base.r.Collective(f.s.c).Convert(ctx, out, o); err != nil {
+	if err := f.tx.base.r.Collective(f.s.c).Convert(ctx, out, o); err != nil {
 		return err
 	}
-	err = f.base.close()
+	err = f.tx.base.close()
 	if root && out != f.path {
 		err = errors.Join(err, f.place.install(out))
 	}

@@ -64,7 +64,7 @@ func (g programme) leg(ctx context.Context, c comm.Comm, leg int, was *model) (m
 			return err
 		}
 		if g.seed%3 == 0 {
-			p.f.limits = limits{whole: int64(g.seed % 9), fresh: int64(g.seed % 36), batch: 200}
+			p.f.tx.limits = limits{whole: int64(g.seed % 9), fresh: int64(g.seed % 36), batch: 200}
 		}
 		if leg > 0 {
 			if err := p.look(); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // schemaOf builds the schema of a writer, this rank's parts of the decompositions, and the routes of the variables.
 type schemaOf struct {
-	f      *File
+	tx     *transaction
 	s      *blob.Schema
 	parts  []blob.Part
 	known  map[string]blob.DecompID
@@ -20,10 +20,10 @@ type schemaOf struct {
 }
 
 // fresh plans a new dataset from the base and all later writes.
-func (f *File) fresh(ctx context.Context) (*schemaOf, error) {
-	b := &schemaOf{f: f, s: blob.NewSchema(), known: map[string]blob.DecompID{}}
+func (tx *transaction) fresh(ctx context.Context) (*schemaOf, error) {
+	b := &schemaOf{tx: tx, s: blob.NewSchema(), known: map[string]blob.DecompID{}}
 	var ids []blob.DimID
-	for _, d := range f.dims {
+	for _, d := range tx.defs.dims {
 		ids = append(ids, b.s.Dim(d.name, d.n))
 	}
 	if err := b.route(ctx); err != nil {
@@ -34,12 +34,12 @@ func (f *File) fresh(ctx context.Context) (*schemaOf, error) {
 		for i, d := range r.v.dims {
 			dims[i] = ids[d]
 		}
-		if shape := f.shape(r.v); r.routing != whole {
+		if shape := tx.defs.shape(r.v); r.routing != whole {
 			r.dec = b.decomposition(r, dims[len(dims)-len(shape):], shape)
 		}
 		b.variable(r, dims)
 	}
-	b.setAtts(-1, f.atts)
+	b.setAtts(-1, tx.defs.atts)
 	return b, b.s.Err()
 }
 
@@ -66,7 +66,7 @@ func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blo
 	}
 	id := b.s.Decomp(dims...)
 	b.known[key] = id
-	b.parts = append(b.parts, blob.Part{Decomp: id, Runs: r.runs(b.f.s, shape)})
+	b.parts = append(b.parts, blob.Part{Decomp: id, Runs: r.runs(b.tx.s, shape)})
 	b.wide = b.wide || r.elems > 1<<31-1
 	return id
 }
@@ -74,20 +74,20 @@ func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blo
 // route finds the routes of all variables to a new dataset. An unwritten variable gets the route of other variables with its
 // shape, because it will probably be written in the same way.
 func (b *schemaOf) route(ctx context.Context) (err error) {
-	f, by := b.f, map[string]*Decomp{}
+	f, tx, by := b.tx.defs, b.tx, map[string]*Decomp{}
 	of := func(r *route) string { return keyOf(stripped(f.shape(r.v))) }
 	for _, v := range f.vars {
 		r := &route{v: v, name: v.name, elems: product(f.shape(v)), record: f.isRecord(v)}
 		b.routes = append(b.routes, r)
 		if v.stored != "" {
 			if r.old = 1; r.record {
-				r.old = f.base.records
+				r.old = tx.base.records
 			}
 		}
-		if !f.log.covers(r) {
+		if !tx.log.covers(r) {
 			continue
 		}
-		if r.d, err = f.log.straight(ctx, v, f.shape(v)); err != nil {
+		if r.d, err = tx.log.straight(ctx, v, f.shape(v)); err != nil {
 			return err
 		}
 		if r.d != nil {
@@ -95,8 +95,8 @@ func (b *schemaOf) route(ctx context.Context) (err error) {
 		}
 	}
 	for _, r := range b.routes {
-		large := len(f.shape(r.v)) > 0 && r.elems*int64(r.v.t.Size()) > f.limits.whole
-		if large && r.old == 0 && len(f.log.of[r.v]) == 0 {
+		large := len(f.shape(r.v)) > 0 && r.elems*int64(r.v.t.Size()) > tx.limits.whole
+		if large && r.old == 0 && len(tx.log.of[r.v]) == 0 {
 			r.d = by[of(r)]
 		}
 		switch {

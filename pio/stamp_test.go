@@ -152,7 +152,7 @@ func TestBrokenCanonical(t *testing.T) {
 		if err := errors.Join(err, fixed(ctx, f, 7), f.Sync(ctx)); err != nil {
 			return err
 		}
-		f.broken = failed(ENOMEM, "as failedWriter says")
+		f.ranks.broken = failed(ENOMEM, "data are lost")
 		err = f.Close(ctx)
 		return errors.Join(wants("close", err, ENOMEM), holds(ctx, s, named(err), 7))
 	})

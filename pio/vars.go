@@ -71,7 +71,7 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 			misfit, err = err, nil
 		}
 	}
-	misfit, err = f.agreeBut(ctx, err, misfit)
+	misfit, err = f.ranks.agreeBut(ctx, err, misfit)
 	if err != nil || g.recs == 0 {
 		return err
 	}
@@ -85,7 +85,7 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 			writes[k].data = raw[int64(k)*size : (int64(k)+1)*size]
 		}
 	}
-	return cmp.Or(f.logged(ctx, x, nil, recs, writes), misfit)
+	return cmp.Or(f.tx.add(ctx, x, nil, recs, writes), misfit)
 }
 
 // FromBase returns the n of rank SystemOptions.Base, or an error on all ranks if err is not nil on some rank. It prepares a call
@@ -98,7 +98,7 @@ func (f *File) FromBase(ctx context.Context, err error, n int64) (int64, error) 
 	if f.s.c.Rank() != f.s.root() {
 		n = math.MaxInt64
 	}
-	got, err := f.agree(ctx, err, n)
+	got, err := f.ranks.agree(ctx, err, n)
 	if err != nil {
 		return 0, err
 	}
@@ -140,15 +140,15 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	if err == nil && g.recs > 0 {
 		first, last, step = g.first, g.last(), g.step
 	}
-	all, err := f.agree(ctx, err, first, ^first, ^last, last, step, ^step)
+	all, err := f.ranks.agree(ctx, err, first, ^first, ^last, last, step, ^step)
 	if err != nil {
 		return err
 	}
-	if err := f.commit(ctx); err != nil {
+	if err := f.tx.commit(ctx); err != nil {
 		return err
 	}
 	defer f.stats.spend(reading)()
-	k, err := f.base.collective(ctx, f.s.c)
+	k, err := f.tx.base.collective(ctx, f.s.c)
 	if err != nil {
 		return err
 	}
