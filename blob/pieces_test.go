@@ -141,10 +141,8 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 
 // TestCheckPieces checks that Check names a damaged piece, and finds a manifest that contradicts itself.
 func TestCheckPieces(t *testing.T) {
-	for _, h := range crashtest.Some(t, 2, histories()) {
-		if h.o.Piece == 0 {
-			continue
-		}
+	cut := slices.DeleteFunc(histories(), func(h history) bool { return h.o.Piece == 0 })
+	for _, h := range crashtest.Some(t, 2, cut) {
 		files := h.write(t)
 		for _, x := range whereIs(t, files) {
 			if x.Name != "T" || x.Bytes < 3*h.o.Piece || x.Rank > 0 {
