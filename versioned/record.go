@@ -182,7 +182,7 @@ func (r *record) check(name string) error {
 	}
 	s, err := r.Spec.public()
 	if err != nil {
-		return bad("type", "%q", r.Spec.Type)
+		return bad("type", "%q, want the name of an element type", r.Spec.Type)
 	}
 	if err := s.Validate(); err != nil {
 		return bad("array", "%v", err)
