@@ -136,7 +136,7 @@ func mismatch(path, name string, rec, lo int64, got, want []byte, t cdf5.Type) e
 	size := t.Size()
 	for i := 0; i < len(got); i += size {
 		if !bytes.Equal(got[i:i+size], want[i:i+size]) {
-			return fmt.Errorf("%s: variable %q record %d element %d: bytes %x, want %x", path, name, rec, lo+int64(i/size), got[i:i+size], want[i:i+size])
+			return fmt.Errorf("%s: variable %q, record %d, element %d: bytes %x, want %x", path, name, rec, lo+int64(i/size), got[i:i+size], want[i:i+size])
 		}
 	}
 	return nil

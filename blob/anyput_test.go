@@ -248,7 +248,7 @@ func (p *anyPuts) clashes(ctx context.Context, w *write.Writer, c comm.Comm, rng
 			return err
 		}
 	}
-	want := fmt.Sprintf(`put of "time0" record %d: ranks %d and %d put different values of element 2`, a.known, two[0], two[1])
+	want := fmt.Sprintf(`put of "time0", record %d: ranks %d and %d put different values of element 2`, a.known, two[0], two[1])
 	if err := w.Flush(ctx); err == nil || !strings.Contains(err.Error(), want) {
 		return fmt.Errorf("flush: %v, want %q", err, want)
 	}

@@ -289,7 +289,7 @@ func TestCrashTwice(t *testing.T) {
 }
 
 // TestCrashUnfinishedTwice checks a power loss during the rewrite of a dataset that was never committed. The remains of the
-// first attempt must not read as a dataset.
+// first attempt must not be accepted as a dataset.
 func TestCrashUnfinishedTwice(t *testing.T) {
 	for _, cc := range crashtest.Some(t, 2, crashCases()) {
 		t.Run(cc.name, func(t *testing.T) {

@@ -190,13 +190,13 @@ func TestTwoValues(t *testing.T) {
 				a[7] = 1
 			}
 			return write.Put(w, v, 0, a)
-		}, `d.nc: put of "v" record 0: ranks 0 and 2 put different values of element 7`},
+		}, `d.nc: put of "v", record 0: ranks 0 and 2 put different values of element 7`},
 		{func(w *write.Writer, rank int) error {
 			if rank == 0 {
 				return nil
 			}
 			return write.PutAt(w, v, 0, []int64{int64(10 * rank)}, []int64{11}, append(make([]float64, 10), float64(rank)/2))
-		}, `d.nc: put of "v" record 0: ranks 1 and 2 put different values of element 20`},
+		}, `d.nc: put of "v", record 0: ranks 1 and 2 put different values of element 20`},
 	} {
 		for _, apart := range []bool{false, true} {
 			err := run(4, func(ctx context.Context, c comm.Comm) error {

@@ -75,7 +75,7 @@ func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFil
 				return fmt.Errorf("%s: storage settings of variable %q: %w", x.f.Path(), w.Name, pio.EPERM)
 			}
 			if int(v) < x.late {
-				return fmt.Errorf("%s: storage settings of variable %q, want them before enddef: %w", x.f.Path(), w.Name, eLateDef)
+				return fmt.Errorf("%s: storage settings of variable %q must be made before enddef: %w", x.f.Path(), w.Name, eLateDef)
 			}
 		}
 		s := x.storage[v]

@@ -156,7 +156,7 @@ func blobioGoPut(h uintptr, varid int32, rec int64, t int32, p uintptr, n int64,
 		}
 		if dof := x.dof(v); dof != nil {
 			if n != dof.Elems {
-				return edge.Usage("put of %q record %d: %d elements, want %d", v.Name, rec, n, dof.Elems)
+				return edge.Usage("put of %q, record %d: %d elements, want %d", v.Name, rec, n, dof.Elems)
 			}
 			packed, err := edge.Make(cdf5.Type(t), dof.Kept)
 			if err != nil {

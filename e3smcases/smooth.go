@@ -257,7 +257,7 @@ func fillSmooth[T int32 | int64 | float32 | float64](f *fields, dst []T, v int, 
 			return -1, nil
 		}
 		if p != nil && (q.Offset < 0 || q.Offset+q.Length > p.n*p.levels) {
-			return 0, fmt.Errorf("variable %s: elements %d to %d exceed map D%d, which has %d",
+			return 0, fmt.Errorf("variable %s: elements %d to %d exceed map D%d, which has %d elements",
 				f.c.Vars[v].Name, q.Offset, q.Offset+q.Length-1, m, p.n*p.levels)
 		}
 		for i := q.Offset; i < q.Offset+q.Length; i++ {

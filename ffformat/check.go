@@ -308,10 +308,10 @@ func (c *checker) checksum(hashes map[*Container]digest) {
 	at := f.FileBlockOffset()
 	if f.FB.Checksum == writerChecksum(f.Blocks) {
 		c.add(fault.Warning, at, "FB.checksum", ErrChecksum, "%s, which only the writer's rule gives (the hashes of all containers, %d of them empty): "+
-			"FTI v1.3 and later cannot recover this file, their reader's rule gives %s (defect 1 of FTI)", f.FB.Checksum, c.empty(), stored)
+			"FTI v1.3 and later cannot recover this file, because the rule of their reader gives %s (defect 1 of FTI)", f.FB.Checksum, c.empty(), stored)
 		return
 	}
-	c.add(Error, at, "FB.checksum", ErrChecksum, "%s, but the reader's rule gives %s and the writer's %s", f.FB.Checksum, stored, writerChecksum(f.Blocks))
+	c.add(Error, at, "FB.checksum", ErrChecksum, "%s, but the reader's rule gives %s and the writer's rule gives %s", f.FB.Checksum, stored, writerChecksum(f.Blocks))
 }
 
 func (c *checker) empty() (n int) {

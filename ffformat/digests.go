@@ -155,7 +155,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	n := le.Uint64(b[48:])
 	at := body[digestsHeader:]
 	if n > uint64(len(at)/digestsRecord) {
-		return nil, bad(48, "containers", ErrCorrupt, "%d in %d bytes", n, len(at))
+		return nil, bad(48, "containers", ErrCorrupt, "%d containers do not fit in %d bytes", n, len(at))
 	}
 	d.chunks = make([]chunkDigests, n)
 	for i := range d.chunks {
@@ -166,7 +166,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		id, number := int32(le.Uint32(at)), int32(le.Uint32(at[4:]))
 		size := int64(le.Uint64(at[8:]))
 		if size < 0 || size > math.MaxInt64-maxBlockSize {
-			return nil, bad(off+8, "size", ErrCorrupt, "%d", size)
+			return nil, bad(off+8, "size", ErrCorrupt, "%d, want 0 to about 2^63", size)
 		}
 		hash := digest(at[16:32])
 		at = at[digestsRecord:]
@@ -179,7 +179,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		at = at[k:]
 	}
 	if len(at) > 0 {
-		return nil, bad(int64(len(body)-len(at)), "end", ErrCorrupt, "%d bytes behind the last container", len(at))
+		return nil, bad(int64(len(body)-len(at)), "end", ErrCorrupt, "%d bytes follow the last container", len(at))
 	}
 	return d.index(), nil
 }

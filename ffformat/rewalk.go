@@ -166,7 +166,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	for _, err := range split(why) {
 		var fe *FormatError
 		if errors.As(err, &fe) && fe.Err != ErrNotFormat && w.f != nil && w.f.Layout == g.Layout {
-			w.rep.Actions = append(w.rep.Actions, Finding{Severity: fault.Note, File: name, Offset: fe.Offset, Field: fe.Field, Msg: "the headers tell what it should be: " + fe.Msg})
+			w.rep.Actions = append(w.rep.Actions, Finding{Severity: fault.Note, File: name, Offset: fe.Offset, Field: fe.Field, Msg: "value restored from the headers: " + fe.Msg})
 		}
 	}
 	w.rep.Actions = append(w.rep.Actions, wk.mended...)

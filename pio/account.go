@@ -31,9 +31,9 @@ func account(f *definitions, l *log) iter.Seq[string] {
 			for _, rec := range l.records(v) {
 				for _, w := range l.of[v][rec] {
 					if w.d != nil {
-						say("variable %q record %d: elements %d to %d by a decomposition of %d of them (%x), fill %x", v.name, rec, w.off, w.off+w.n, w.d.total, w.d.key[0], w.fill)
+						say("variable %q, record %d: elements %d to %d by a decomposition of %d of them (%x), fill %x", v.name, rec, w.off, w.off+w.n, w.d.total, w.d.key[0], w.fill)
 					} else {
-						say("variable %q record %d: a part of %d elements", v.name, rec, w.part.Elems())
+						say("variable %q, record %d: a part of %d elements", v.name, rec, w.part.Elems())
 					}
 				}
 			}

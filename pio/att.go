@@ -73,7 +73,7 @@ func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 	}
 	text, isText := value.(Text)
 	if isText != (t == cdf5.Char) {
-		return cdf5.Att{}, failed(ECHAR, "memory type %T for type %v", value, t)
+		return cdf5.Att{}, failed(ECHAR, "memory type %T cannot be used for type %v", value, t)
 	}
 	if isText {
 		return cdf5.Att{Name: name, Type: t, Value: string(text)}, nil

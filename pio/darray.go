@@ -61,7 +61,7 @@ func (f *File) darray(v int, d *Decomp, write bool) (*variable, spot, error) {
 		return nil, spot{}, failed(EBADID, "%s: variable %q: the decomposition belongs to another I/O system, or does not exist", f.path, x.name)
 	}
 	if write && d.readonly {
-		return x, spot{}, failed(EINVAL, "%s: write of %q by a read-only decomposition", f.path, x.name)
+		return x, spot{}, failed(EINVAL, "%s: write of %q with a read-only decomposition", f.path, x.name)
 	}
 	if !mixable(d.t, x.t) {
 		return x, spot{}, failed(ECHAR, "%s: variable %q has type %v, but the decomposition has %v", f.path, x.name, x.t, d.t)

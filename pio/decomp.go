@@ -123,7 +123,7 @@ func checkBlock(dims, start, count []int64) error {
 	}
 	for i := range dims {
 		if start[i] < 0 || count[i] < 0 || start[i] > dims[i]-count[i] {
-			return failed(EINVAL, "decomposition: dimension %d: %d elements from %d, want a range within %d", i, count[i], start[i], dims[i])
+			return failed(EINVAL, "decomposition: dimension %d: %d elements from index %d on, want a range within %d elements", i, count[i], start[i], dims[i])
 		}
 	}
 	return nil

@@ -161,7 +161,7 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 		return nil, info, err
 	}
 	if ranks := int64(s.c.Size()); nd[0] > 64 || nt[0] != ranks || nm[0] != ranks {
-		return nil, info, failed(EINVAL, "%s: the decomposition has %d dimensions and %d ranks, want at most 64 and %d", path, nd[0], nt[0], ranks)
+		return nil, info, failed(EINVAL, "%s: the decomposition has %d dimensions and %d ranks, want at most 64 dimensions and %d ranks", path, nd[0], nt[0], ranks)
 	}
 	dims, n, r := make([]int64, nd[0]), make([]int64, 1), int64(s.c.Rank())
 	if err := errors.Join(f.GetVars(ctx, sizes, Part{}, dims), f.GetVars(ctx, lens, Part{Start: []int64{r}, Count: []int64{1}}, n)); err != nil {

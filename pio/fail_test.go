@@ -115,7 +115,7 @@ func TestRanksDiffer(t *testing.T) {
 			v, err := f.DefVar("long", cdf5.Int, []int{0})
 			return errors.Join(err, wants("short", f.WriteDarray(ctx, v, d, []int32{}, nil), EINVAL))
 		},
-		`on rank 2 variable "rec" record 0: a part of 8 elements, on rank 0 variable "fixed" record 0: a part of 8 elements`: func(ctx context.Context, f *File, rank int) error {
+		`on rank 2 variable "rec", record 0: a part of 8 elements, on rank 0 variable "fixed", record 0: a part of 8 elements`: func(ctx context.Context, f *File, rank int) error {
 			return f.PutVars(ctx, rank/2, Part{}, make([]int32, 8))
 		},
 	} {

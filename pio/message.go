@@ -103,7 +103,7 @@ func (b *parcel) lay(j *job) error {
 		last = off + length
 	}
 	if bad {
-		return fmt.Errorf("variable %q record %d: received a piece of another rank", j.r.name, j.rec)
+		return fmt.Errorf("variable %q, record %d: received a piece of another rank", j.r.name, j.rec)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (m *mode) definable() error {
 		return err
 	}
 	if !m.define && !m.auto {
-		return failed(ENOTINDEFINE, "%s: definition in data mode, want redef first", m.path)
+		return failed(ENOTINDEFINE, "%s: definition in data mode; call redef first", m.path)
 	}
 	m.began = m.auto
 	return nil
@@ -95,7 +95,7 @@ func (m *mode) dataMode(write bool) error {
 		return failed(EPERM, "%s", m.path)
 	}
 	if m.define && !m.auto {
-		return failed(EINDEFINE, "%s: data in define mode, want enddef first", m.path)
+		return failed(EINDEFINE, "%s: data in define mode; call enddef first", m.path)
 	}
 	m.define, m.began = false, false
 	return nil

@@ -36,13 +36,13 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 		return nil, 0, err
 	}
 	if !mixable(t, v.t) {
-		return nil, 0, failed(ECHAR, "memory type %T for type %v", data, v.t)
+		return nil, 0, failed(ECHAR, "memory type %T cannot be used for type %v", data, v.t)
 	}
 	if n < g.need {
 		return nil, 0, failed(EINVAL, "%d elements, want %d", n, g.need)
 	}
 	if elems := product(g.count); g.imap != nil && elems > limit/int64(max(t.Size(), v.t.Size())) {
-		return nil, 0, failed(ENOMEM, "%d elements by imap %v, want at most FileOptions.Memory %d bytes", elems, g.imap, limit)
+		return nil, 0, failed(ENOMEM, "%d elements with imap %v need more than FileOptions.Memory %d bytes", elems, g.imap, limit)
 	}
 	return m, t, nil
 }

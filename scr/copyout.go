@@ -121,10 +121,10 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 			return nil, err
 		}
 		if size != f.Meta.Size {
-			return nil, fmt.Errorf("%s: %w: size %d, want %d as at Complete", f.Name, ErrCorrupt, size, f.Meta.Size)
+			return nil, fmt.Errorf("%s: %w: size %d, want %d as when Complete was called", f.Name, ErrCorrupt, size, f.Meta.Size)
 		}
 		if f.Meta.HasCRC && crc != f.Meta.CRC {
-			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, want %#x as at Complete", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, want %#x as when Complete was called", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 		res = append(res, transfer.Result{Size: size, CRC: crc})
 	}

@@ -34,7 +34,7 @@ func (cl *cluster) clone() *cluster {
 }
 
 // TestFlippedByte flips one byte anywhere in the caches or the prefix directory. The change must be found before data reach the
-// application; read compares every byte. Without redundancy at most one checkpoint may be lost.
+// application; the helper cluster.read compares every byte. Without redundancy at most one checkpoint may be lost.
 func TestFlippedByte(t *testing.T) {
 	long := os.Getenv("BLOBIO_LONG") != ""
 	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {

@@ -46,7 +46,7 @@ type progress struct {
 	flushed int // newest checkpoint for which Complete returned nil and a flush was due
 }
 
-// scene holds the nodes that are lost with a run, and the nodes on which the ranks of the next run are.
+// scene holds the nodes that are lost with a run, and the node of each rank in the next run.
 type scene struct {
 	name  string
 	lost  []string

@@ -192,7 +192,7 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 		Step: int64(le.Uint64(b[40:])), Epoch: int64(le.Uint64(b[48:])), Ratio: int(le.Uint32(b[72:]))}
 	n := int64(le.Uint32(b[20:]))
 	if l.Dim < 1 || l.Dim > 3 || l.Comps < 1 || n > maxBoxes || tableBytes(int(n)) > have {
-		return bad(12, "dim", ErrCorrupt, "%d dimensions, %d components, %d boxes in %d bytes", l.Dim, l.Comps, n, have)
+		return bad(12, "dim", ErrCorrupt, "%d dimensions, %d components and %d boxes in %d bytes, want 1 to 3 dimensions, at least 1 component, and boxes that fit", l.Dim, l.Comps, n, have)
 	}
 	return l, int(n), le.Uint32(b[76:]), nil
 }

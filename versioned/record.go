@@ -182,7 +182,7 @@ func (r *record) check(name string) error {
 	}
 	s, err := r.Spec.public()
 	if err != nil {
-		return bad("type", "%q", r.Spec.Type)
+		return bad("type", "%q, want the name of an element type", r.Spec.Type)
 	}
 	if err := s.Validate(); err != nil {
 		return bad("array", "%v", err)
@@ -191,7 +191,7 @@ func (r *record) check(name string) error {
 		return bad("array", "chunk %d, seq %d, byte order %q", r.Spec.Chunk, r.Seq, r.Order)
 	}
 	if len(r.Generations) == 0 {
-		return bad("generations", "none")
+		return bad("generations", "none, want at least one")
 	}
 	ce := s.chunkElems()
 	for i, g := range r.Generations {
@@ -209,12 +209,12 @@ func (r *record) check(name string) error {
 		}
 		for _, s := range f.Segs {
 			if s < 0 || s >= g.Segs {
-				return bad("files", "%s has segment %d, there are %d", f.Name, s, g.Segs)
+				return bad("files", "%s has segment %d, want 0 to %d", f.Name, s, g.Segs-1)
 			}
 		}
 	}
 	if len(r.Versions) == 0 {
-		return bad("versions", "none") // there is always a newest version, which is never dropped
+		return bad("versions", "none, want at least one") // there is always a newest version, which is never dropped
 	}
 	for i, v := range r.Versions {
 		g, ok := r.generation(v.Generation)

@@ -41,7 +41,8 @@ type bell struct {
 	_      [cacheLine - 8]byte
 }
 
-// ring wakes the process of the bell if it sleeps. The caller has changed the word for which the process waits.
+// ring wakes the process of the bell if it sleeps. Before the call, the caller must change the word that the process is waiting
+// on.
 func (b *bell) ring() {
 	if b.asleep.Load() != 0 {
 		C.bell_wake(unsafe.Pointer(b))

@@ -83,7 +83,7 @@ func (c *cdfFile) list(name string) (*list, error) {
 	}
 	v := &c.h.Vars[i]
 	if len(v.Dims) != 1 || c.h.IsRecord(i) {
-		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "%d dimensions and record %v, want one dimension of fixed length", len(v.Dims), c.h.IsRecord(i))
+		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "number of dimensions %d, record variable: %v, want one dimension of fixed length", len(v.Dims), c.h.IsRecord(i))
 	}
 	if v.Type != cdf5.Int && v.Type != cdf5.Int64 {
 		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "type %v, want int", v.Type)

@@ -50,7 +50,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	for i, v := range c.vars {
 		if n.err == nil && sets[i].Offset() < n.n {
-			return fmt.Errorf("the data of %s do not follow the metadata", v.name)
+			return fmt.Errorf("the data of %s would begin before the end of the metadata", v.name)
 		}
 		n.pad(sets[i].Offset())
 		v.write(n)

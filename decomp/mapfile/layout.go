@@ -94,7 +94,7 @@ func (c *contents) addMap(f *File, k int, most int64) error {
 		return fault.Usage("map D%d has no requests", k+1)
 	}
 	if r.Reqs.Elems() > most || s.Reqs > most {
-		return fmt.Errorf("map D%d has %d elements and %d requests, want at most %d without Wide: %w",
+		return fmt.Errorf("map D%d has %d elements and %d requests, want at most %d unless WriteOptions.Wide is set: %w",
 			k+1, r.Reqs.Elems(), s.Reqs, most, fault.ErrTooLarge)
 	}
 	owned, err := r.owned()
@@ -140,7 +140,7 @@ func (c *contents) addMap(f *File, k int, most int64) error {
 		return nil
 	}
 	if r.Elems.Total() > most {
-		return fmt.Errorf("map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, fault.ErrTooLarge)
+		return fmt.Errorf("map D%d has %d raw offsets, want at most %d unless WriteOptions.Wide is set: %w", k+1, r.Elems.Total(), most, fault.ErrTooLarge)
 	}
 	c.dims = append(c.dims, dim{p + "total_raw_nreqs", r.Elems.Total()})
 	perProc("raw_nreqs", descRawNReqs, r.Elems.Count)

@@ -108,7 +108,7 @@ func countMaps(c container) (int64, error) {
 		if l, err := c.list(fmt.Sprintf("D%d.offsets", k)); err != nil {
 			return 0, err
 		} else if l != nil {
-			return 0, corrupt(c, fmt.Sprintf("attribute D%d.dims", k), "missing, as is the dimension num_decomp")
+			return 0, corrupt(c, fmt.Sprintf("attribute D%d.dims", k), "missing, and the dimension num_decomp is missing, too")
 		}
 		return k - 1, nil
 	}

@@ -46,9 +46,9 @@ func (l *lease) check() error {
 	case !errors.As(err, &lost):
 		return err
 	case lost.Holder == nil:
-		return fmt.Errorf("%s: another program has taken over; earlier commits of this Store stay: %w: %w", l.dir, ErrBroken, ErrInUse)
+		return fmt.Errorf("%s: another program has taken over; earlier commits of this Store remain valid: %w: %w", l.dir, ErrBroken, ErrInUse)
 	}
-	return fmt.Errorf("%s: taken over by %v; earlier commits of this Store stay: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
+	return fmt.Errorf("%s: taken over by %v; earlier commits of this Store remain valid: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
 // replace commits a record. It calls check after the new file is complete, and commits only if check returns nil. After an

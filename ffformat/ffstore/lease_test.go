@@ -120,7 +120,7 @@ func TestLeaseWoken(t *testing.T) {
 				if err == nil {
 					t.Error("the writer that has lost its lease has committed")
 				} else if when != "before the rename" && (!errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) ||
-					!strings.Contains(err.Error(), "earlier commits of this Store stay")) { // in this case the outcome is unknown
+					!strings.Contains(err.Error(), "earlier commits of this Store remain valid")) { // in this case the outcome is unknown
 					t.Errorf("the writer that has lost its lease: %v", err)
 				}
 				_ = a.Close(ctx)

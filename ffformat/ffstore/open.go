@@ -70,9 +70,9 @@ func (s *Store) fitRecord() error {
 	case s.ledger.rec.Ranks != s.c.Size():
 		return fault.Usage("%s was written by %d ranks, but is opened by %d (View can read it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
 	case s.o.Layout != l:
-		return fault.Usage("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
+		return fault.Usage("%s has layout %v, but Options.Layout is %v", s.dir, l, s.o.Layout)
 	case hashName(s.o.Hash) != s.ledger.rec.Hash:
-		return fault.Usage("%s has hash %s, Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
+		return fault.Usage("%s has hash %s, but Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
 	}
 	return nil
 }

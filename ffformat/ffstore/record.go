@@ -126,18 +126,18 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	case r.Ranks < 1 || r.Ranks > maxRanks:
 		return bad("ranks", "%d, want 1 to %d", r.Ranks, maxRanks)
 	case layoutByName[r.Layout] == 0:
-		return bad("layout", "%q", r.Layout)
+		return bad("layout", "%q, want the name of a layout, such as F", r.Layout)
 	case r.Hash != "md5" && r.Hash != "fast":
 		return bad("hash", "%q, want md5 or fast", r.Hash)
 	case r.Slots < 2 || r.Slots > maxKeep+1:
 		return bad("slots", "%d, want 2 to %d", r.Slots, maxKeep+1)
 	case len(r.Checkpoints) >= r.Slots:
-		return bad("checkpoints", "%d in %d slots, want one slot free", len(r.Checkpoints), r.Slots)
+		return bad("checkpoints", "%d checkpoints in %d slots, want at least one free slot", len(r.Checkpoints), r.Slots)
 	}
 	newest := int32(0)
 	for i, e := range r.Checkpoints {
 		if e.ID <= newest {
-			return bad("id", "%d after %d", e.ID, r.Checkpoints[max(i-1, 0)].ID)
+			return bad("id", "%d after %d, want ascending numbers from 1 on", e.ID, r.Checkpoints[max(i-1, 0)].ID)
 		}
 		newest = e.ID
 	}
@@ -150,9 +150,9 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	for e := range r.all() {
 		switch {
 		case e.Slot < 0 || e.Slot >= r.Slots || slots[e.Slot]:
-			return bad("slot", "%d of checkpoint %d, of %d slots, or twice", e.Slot, e.ID, r.Slots)
+			return bad("slot", "%d of checkpoint %d, want a slot from 0 to %d that no other checkpoint has", e.Slot, e.ID, r.Slots-1)
 		case e.Data < 0 || e.Files < 0 || e.Vars < 0:
-			return bad("data", "%d bytes in %d variables, files of %d bytes", e.Data, e.Vars, e.Files)
+			return bad("data", "%d bytes in %d variables and files of %d bytes, want no negative number", e.Data, e.Vars, e.Files)
 		case len(e.Sums) != sumLen*r.Ranks:
 			return bad("sums", "%d bytes of checkpoint %d, want %d for each of %d ranks", len(e.Sums), e.ID, sumLen, r.Ranks)
 		}

@@ -39,17 +39,17 @@ func (g *Geometry) Validate() error {
 			return bad("%d root blocks along %s, want 1 to %d", g.Roots[i], axis, MaxRoots)
 		}
 		if g.Block[i] < 1 || g.Block[i] > math.MaxInt32 {
-			return bad("blocks of %d cells along %s", g.Block[i], axis)
+			return bad("blocks of %d cells along %s, want 1 to %d", g.Block[i], axis, math.MaxInt32)
 		}
 		if g.Ghost[i] < 0 || g.Ghost[i] > math.MaxInt32/4 {
-			return bad("%d ghosts along %s", g.Ghost[i], axis)
+			return bad("%d ghosts along %s, want 0 to %d", g.Ghost[i], axis, math.MaxInt32/4)
 		}
 		if i >= g.Rank {
 			if g.Roots[i] != 1 || g.Block[i] != 1 || g.Ghost[i] != 0 {
 				return bad("axis %s beyond rank %d: %d root blocks, %d cells, %d ghosts, want 1, 1, 0", axis, g.Rank, g.Roots[i], g.Block[i], g.Ghost[i])
 			}
 		} else if !(g.Lower[i] < g.Upper[i]) {
-			return bad("domain from %g to %g along %s", g.Lower[i], g.Upper[i], axis)
+			return bad("domain from %g to %g along %s, want ascending limits", g.Lower[i], g.Upper[i], axis)
 		}
 	}
 	return nil

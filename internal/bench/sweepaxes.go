@@ -46,13 +46,13 @@ func SweepAxes() []SweepAxis {
 	list := []SweepAxis{
 		word("case", "what is written: even, or a history of E3SM", evenCase, append([]string{evenCase}, e3smcases.Names()...)...),
 		word("layout", "variable-centric or process-centric", "variable", "variable", "process"),
-		number("ranks", "ranks (default: all processes, or 16 in one process)", "16", 1),
-		number("ranks-per-node", "ranks of each node: the first ones of its processes; in one process, this number of ranks simulates a node; 0: all", "0", 0),
-		{"subfiles", "subfiles: a number, such as 8, or a number per node, such as 1/node, or per target of the file system, such as 2/target", WordKnob, nil, "1/node", func(s string) error {
+		number("ranks", "numbers of ranks (default: all processes, or 16 in one process)", "16", 1),
+		number("ranks-per-node", "number of ranks on each node, which are its first processes; in one process, this number of ranks simulates a node; 0: all", "0", 0),
+		{"subfiles", "number of subfiles: in total, such as 8, per node, such as 1/node, or per target of the file system, such as 2/target", WordKnob, nil, "1/node", func(s string) error {
 			_, _, err := parseSubfiles(s)
 			return err
 		}},
-		number("flush", "records between flushes; 0: one flush at the end", "1", 0),
+		number("flush", "number of records between flushes; 0: one flush at the end", "1", 0),
 		word("async", "flushes in the background: no or yes", "no", "no", "yes"),
 		{"compute", "seconds that each rank works before each record", WordKnob, nil, "0", func(s string) error {
 			if x, err := strconv.ParseFloat(s, 64); err != nil || !(x >= 0 && x <= 1e6) {
@@ -61,7 +61,7 @@ func SweepAxes() []SweepAxis {
 			return nil
 		}},
 		word("fixed-records", "process-centric: the number of records is known when the dataset is created: yes or no", "yes", "yes", "no"),
-		word("read", "read the data back: none, warm, or cold (out of the page cache first)", "warm", "none", "warm", "cold"),
+		word("read", "how the data are read back: none (not at all), warm, or cold (after they leave the page cache)", "warm", "none", "warm", "cold"),
 	}
 	for _, k := range Knobs() {
 		if k.Field == "Open.AllowMissing" { // missing data are always errors in a sweep

@@ -132,7 +132,7 @@ func (k *sweepRank) compare(v int, rec int64, got any) error {
 		for i := range gb {
 			if gb[i] != wb[i] {
 				i /= file.Size()
-				return fmt.Errorf("%s: variable %q record %d, element %d of rank %d: bytes %x, want %x", k.path, cv.Name, rec, i, k.c.Rank(), gb[i*file.Size():(i+1)*file.Size()], wb[i*file.Size():(i+1)*file.Size()])
+				return fmt.Errorf("%s: variable %q, record %d, element %d of rank %d: bytes %x, want %x", k.path, cv.Name, rec, i, k.c.Rank(), gb[i*file.Size():(i+1)*file.Size()], wb[i*file.Size():(i+1)*file.Size()])
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func ParseBytes(s string) (int64, error) {
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(t), 64)
 	if err != nil || !(x >= 0) || x*float64(int64(1)<<shift) > 1<<62 {
-		return 0, fmt.Errorf("size %q, want bytes, or a number with K, M, G or T as in 256M", s)
+		return 0, fmt.Errorf("size %q, want a number of bytes, or a number with K, M, G or T, such as 256M", s)
 	}
 	return int64(x * float64(int64(1)<<shift)), nil
 }

@@ -74,7 +74,7 @@ func (v variables) fit(k key, sizes map[int32]int64) error {
 			return err
 		}
 		if n != x.size {
-			return fault.Usage("%v has %d bytes of variable %d, %d are protected", k, n, x.id, x.size)
+			return fault.Usage("%v has %d bytes of variable %d, but %d bytes are protected", k, n, x.id, x.size)
 		}
 	}
 	for id := range sizes {

@@ -50,7 +50,7 @@ func (h *HeldBack) String() string {
 // holds checks that h fits a state with this number of records.
 func (h *HeldBack) holds(records int64) error {
 	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
-		return fmt.Errorf("held records %d to %d, which lack %q of rank %d, do not fit %d committed records", h.Record, h.Put, h.Var, h.Rank, records)
+		return fmt.Errorf("records %d to %d are held back, because %q of rank %d is missing, but the number of committed records is %d", h.Record, h.Put, h.Var, h.Rank, records)
 	}
 	return nil
 }

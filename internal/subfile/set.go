@@ -54,7 +54,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		for _, s := range sets {
 			names = append(names, filepath.Base(s.Base))
 		}
-		return nil, fault.Usage("%s: the directory has %d datasets, want one of: %s", path, len(sets), strings.Join(names, ", "))
+		return nil, fault.Usage("%s: the directory has %d datasets; give one of: %s", path, len(sets), strings.Join(names, ", "))
 	case err == nil && !info.Mode().IsRegular(): // opening a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Offline rebuilds lost and corrupt files after a crash, without running ranks. First the redundancy files of all surviving ranks
+// Offline rebuilds lost and corrupt files after a crash. It needs no ranks. First the redundancy files of all surviving ranks
 // must be copied to one directory. All must have the same prefix. Offline also rebuilds lost redundancy files there. Otherwise it
 // works as Recover does.
 func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {

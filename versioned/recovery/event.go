@@ -60,7 +60,7 @@ func (e *Event) clone() Event {
 
 func (e *Event) validate() error {
 	if e.Kind == "" || e.Scope > Abort {
-		return fault.Usage("event of kind %q, scope %v", e.Kind, e.Scope)
+		return fault.Usage("event of kind %q and scope %v, want a kind that is not empty and a scope up to %v", e.Kind, e.Scope, Abort)
 	}
 	for k, v := range e.Attr {
 		switch plain(v).(type) {

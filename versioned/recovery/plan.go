@@ -136,7 +136,7 @@ func (p *Planner) between(from, to versioned.Step) []versioned.Step {
 // valid checks that the step exists.
 func (p *Planner) valid(at versioned.Step) error {
 	if at.Level < 0 || at.Level >= p.Levels || at.Index < 0 || at.Index >= p.Steps(at.Level) {
-		return fault.Usage("step %v of %d levels of ratio %d", at, p.Levels, p.Ratio)
+		return fault.Usage("step %v does not exist in a run of %d levels with ratio %d", at, p.Levels, p.Ratio)
 	}
 	return nil
 }

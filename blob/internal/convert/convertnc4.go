@@ -106,8 +106,8 @@ type nc4Job struct {
 // maxJobs limits the jobs of one read, because each job needs some memory beside its bytes.
 const maxJobs = 1 << 12
 
-// cut divides the variables into jobs of at most limit bytes, or of one chunk. It joins jobs to batches of about limit bytes,
-// which are read at once.
+// cut divides the variables into jobs of at most limit bytes, or of one chunk. It groups jobs into batches of about limit
+// bytes. Each batch is read with one call.
 func (w *nc4Writer) cut(limit int64) {
 	total, sum := int64(0), int64(0)
 	for i, v := range w.file.Vars() {

@@ -36,7 +36,7 @@ func (x *Extension) newVar(s *Schema, v *Variable) error {
 // newAtt checks a new attribute of a variable, or of the dataset if v is -1. x is nil for a new dataset.
 func (x *Extension) newAtt(v VarID, name string) error {
 	if x != nil && int(v) < len(x.Files.Vars) {
-		return fault.Usage("attribute %q of existing data, want Writer.SetAtt", name)
+		return fault.Usage("attribute %q belongs to existing data; use Writer.SetAtt", name)
 	}
 	if v >= 0 {
 		return layoutAtt(name)

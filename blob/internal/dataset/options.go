@@ -129,7 +129,7 @@ func (o *Options) Validate() error {
 	case o.Compress.Validate() != nil:
 		return o.Compress.Validate()
 	case o.Workers < 0 || o.Workers > MaxWorkers || o.MaxOpen < 0:
-		return fault.Usage("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, MaxWorkers)
+		return fault.Usage("Options.Workers %d, want 0 to %d, and MaxOpen %d, want >= 0", o.Workers, MaxWorkers, o.MaxOpen)
 	}
 	return nil
 }

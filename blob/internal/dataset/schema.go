@@ -260,7 +260,7 @@ func (s *Schema) CanSum(records int64) error {
 		}
 	}
 	if records > MaxExtents/max(n, 1) {
-		return fmt.Errorf("%d records of %d variables, want at most %d checksums: %w", records, n, MaxExtents, ErrTooLarge)
+		return fmt.Errorf("%d records of %d variables need more than %d checksums: %w", records, n, MaxExtents, ErrTooLarge)
 	}
 	return nil
 }

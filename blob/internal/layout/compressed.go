@@ -78,5 +78,5 @@ func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 		return nil
 	}
 	return fault.At(name, p.TableAt(d, MapNreqs, 0), fmt.Sprintf("D%d.nreqs", d+1), fault.ErrTooLarge,
-		"%d requests of all blobs in a file of %d bytes, want at most %d or a larger OpenOptions.Memory", n, p.FileLen, p.Packed.Memory/requestBytes)
+		"%d requests of all blobs in a file of %d bytes, want at most %d, or a larger OpenOptions.Memory for more", n, p.FileLen, p.Packed.Memory/requestBytes)
 }

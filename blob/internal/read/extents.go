@@ -144,7 +144,7 @@ func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64
 		return 0, nil
 	}
 	if records > dataset.MaxExtents/int64(vars) {
-		return 0, fault.At(name, p.Header.Off+layout.NumrecsAt, "numrecs", dataset.ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, vars, dataset.MaxExtents)
+		return 0, fault.At(name, p.Header.Off+layout.NumrecsAt, "numrecs", dataset.ErrTooLarge, "%d records of %d variables need more than %d checksums", records, vars, dataset.MaxExtents)
 	}
 	return records, nil
 }

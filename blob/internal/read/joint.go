@@ -266,7 +266,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 	}
 	for i := range jobs {
 		if e := p.deliver(js, &jobs[i]); e != nil && err == nil {
-			err = fmt.Errorf("%s: read of %q record %d: %w", k.r.Files.Base, jobs[i].sv.Name, jobs[i].Rec, e)
+			err = fmt.Errorf("%s: read of %q, record %d: %w", k.r.Files.Base, jobs[i].sv.Name, jobs[i].Rec, e)
 		}
 	}
 	return comm.Agree(ctx, k.C, err)

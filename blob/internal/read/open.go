@@ -48,7 +48,7 @@ func (o *OpenOptions) Validate() error {
 	case o.Verify > VerifyNever:
 		return fault.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > dataset.MaxWorkers || o.MaxOpen < 0:
-		return fault.Usage("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, dataset.MaxWorkers)
+		return fault.Usage("OpenOptions.Workers %d, want 0 to %d, and MaxOpen %d, want >= 0", o.Workers, dataset.MaxWorkers, o.MaxOpen)
 	}
 	return nil
 }

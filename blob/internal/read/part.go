@@ -217,7 +217,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 		return errors.New(d[0].Msg)
 	}
 	if a.Shape.Chunk != b.Shape.Chunk || !slices.Equal(a.Shape.Wide, b.Shape.Wide) {
-		return fmt.Errorf("chunks have %d bytes and 64-bit offsets are %v, but %d bytes and %v in the other file", b.Shape.Chunk, b.Shape.Wide, a.Shape.Chunk, a.Shape.Wide)
+		return fmt.Errorf("chunks have %d bytes (64-bit offsets: %v), but the other file has chunks of %d bytes (64-bit offsets: %v)", b.Shape.Chunk, b.Shape.Wide, a.Shape.Chunk, a.Shape.Wide)
 	}
 	return nil
 }

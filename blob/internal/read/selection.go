@@ -34,7 +34,7 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 	c := Selection{R: r, Records: r.Data.Records}
 	if q != nil {
 		if q.First < 0 || q.End < q.First || q.End > r.Data.Records {
-			return c, fault.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.Files.Base, r.Data.Records)
+			return c, fault.Usage("%s: records %d to %d, but %s has %d records", what, q.First, q.End, r.Files.Base, r.Data.Records)
 		}
 		c.first, c.Records = q.First, q.End-q.First
 	}
@@ -239,7 +239,7 @@ func (c *Selection) read(ctx context.Context, name string, start, count []int64,
 			return err
 		}
 		if err := out.convert(k*n, n); err != nil {
-			return fmt.Errorf("%s: read of %q record %d: %w", c.R.Files.Base, name, rec0+k, err)
+			return fmt.Errorf("%s: read of %q, record %d: %w", c.R.Files.Base, name, rec0+k, err)
 		}
 	}
 	return nil

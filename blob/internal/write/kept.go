@@ -207,7 +207,7 @@ func (e *Engine) takeBack(x *layout.Index, records int64) error {
 				off, n, _ := e.Layout.spot(i, &p)
 				if e.opt.Retain != dataset.LendUntilClose {
 					if err := e.Proc.Reserve(n); err != nil {
-						return fmt.Errorf("commit: cannot keep %q record %d, which is incomplete: %w", sv.Name, rec, err)
+						return fmt.Errorf("commit: cannot keep %q, record %d, which is incomplete: %w", sv.Name, rec, err)
 					}
 				}
 				p.Raw = make([]byte, n)

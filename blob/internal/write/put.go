@@ -108,12 +108,12 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 			return fault.Usage("put of %q: start and count are set, but the variable has decomposition D%d", sv.Name, sv.Decomp)
 		}
 		if err := dataset.CheckSlab(w.Job.Schema.Shape(v), start, count); err != nil {
-			return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
+			return fault.Usage("put of %q, record %d: %v", sv.Name, rec, err)
 		}
 		n = dataset.Product(count)
 	}
 	if int64(len(data)) != n {
-		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), n)
+		return fault.Usage("put of %q, record %d: %d elements, want %d", sv.Name, rec, len(data), n)
 	}
 	if err := convertible(sv, rec, data); err != nil {
 		return err
@@ -199,7 +199,7 @@ func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) er
 		err = cdf5.CheckRange(sv.Type, data)
 	}
 	if err != nil {
-		return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+		return fmt.Errorf("put of %q, record %d: %w", sv.Name, rec, err)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte)
 	}
 	if ps.job.Eng.opt.Retain == dataset.CopyOnPut {
 		if err := ps.job.Eng.Proc.Await(int64(len(raw))); err != nil {
-			return Pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+			return Pend{}, fmt.Errorf("put of %q, record %d: %w", sv.Name, rec, err)
 		}
 		ps.copied += int64(len(raw))
 		raw = append([]byte(nil), raw...)
@@ -233,7 +233,7 @@ func (ps *puts) dropCommitted(sealed int64) (err error) {
 		if sv.Record && p.Rec >= sealed {
 			return false
 		}
-		err = fault.Usage("put of %q record %d: CommitAsync has already committed the record, so this put is discarded", sv.Name, p.Rec)
+		err = fault.Usage("put of %q, record %d: CommitAsync has already committed the record, so this put is discarded", sv.Name, p.Rec)
 		return true
 	}
 	ps.list = slices.DeleteFunc(ps.list, func(p Pend) bool { return past(&p) })

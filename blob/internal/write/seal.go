@@ -67,7 +67,7 @@ func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Redo, e.Sums.Set.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
 }
 
-// giveSums adds the checksums that takeSums has taken to another engine of the team.
+// giveSums adds the checksums that takeSums collected from one engine to e, another engine of the team.
 func (o *sealed) giveSums(e *Engine) {
 	for _, x := range o.redo {
 		e.Sums.Set.Again(x)

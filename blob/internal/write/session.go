@@ -217,7 +217,7 @@ func (w *Writer) SetAtt(ctx context.Context, v dataset.VarID, name string, value
 	case w.State.Err != nil:
 		return w.State.Err
 	case w.State.closed:
-		err = fault.Usage("attribute %q after Close", name)
+		err = fault.Usage("attribute %q is set after Close", name)
 	case err != nil:
 		err = fault.Usage("%v", err)
 	case v < -1 || int(v) >= len(w.Job.Schema.Vars):

@@ -44,13 +44,13 @@ func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !dataset.SameType(mem, sv.Type) {
 		p.Raw = make([]byte, len(raw)/mem.Size()*sv.Type.Size())
 		if err := dataset.ToFile(p.Raw, dataset.HostBig, sv.Type, mem, raw); err != nil {
-			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+			return fmt.Errorf("put of %q, record %d: %w", sv.Name, rec, err)
 		}
 	}
 	if ps.job.Opt.Retain == dataset.CopyOnPut {
 		c, err := ps.job.Eng.Proc.CopyOf(p.Raw)
 		if err != nil {
-			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+			return fmt.Errorf("put of %q, record %d: %w", sv.Name, rec, err)
 		}
 		p.Raw, p.same = c.Raw, c
 	} else if p.Raw == nil {

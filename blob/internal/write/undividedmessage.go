@@ -181,7 +181,7 @@ func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 	sv, rec := &e.Layout.Schema.Vars[a.V], ""
 	if sv.Record {
-		rec = fmt.Sprintf(" record %d", a.Rec)
+		rec = fmt.Sprintf(", record %d", a.Rec)
 	}
 	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want equal values, because the variable has no decomposition", subfile.Base(e.File.Final), sv.Name, rec, a.Rank, b.Rank, at)
 }

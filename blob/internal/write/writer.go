@@ -150,7 +150,7 @@ func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.R
 		}
 		dims := s.DecompDims(dataset.DecompID(d + 1))
 		if r := decomp.RepeatsOf(own, dims[len(dims)-1]); r.Again > 0 {
-			return nil, fault.Usage("decomposition D%d: this rank repeats %d elements, the first is element %d; want each element once, or Options.Repeats", d+1, r.Again, r.Off)
+			return nil, fault.Usage("decomposition D%d: this rank repeats %d elements, the first is element %d; want each element once, unless Options.Repeats is set", d+1, r.Again, r.Off)
 		}
 	}
 	return runs, nil
@@ -194,7 +194,7 @@ func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, err
 				return nil, fmt.Errorf("decomposition D%d: request %d has length %d, want at most 2^31-1: %w", p.Decomp, k, r.Length, dataset.ErrRange)
 			}
 			if r.Offset > math.MaxInt32 && !wide {
-				return nil, fmt.Errorf("decomposition D%d: request %d begins at element %d, want at most 2^31-1 or Options.WideMaps: %w", p.Decomp, k, r.Offset, dataset.ErrRange)
+				return nil, fmt.Errorf("decomposition D%d: request %d begins at element %d, want at most 2^31-1, or Options.WideMaps for larger offsets: %w", p.Decomp, k, r.Offset, dataset.ErrRange)
 			}
 		}
 	}

@@ -59,10 +59,10 @@ func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx con
 			b.Lo[a] = c[a] * g.Block[a]
 			b.Hi[a] = b.Lo[a] + g.Block[a]
 			if b.Lo[a] < 0 || b.Hi[a] > m.Levels[l].Cells[a] {
-				return nil, fault.Class(fault.ErrCorrupt, "level %d: %s has cells %v to %v outside of the domain of %v", l, name, b.Lo, b.Hi, m.Levels[l].Cells)
+				return nil, fault.Class(fault.ErrCorrupt, "level %d: block %s covers cells %v to %v, but the domain has %v", l, name, b.Lo, b.Hi, m.Levels[l].Cells)
 			}
 			if l > 0 && g.Block[a]%2 != 0 {
-				return nil, fault.Class(fault.ErrCorrupt, "level %d: %s has %d cells on an axis, which split cells of the coarser level", l, name, g.Block[a])
+				return nil, fault.Class(fault.ErrCorrupt, "level %d: block %s has %d cells on an axis, want an even number, so that no cell of the coarser level is split", l, name, g.Block[a])
 			}
 		}
 		level := &m.Levels[l]

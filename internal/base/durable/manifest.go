@@ -212,7 +212,7 @@ const sector = 512
 func (k Manifest) Decode(b []byte, name string, content any, version *int) (flaw, err error) {
 	n, flaw, err := k.DecodeFirst(b, name, 0, content, version)
 	if err == nil && n != len(b) {
-		return nil, k.bad(name, int64(n), "crc32", fault.ErrChecksum, "%d bytes behind the closing checksum", len(b)-n)
+		return nil, k.bad(name, int64(n), "crc32", fault.ErrChecksum, "%d bytes follow the closing checksum", len(b)-n)
 	}
 	return flaw, err
 }

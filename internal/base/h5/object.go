@@ -70,8 +70,8 @@ func (f *File) Root() (*Group, error) {
 	return o.Group()
 }
 
-// Lookup opens the object at a path from the root ("/", "a/b", "/a/b"). A missing member is ErrMissing. A soft or external link
-// in the path is ErrUnsupported.
+// Lookup opens the object at a path from the root ("/", "a/b", "/a/b"). Lookup returns ErrMissing if a member is missing, and
+// ErrUnsupported if the path contains a soft or external link.
 func (f *File) Lookup(path string) (*Object, error) {
 	g, err := f.Root()
 	if err != nil {

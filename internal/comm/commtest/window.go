@@ -49,7 +49,7 @@ func testWindow(t *testing.T, run Runner) {
 			}
 		}
 		if b := local[8*n : 8*n+8]; b[0] < 1 || int(b[0]) > n || !bytes.Equal(b, bytes.Repeat(b[:1], 8)) {
-			return fmt.Errorf("the element put by all ranks is % x", b)
+			return fmt.Errorf("the element put by all ranks is % x, want 8 equal bytes from 1 to %d", b, n)
 		}
 		// and so do all other ranks, even in pieces.
 		other := (me + 1) % n

@@ -354,7 +354,7 @@ func TestCentre(t *testing.T) {
 	}
 }
 
-// TestGenerated checks that coordinates are generated on request, by the lengths of the grid dimensions alone.
+// TestGenerated checks that coordinates are generated on request, from the lengths of the grid dimensions alone.
 func TestGenerated(t *testing.T) {
 	v := make([]float64, 56)
 	d := dataset(t, 0, []cdf5.Dim{{Name: "ncol", Len: 56}, {Name: "n", Len: 5}}, column{name: "v", dims: []string{"ncol"}, values: v}, column{name: "w", dims: []string{"n"}, values: v[:5]})

@@ -66,7 +66,7 @@ func (o *Options) Validate() error {
 	case o.Colors != "" && chart.RampOf(o.Colors) == nil:
 		return fault.Usage("unknown colours %q", o.Colors)
 	case math.IsInf(o.Min, 0) || math.IsInf(o.Max, 0) || math.IsNaN(o.Min) || math.IsNaN(o.Max):
-		return fault.Usage("values from %v to %v", o.Min, o.Max)
+		return fault.Usage("values from %v to %v, want finite numbers", o.Min, o.Max)
 	case o.ranged() && o.Log && o.Min <= 0:
 		return fault.Usage("logarithmic scale begins at %v, want a positive number", o.Min)
 	}

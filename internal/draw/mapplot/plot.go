@@ -73,7 +73,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 	n := int64(len(o.Lon))
 	for i := range o.Lon {
 		if !finite(o.Lon[i]) || !finite(o.Lat[i]) || math.Abs(float64(o.Lat[i])) > 90.001 {
-			return nil, fault.Usage("element %d at longitude %v, latitude %v", i, o.Lon[i], o.Lat[i])
+			return nil, fault.Usage("element %d is at longitude %v, latitude %v, want finite numbers and a latitude from -90 to 90", i, o.Lon[i], o.Lat[i])
 		}
 	}
 	own, planes, err := locate(m, ix, n, o.Plane)

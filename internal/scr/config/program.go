@@ -45,7 +45,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 	return "", false, s.places.program.set(pairs)
 }
 
-// ask answers a query. The last of pairs is a key without a value.
+// ask answers a query. The last element of pairs is a key without a value.
 func (p *places) ask(pairs []Pair) (string, bool, error) {
 	key := pairs[len(pairs)-1].Key
 	switch len(pairs) {
@@ -65,7 +65,7 @@ func (p *places) ask(pairs []Pair) (string, bool, error) {
 	return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "query has too many keys, want at most a parent and a key"}
 }
 
-// unset removes a setting. The last of pairs is a key without a value.
+// unset removes a setting. The last element of pairs is a key without a value.
 func (f *file) unset(pairs []Pair) {
 	key := pairs[len(pairs)-1].Key
 	if len(pairs) == 1 {

@@ -130,7 +130,7 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 		return err
 	}
 	if id, ok := x.ID(ds.Name); ok && id != ds.ID {
-		return fmt.Errorf("%q is the name of dataset %d, want %d: %w", ds.Name, id, ds.ID, fault.ErrExist)
+		return fmt.Errorf("%q is the name of dataset %d, want dataset %d: %w", ds.Name, id, ds.ID, fault.ErrExist)
 	}
 	t := x.entryTree(ds.ID)
 	if t != nil {

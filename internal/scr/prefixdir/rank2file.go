@@ -160,7 +160,7 @@ func (r *mapReader) resolve(ref string) (string, error) {
 		base = mapName + ref
 	}
 	if !strings.HasPrefix(base, mapName+".") || strings.ContainsAny(base, "\x00\\") {
-		return "", fmt.Errorf("%.80q, want a file of the map", ref)
+		return "", fmt.Errorf("%.80q, want the name of a map file (rank2file.*)", ref)
 	}
 	return filepath.Join(r.p.Meta, base), nil
 }

@@ -122,7 +122,7 @@ func TestNodeTests(t *testing.T) {
 				return "", errors.New("exit status 255: No route to host")
 			}
 			return "welcome\n", nil
-		}, map[string]string{"n2": "ssh cannot run a command on the node: exit status 255: No route to host", "n3": `ssh cannot run a command on the node: echo up prints "welcome\n", want up`}, ""},
+		}, map[string]string{"n2": "ssh cannot run a command on the node: exit status 255: No route to host", "n3": `ssh cannot run a command on the node: the command "echo up" prints "welcome\n", want "up"`}, ""},
 		{"no ssh", func(s *script) NodeTest { return Echo(sh(s)) }, func(context.Context, string) (string, error) { return "", exec.ErrNotFound }, nil, "not found"},
 		{"directories", func(s *script) NodeTest { return Dirs(sh(s), dirs, false) }, func(_ context.Context, line string) (string, error) {
 			switch line {

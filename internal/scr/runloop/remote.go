@@ -114,7 +114,7 @@ func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bo
 func (s *Shell) Echo(ctx context.Context, node string) error {
 	out, err := s.Run(ctx, node, "echo", "up")
 	if err == nil && !bytes.Contains(out, []byte("up")) {
-		err = fmt.Errorf("echo up prints %q, want up", out)
+		err = fmt.Errorf("the command \"echo up\" prints %q, want \"up\"", out)
 	}
 	if err != nil {
 		return fmt.Errorf("%s cannot run a command on the node: %w", s.Name(), err)

@@ -56,7 +56,8 @@ func (r *Result) Totals() (files, bytes int64) {
 	return files, bytes
 }
 
-// Rebuild restores the missing parts of a scavenged dataset from its redundancy, without running ranks. It first restores the
+// Rebuild restores the missing parts of a scavenged dataset from its redundancy. Rebuild needs no ranks: it works after the job has
+// ended. It first restores the
 // file maps, then the files in them. A file that does not match its checksum is treated as missing, and is kept under another
 // name until the rebuild is complete. After success all files of all ranks exist with the known sizes and checksums, and their
 // number and total size match the dataset's record.

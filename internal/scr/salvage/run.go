@@ -216,7 +216,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 }
 
 // ErrOutside means that a file's recorded path is outside of the prefix directory, or in its metadata folder.
-var ErrOutside = errors.New("outside of the prefix directory")
+var ErrOutside = errors.New("path is not permitted")
 
 // sourceError is an error of the source of a copy, not of the destination.
 type sourceError struct{ err error }

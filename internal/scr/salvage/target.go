@@ -60,14 +60,14 @@ func (p target) relative(m record.Meta) (string, error) {
 		}
 	}
 	if m.Name == "" || m.Name != path.Base(m.Name) || !spath.IsChild(p.was, name) {
-		return "", fmt.Errorf("%.200q: %w %s", name, ErrOutside, p.was)
+		return "", fmt.Errorf("%.200q: %w, want a path below the prefix directory %s", name, ErrOutside, p.was)
 	}
 	rel, err := spath.Relative(p.was, name)
 	if err != nil {
 		return "", err
 	}
 	if rel == prefixdir.MetaDir || strings.HasPrefix(rel, prefixdir.MetaDir+"/") {
-		return "", fmt.Errorf("%.200q is in the metadata folder: %w %s", name, ErrOutside, p.was)
+		return "", fmt.Errorf("%.200q: %w, want a path outside of the metadata folder in %s", name, ErrOutside, p.was)
 	}
 	return rel, nil
 }

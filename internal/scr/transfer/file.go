@@ -153,7 +153,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 		case err != nil:
 			in.Fail(key, err)
 		case !capOK(x):
-			in.Fail(key, fmt.Errorf("invalid limit %v", x))
+			in.Fail(key, fmt.Errorf("%v, want a finite number of at least 0", x))
 		}
 		*v = x
 	}
@@ -205,7 +205,7 @@ func parseItem(src string, f *record.Fields) (Item, error) {
 	}
 	i := Item{Src: src, Dst: absolute(f, keyDst), Size: wanted(f, keySize), Written: f.Int64(keyWritten, 0)}
 	if i.Written > i.Size {
-		f.Fail(keyWritten, fmt.Errorf("%d of %d bytes", i.Written, i.Size))
+		f.Fail(keyWritten, fmt.Errorf("%d, want at most the size of %d bytes", i.Written, i.Size))
 	}
 	i.CRC, i.HasCRC = f.CRC(keyCRC)
 	i.Meta = f.Tree.GetKV(keyMeta, "1") != nil
@@ -225,7 +225,7 @@ func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
 		return nil, nil
 	}
 	if n > maxSegments {
-		return nil, fault.In(f.File, f.Path, fault.ErrCorrupt, "%d places", n)
+		return nil, fault.In(f.File, f.Path, fault.ErrCorrupt, "%d segments, want at most %d", n, maxSegments)
 	}
 	left := total
 	for k := range n {

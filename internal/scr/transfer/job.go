@@ -185,7 +185,7 @@ func ContainerName(dir string, n int64) string { return path.Join(dir, fmt.Sprin
 func Pack(size, offset, length int64, dir string) ([]Segment, error) {
 	switch {
 	case size <= 0 || offset < 0 || length < 0 || offset > math.MaxInt64-length:
-		return nil, fault.Usage("%d bytes at offset %d in containers of %d bytes: a number is negative or too large", length, offset, size)
+		return nil, fault.Usage("%d bytes at offset %d in containers of %d bytes: a number is negative or too large, or the container size is not positive", length, offset, size)
 	case length/size >= maxSegments:
 		return nil, fmt.Errorf("%d bytes in containers of %d bytes: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
 	}

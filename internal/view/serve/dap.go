@@ -100,7 +100,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 			err := q.WriteDODS(ctx, w)
 			if err != nil && client == dap.NetCDFClient && q.Several() && statusOf(err) == http.StatusInternalServerError {
 				// The client requests all small variables at once. It shows zeros for a variable that the answer lacks or declares empty.
-				err = fmt.Errorf("%w; the request also covers other variables: [noprefetch] before the URL reads them separately", err)
+				err = fmt.Errorf("%w; the request also covers other variables: put [noprefetch] before the URL to read each variable separately", err)
 			}
 			return err
 		}

@@ -188,7 +188,7 @@ func (s *Server) CheckAddr(a net.Addr) error {
 		return nil
 	}
 	if t, ok := a.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-		return fault.Usage("listen on %v: other machines can reach this address, want a token, or Public if anyone may read", a)
+		return fault.Usage("listen on %v: other machines can reach this address: set Options.Token, or Options.Public if anyone may read", a)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// zarrPart returns a part that sends the value of a key in a dataset's Zarr group: PATH/KEY.
+// zarrPart returns a part that answers a request for PATH/KEY: it sends the value of KEY in the Zarr group of the dataset PATH.
 func zarrPart(version zarr.Version) part {
 	return func(s *Server, a *answer, r *http.Request, where string) error { return s.zarr(a, r, where, version) }
 }

@@ -97,7 +97,7 @@ func New(src Source, o *Options) (*Store, error) {
 	records := src.Records()
 	if q := o.Records; q != nil {
 		if q.End > records {
-			return nil, fault.Usage("records %d to %d, but %s has %d", q.First, q.End, src.Base(), records)
+			return nil, fault.Usage("records %d to %d, but %s has %d records", q.First, q.End, src.Base(), records)
 		}
 		s.first, records = q.First, q.End-q.First
 	}

@@ -42,7 +42,7 @@ ls".`,
 			return k.Run(cmd, e, args)
 		},
 	}
-	f.Add(cmd, "structure and maps only: do not read the data", "concurrent reads (default: number of CPUs)", checked{})
+	f.Add(cmd, "structure and maps only: do not read the data", "number of concurrent reads (default: number of CPUs)", checked{})
 	return cmd
 }
 

@@ -82,8 +82,8 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	}
 	fl := cmd.Flags()
 	fl.Bool("help", false, "help for dump") // -h already has another meaning, as in ncdump
-	fl.BoolVarP(&f.header, "header", "h", false, "header only")
-	fl.BoolVarP(&f.coords, "coords", "c", false, "header and the values of coordinate variables")
+	fl.BoolVarP(&f.header, "header", "h", false, "print only the header")
+	fl.BoolVarP(&f.coords, "coords", "c", false, "print the header and the values of coordinate variables")
 	f.partFlags.add(cmd, "print the values of only these variables, such as T,PS")
 	f.addAlone(cmd)
 	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
@@ -92,7 +92,7 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	f.binaryFlags.add(cmd)
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print the file, offset and length of headers, maps and blobs")
-	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable that -v selects, in map order")
+	fl.BoolVar(&f.raw, "raw", false, "print the blobs of one variable (-v), in map order")
 	recordsFlag(cmd, &f.recs, "--layout, --raw: only these records: FIRST:END (END excluded; either may be omitted), or one number (default for --raw: 0)")
 	fl.IntVar(&f.blob, "blob", -1, "--layout, --raw: only the blob of this rank (numbered through all subfiles)")
 	f.source.add(cmd)

@@ -18,7 +18,7 @@ type binaryFlags struct {
 }
 
 func (f *binaryFlags) add(cmd *cobra.Command) {
-	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of the variable that -v selects as binary numbers in this byte order, in canonical order", "native", "little", "big")
+	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of one variable (-v) in canonical order, as binary numbers in this byte order", "native", "little", "big")
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "--binary: output file (default: standard output)")
 	fl.BoolVar(&f.force, "force", false, "--binary: replace an existing file")

@@ -39,7 +39,7 @@ have died, or a command failed, 2 the dataset cannot be read.
 func (f *follower) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.on, "follow", false, "print each record as it is committed, until the writer ends")
-	fl.Int64Var(&f.from, "from", -1, "--follow: start with this `RECORD`, from 0 (default: the next record)")
+	fl.Int64Var(&f.from, "from", -1, "--follow: first `RECORD` to print, counted from 0 (default: the next record)")
 	fl.StringVar(&f.exec, "exec", "", "--follow: shell `COMMAND` to run for each record")
 	fl.BoolVar(&f.wait, "wait", false, "--follow: wait until the dataset exists")
 }

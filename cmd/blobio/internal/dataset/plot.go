@@ -81,7 +81,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	fl.StringVar(&f.o.Y, "y", "", "vertical dimension of a section")
 	fl.BoolVar(&f.o.Plate, "plate", false, "draw plain longitude and latitude axes instead of the equal-area projection")
 	fl.BoolVar(&f.o.Dark, "dark", false, "draw on a dark background")
-	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file; generated computes them for an E3SM grid of this size (default: the dataset itself)")
+	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file; \"generated\": computed for an E3SM grid of this size (default: the dataset itself)")
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd

@@ -31,7 +31,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	cli.AllowMissingFlag(cmd, &s.missing)
 	f.Var(cli.SizeFlag(&s.memory), "memory", "memory limit of buffers, such as 256M or 1G (default 256M)")
 	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
-	cli.WorkersFlag(cmd, &s.workers, "concurrent reads (default: number of CPUs)")
+	cli.WorkersFlag(cmd, &s.workers, "number of concurrent reads (default: number of CPUs)")
 }
 
 // The minimum of --memory for reading and for converting, and the default.

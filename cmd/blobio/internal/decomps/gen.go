@@ -25,12 +25,12 @@ type GenFlags struct {
 
 func (g *GenFlags) Add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.IntVar(&g.ne, "ne", 4, "F: elements along the edge of a cube face, for 54 ne^2 + 2 columns")
-	fl.IntVar(&g.lev, "lev", 0, "F and G: levels (default: F 72, G 100)")
-	fl.IntVar(&g.cells, "cells", 285, "G: cells of the ocean mesh; they determine the edges and vertices")
-	fl.IntVar(&g.lat, "lat", 96, "I: latitudes")
-	fl.IntVar(&g.lon, "lon", 144, "I: longitudes")
-	fl.IntSliceVar(&g.levels, "levels", nil, "I: levels of D2, D3, D4, D5 (default 15,10,9,17)")
+	fl.IntVar(&g.ne, "ne", 4, "F: number of elements along the edge of a cube face, for 54 ne^2 + 2 columns")
+	fl.IntVar(&g.lev, "lev", 0, "F and G: number of levels (default: F 72, G 100)")
+	fl.IntVar(&g.cells, "cells", 285, "G: number of cells of the ocean mesh; determines the numbers of edges and vertices")
+	fl.IntVar(&g.lat, "lat", 96, "I: number of latitudes")
+	fl.IntVar(&g.lon, "lon", 144, "I: number of longitudes")
+	fl.IntSliceVar(&g.levels, "levels", nil, "I: numbers of levels of D2, D3, D4, D5 (default 15,10,9,17)")
 	fl.Int64Var(&g.seed, "seed", 0, "G and I: seed of the generated coast; 0 is a coarse Earth")
 	fl.IntVar(&g.Ranks, "ranks", 16, "number of ranks")
 }

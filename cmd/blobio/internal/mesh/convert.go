@@ -48,7 +48,7 @@ is marked.
 
 Enzo-E can restart from a checkpoint with all blocks and fields, divided among any number of
 files. --leaves, --levels and --fields make a dump, which is only for analysis. With
---for-enzo-e Enzo-E can restart from blocks of any shape: the dimensions of the datasets are
+--for-enzo-e, Enzo-E can restart from blocks of any shape: the dimensions of the datasets are
 reversed, as Enzo-E expects; the bytes of the data stay the same.
 
 The netCDF file is also for analysis. It has variables such as field_density(block, z, y, x),
@@ -74,7 +74,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks; given keeps the order of the input", "given", "morton", "hilbert", "roots")
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks (given: as in the input)", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.leaves, "leaves", false, "write only leaf blocks")
 	fl.StringVar(&f.levels, "levels", "", "write only these levels: FIRST:LAST (either may be omitted), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "write only these fields, such as density,pressure")

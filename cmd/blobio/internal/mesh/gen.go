@@ -52,9 +52,9 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&f.rank, "rank", 2, "dimensions, 1 to 3")
-	fl.IntVar(&f.roots, "roots", 4, "root blocks along each axis")
-	fl.IntVar(&f.cells, "cells", 16, "cells of a block along each axis")
+	fl.IntVar(&f.rank, "rank", 2, "number of dimensions, 1 to 3")
+	fl.IntVar(&f.roots, "roots", 4, "number of root blocks along each axis")
+	fl.IntVar(&f.cells, "cells", 16, "number of cells of a block along each axis")
 	fl.IntVar(&f.ghost, "ghost-cells", 4, "width of the ghost zones, which are stored only with --ghosts")
 	fl.IntVar(&f.levels, "levels", 2, "finest level")
 	fl.IntVar(&f.fields, "fields", 4, "number of fields")

@@ -74,7 +74,7 @@ of the cells of the picture.`,
 	fl := cmd.Flags()
 	f.Add(cmd)
 	cli.ChoiceFlag(cmd, &f.by, "by", "level", "quantity that the colours show", "level", "file", "owner")
-	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
+	fl.IntVar(&f.ranks, "ranks", 0, "--by owner: number of ranks")
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "3-D: axis normal to the plane", "x", "y", "z")
 	fl.Float64Var(&f.at, "at", 0, "3-D: position of the plane (default: the middle)")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")

@@ -77,7 +77,7 @@ fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of cached data and read-ahead data, such as 256M or 1G (default 256M)")
-	cli.WorkersFlag(cmd, &f.workers, "concurrent reads of each dataset (default: the number of CPUs)")
+	cli.WorkersFlag(cmd, &f.workers, "number of concurrent reads of each dataset (default: the number of CPUs)")
 	fl.StringVar(&f.log, "log", "", "append errors to this file (default with --daemon: MOUNTPOINT.log)")
 	fl.BoolVar(&f.daemon, "daemon", false, "run in the background; return when the mount is ready")
 	fl.BoolVar(&f.ready, "ready", false, "")

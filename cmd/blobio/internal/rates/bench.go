@@ -62,7 +62,7 @@ JSON is {workloads: [{name, about}]}.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: directory of temporary files)")
 	fl.BoolVar(&f.list, "list", false, "list the workloads, do not run them")
-	fl.IntVar(&f.runs, "runs", 5, "number of runs of each row")
+	fl.IntVar(&f.runs, "runs", 5, "number of measurements for each table row")
 	fl.BoolVar(&f.quick, "quick", false, "short test with the smallest sizes and two runs; the times are meaningless")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for result files (default: bench-results; none with --quick)")
 	cli.JSONFlag(cmd, &f.asJSON, bench.Results{})

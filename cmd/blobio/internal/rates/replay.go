@@ -57,9 +57,9 @@ table shows sizes and times.
 The default is the F case (h0 and h1) with 16 ranks. Maps are generated for the number of
 ranks, or read from --map.
 
---pattern selects the values. unique is a hash of variable, record and position, which
-detects misplaced elements. reference is the rank of the owner, as in E3SM-IO. smooth gives
-model-like fields.
+--pattern selects the values: "unique", a hash of variable, record and position, which
+detects misplaced elements; "reference", the rank of the owner, as in E3SM-IO; or "smooth",
+fields like those of a model.
 
 Files go to a temporary directory, which is removed unless -o or --keep is given.
 
@@ -186,7 +186,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	if f.nodes > 0 {
 		per := (ranks + f.nodes - 1) / f.nodes
 		if n := (ranks + per - 1) / per; n != f.nodes {
-			return o, cli.Usagef("--nodes %d: %s are %d on each of %s, or choose --ranks-per-node", f.nodes, cli.Plural(ranks, "rank"), per, cli.Plural(n, "node"))
+			return o, cli.Usagef("--nodes %d is not possible: %s with %d on each node need only %s; choose --ranks-per-node", f.nodes, cli.Plural(ranks, "rank"), per, cli.Plural(n, "node"))
 		}
 		o.Nodes.RanksPerNode = per
 	}

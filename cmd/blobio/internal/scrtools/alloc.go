@@ -21,9 +21,9 @@ func (a *scrAlloc) flags(cmd *cobra.Command) {
 	fl.StringVar(&a.Nodes, "nodes", "", "nodes of the allocation, as a host `LIST` (default: $SCR_NODELIST, else the nodes of the resource manager, else this host)")
 	fl.StringVar(&a.Exclude, "exclude", "", "nodes to exclude (SCR_EXCLUDE_NODES), as a host `LIST`")
 	fl.StringVar(&a.Down, "down", "", "nodes known to be down, as a host `LIST`")
-	fl.StringVar(&a.Remote, "remote", "", "method to reach nodes: local (this host), ssh, srun, none, or a command that contains {node} (default: local for the launcher local or if this host is the only node, srun in a Slurm job, else ssh)")
+	fl.StringVar(&a.Remote, "remote", "", "method to reach nodes: local (this host), ssh, srun, none, or a command that contains {node} (default: local with --launcher local or if this host is the only node, srun in a Slurm job, otherwise ssh)")
 	fl.StringVar(&a.NodeRoot, "node-root", "", "simulate all nodes on this host; `DIR`/NODE is the private directory of each node")
-	fl.StringVar(&a.Tests, "tests", "", "node tests: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)")
+	fl.StringVar(&a.Tests, "tests", "", "node tests: a list such as ping,echo,dir_capacity, or \"none\" (SCR_NODE_TESTS)")
 	a.settings(cmd)
 }
 

@@ -46,15 +46,15 @@ In JSON, verified is the number of bytes that match a checksum.`,
 	fl := cmd.Flags()
 	f.Add(cmd, "check only metadata and sizes, do not read the files", "number of files read in parallel (default: number of CPUs, at most 16)", scrChecked{})
 	fl.IntVar(&f.id, "id", 0, "check only the files of this dataset")
-	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; repeat the flag for each node")
-	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR` of all nodes of --control; THERE=HERE if it has another path here")
+	fl.StringArrayVar(&f.control, "control", nil, "control directory `DIR` of a node, or THERE=HERE: its paths on the node and here; repeat the flag for each node")
+	fl.StringArrayVar(&f.cache, "cache", nil, "cache directory `DIR` of all nodes of --control, or THERE=HERE: its paths on the nodes and here")
 	return cmd
 }
 
 func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) error {
 	switch {
 	case f.id < 0:
-		return cli.Usagef("--id %d, want the number of a dataset", f.id)
+		return cli.Usagef("--id %d, want a positive number", f.id)
 	case len(f.cache) > 0 && len(f.control) == 0:
 		return cli.Usagef("--cache needs --control")
 	}

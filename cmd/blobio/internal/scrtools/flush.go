@@ -72,7 +72,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	id := map[string]int{"need": f.need, "location": f.location, "name": f.name}
 	for name, n := range id {
 		if cmd.Flags().Changed(name) && n < 1 {
-			return cli.Usagef("--%s %d, want the number of a dataset", name, n)
+			return cli.Usagef("--%s %d, want a positive number", name, n)
 		}
 	}
 	d, err := scrPrefix(args)

@@ -73,8 +73,8 @@ func TestScrFlush(t *testing.T) {
 	clitest.Bad(t, cli.Findings, `"nodes": null`, "scr", "flush", "--nodes", "--json", dir)
 	clitest.Bad(t, cli.Findings, "unknown, because no run", "scr", "flush", "--nodes", dir)
 	clitest.Bad(t, cli.Failed, "cannot be combined", "scr", "flush", "--latest", "--need", "3", dir)
-	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "0", dir)
-	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "-1", dir)
+	clitest.Bad(t, cli.Failed, "want a positive number", "scr", "flush", "--need", "0", dir)
+	clitest.Bad(t, cli.Failed, "want a positive number", "scr", "flush", "--need", "-1", dir)
 	clitest.Bad(t, cli.Failed, "invalid argument", "scr", "flush", "--need", "four", dir)
 	clitest.Check(t, os.WriteFile(filepath.Join(dir, ".scr", "flush.scr"), []byte("\x95\x1f\xc3\xf5\x00\x01"), 0o666))
 	clitest.Bad(t, cli.Findings, "flush.scr", "scr", "flush", dir) // never "needs no flush"

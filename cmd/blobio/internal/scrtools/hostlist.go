@@ -30,7 +30,7 @@ func newScrHostlist(e *cli.Env) *cobra.Command {
 		Short: "Expand, compress, count and combine lists of hosts",
 		Long: `Expand, compress, count and combine lists of hosts in the format of resource managers:
 atlas[3,5-7] is atlas3 atlas5 atlas6 atlas7. A LIST may be compressed or not, with commas or
-blanks between hosts. Without a LIST, or for -, standard input is read. Several LISTs are
+blanks between hosts. Without a LIST, or for "-", standard input is read. Several LISTs are
 concatenated.
 
 The output is the compressed form, unless --expand, --count or --nth is given. The compressed

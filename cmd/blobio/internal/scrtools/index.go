@@ -62,7 +62,7 @@ Times in JSON are local.`,
 	fl.StringVarP(&f.add, "add", "a", "", "add `DATASET` to the list; its summary must exist")
 	fl.StringVar(&f.drop, "drop", "", "take `DATASET` off the list; its files stay")
 	fl.StringVar(&f.del, "delete", "", "remove `DATASET` with its files")
-	fl.StringVarP(&f.current, "current", "c", "", "start the next run from `DATASET`; none removes the mark")
+	fl.StringVarP(&f.current, "current", "c", "", "start the next run from `DATASET`; \"none\": no longer prefer a dataset")
 	fl.StringVar(&f.after, "drop-after", "", "take all datasets newer than `DATASET` off the list")
 	fl.BoolVar(&f.rebuild, "rebuild", false, "rebuild the list from the summaries; listed datasets stay")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "generation": "", "current": "", "damage": "", "datasets": []scrIndexRow{}, "lost": []scrLostRow{}})

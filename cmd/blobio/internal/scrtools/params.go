@@ -26,7 +26,7 @@ func newScrParams(e *cli.Env) *cobra.Command {
 		Long: `List all parameters of SCR with their values and sources: environment, user file
 ($SCR_CONF_FILE, else .scrconf in the prefix directory), system file, or default. Parameters
 that a program sets are not included (see .scr/app.conf). NAME is the name of a parameter or a
-part of a name: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC and so on.
+part of a name: "flush" lists SCR_FLUSH, SCR_FLUSH_ASYNC and so on.
 
 Lines of stores, groups and redundancy descriptors follow, if there are any. Settings without
 effect and invalid values are reported with their file and line. --manual explains the sources

@@ -64,7 +64,7 @@ func (f *scrRunFlags) prerun(ctx context.Context, e *cli.Env) error {
 // postrun saves data that only caches of live nodes hold.
 func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 	if f.Reach == nil {
-		return cli.Usagef("--remote none gives no access to nodes, so their datasets cannot be saved")
+		return cli.Usagef("with --remote none the nodes cannot be reached, so their datasets cannot be saved")
 	}
 	if on, err := f.Params.Flag("SCR_ENABLE"); err != nil {
 		return err

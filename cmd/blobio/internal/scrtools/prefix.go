@@ -59,8 +59,8 @@ func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	return given, nil
 }
 
-// scrTime parses a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, hh:mm (the next), seconds since 1970, now, or +2h30m
-// (+600: seconds) from now.
+// scrTime parses a time: "YYYY-MM-DDThh:mm:ss" in local time or with a zone, "hh:mm" for the next such time of day, seconds since
+// 1970, "now", "+2h30m" (a duration from now), or "+600" (seconds from now).
 func scrTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
@@ -72,7 +72,7 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 		if n, err := strconv.ParseUint(rest, 10, 32); err == nil {
 			return now.Add(time.Duration(n) * time.Second), nil
 		}
-		return time.Time{}, fmt.Errorf("time %q, want +2h30m, or seconds from now: +600", s)
+		return time.Time{}, fmt.Errorf("time %q, want a duration from now, such as \"+2h30m\", or \"+600\" (seconds)", s)
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < 1<<37 {
 		return time.Unix(n, 0), nil

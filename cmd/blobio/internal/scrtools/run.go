@@ -55,7 +55,7 @@ With --transfer, a transfer process (see "scr transfer") runs on each node. It o
 and ends with the loop, before checkpoints are saved. The program gets BLOBIO_TRANSFER=1, so its
 session leaves background flushes (SCR_FLUSH_ASYNC=1) to these processes.
 
-The launcher local starts processes on this host. With --node-root, each name in --nodes stands
+The launcher "local" starts processes on this host. With --node-root, each name in --nodes stands
 for a node with a private directory below DIR. Processes read their rank and node from
 BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
 
@@ -63,15 +63,16 @@ Messages of the loop go to standard error; with --json, so does the standard out
 program. --dry-run looks for the commands that start the program and reach nodes, tests the nodes
 and prints the commands. It starts nothing, but creates the directories of --node-root.
 
---only carries out one part of the loop, for scripts that start the program themselves. prerun
+--only carries out one part of the loop, for scripts that start the program themselves. "prerun"
 prepares an allocation. It creates .scr in the prefix directory, removes the flush and nodes
 files of an earlier allocation and SCR_FINALIZE_CALLED from the halt file, and tests the nodes.
-postrun runs before the allocation ends. It saves datasets that are only in the caches: first
+"postrun" runs before the allocation ends. It saves datasets that are only in the caches: first
 output datasets, then the newest checkpoint that can be saved. It rebuilds the files of lost
 nodes, and the index records the dataset for the next allocation.
 
 Exit codes: 0 the program ended well, 1 the program failed, or a checkpoint could not be saved,
-2 could not run. For --dry-run and prerun, 1 means that nodes are down or commands are missing.
+2 could not run. For --dry-run and --only prerun, 1 means that nodes are down or commands are
+missing.
 
 JSON: {"stop", "why", "runs": [{run, nodes, exit: {code, failed: [{rank, node, what}]},
 hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],

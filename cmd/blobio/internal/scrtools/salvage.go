@@ -30,7 +30,7 @@ func (f *scrSaved) flags(cmd *cobra.Command, id string, form ...any) {
 
 func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
 	if f.id < 0 {
-		return nil, cli.Usagef("--id %d, want the number of a dataset", f.id)
+		return nil, cli.Usagef("--id %d, want a positive number", f.id)
 	}
 	return scrPrefix(args)
 }

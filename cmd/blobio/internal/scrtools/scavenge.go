@@ -67,8 +67,8 @@ ranks: [{rank, map, files, bytes, lost: {...}}]}]}.`,
 		},
 	}
 	f.flags(cmd, "only copy the files of this dataset")
-	cmd.Flags().StringArrayVar(&control, "control", nil, "control `DIR` of a node, or THERE=HERE; repeat the flag for each node")
-	cmd.Flags().StringArrayVar(&cache, "cache", nil, "cache `DIR` of all these nodes, or THERE=HERE")
+	cmd.Flags().StringArrayVar(&control, "control", nil, "control directory `DIR` of a node, or THERE=HERE: its paths on the node and here; repeat the flag for each node")
+	cmd.Flags().StringArrayVar(&cache, "cache", nil, "cache directory `DIR` of all nodes of --control, or THERE=HERE: its paths on the nodes and here")
 	return cmd
 }
 

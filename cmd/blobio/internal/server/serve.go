@@ -82,7 +82,7 @@ dropped lines are counted. ctrl-C ends the server.`,
 	fl.StringVar(&f.tokenFile, "token-file", "", "file with the secret of clients in its first line; must be unreadable for other users")
 	fl.BoolVar(&f.public, "public", false, "allow everybody to read without a token")
 	fl.StringSliceVar(&f.hosts, "host", nil, "also accept requests for this host name, for a proxy on this machine")
-	fl.StringVar(&f.cors, "cors", "", "allow web pages of this origin to read, such as https://example.org, or * for any")
+	fl.StringVar(&f.cors, "cors", "", "origin whose web pages may read, such as https://example.org; * for any")
 	fl.StringVar(&f.log, "log", "", "append a line for each request to this file (\"none\": no log)")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of buffers and caches, such as 256M or 1G")
@@ -90,7 +90,7 @@ dropped lines are counted. ctrl-C ends the server.`,
 	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
-	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
+	cli.WorkersFlag(cmd, &f.work, "number of concurrent reads (default: twice the number of CPUs)")
 	return cli.AsService(cmd)
 }
 

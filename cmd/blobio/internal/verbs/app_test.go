@@ -79,7 +79,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"has no maps of its own", "convert --to process-centric " + canon + " " + out},
 		{"--records", "convert --records 1:9 " + canon + " " + out},
 		{"--records", "convert --records x " + canon + " " + out},
-		{"want bytes", "convert --memory lots " + canon + " " + out},
+		{"want a number of bytes", "convert --memory lots " + canon + " " + out},
 		{"--case without --map needs --ranks", "convert --to process-centric --case F_h0 " + canon + " " + out},
 		{"is a directory", "convert " + canon + " " + dir},
 		{": no directory ", "convert " + canon + " " + dir + "/none/out.nc"},
@@ -97,7 +97,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--slice needs maps of --map", "replay --slice fillers"},
 		{"--num-records 0", "replay --num-records 0"},
 		{"no arguments", "replay F"},
-		{"--nodes 3: 4 ranks are 2 on each of 2 nodes", "replay --ranks 4 --nodes 3"},
+		{"--nodes 3 is not possible: 4 ranks with 2 on each node need only 2 nodes", "replay --ranks 4 --nodes 3"},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, strings.Fields(c.args)...)
 	}

@@ -62,7 +62,7 @@ feature or format, wrong flags, no such file). If both 1 and 2 apply, the exit c
 		help(cmd, args)
 	})
 	root.SetVersionTemplate("blobio {{.Version}}\n")
-	root.PersistentFlags().BoolVar(&e.NoProgress, "no-progress", false, "show no progress bars (default: only on a terminal)")
+	root.PersistentFlags().BoolVar(&e.NoProgress, "no-progress", false, "hide progress bars (default: shown only on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
 	cli.AsGroup(root)
 	root.AddCommand(dataset.NewLs(e), dataset.NewDump(e), dataset.NewCheck(e), cli.AsWriter(dataset.NewRecover(e)), cli.AsTogether(dataset.NewConvert(e)), dataset.NewDiff(e), dataset.NewWhere(e), decomps.New(e), fti.New(e), scrtools.New(e), mesh.New(e), cli.AsTogether(rates.NewReplay(e)), rates.NewBench(e))

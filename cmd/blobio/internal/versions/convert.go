@@ -33,7 +33,7 @@ versions end with fill values, and version_length is their length. Levels and sn
 hierarchy cannot be converted; use "dump" for them.
 
 All chunks are verified. The file gets its final name only when it is complete. "blobio mount"
-and "blobio serve" show the same bytes as ARRAY.nc without writing them.
+and "blobio serve" present the same bytes under the name ARRAY.nc, without writing a file.
 
 JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio versions convert store/rho rho.nc

@@ -61,11 +61,11 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	given := cmd.Flags().Changed
 	switch {
 	case given("versions") == given("keep"):
-		return cli.Usagef("no versions selected, want --versions or --keep")
+		return cli.Usagef("no versions selected: give --versions or --keep")
 	case given("keep") && f.keep < 1:
 		return cli.Usagef("--keep %d, want 1 or more: the newest version stays", f.keep)
 	case given("every") && (!given("keep") || f.every < 1):
-		return cli.Usagef("--every goes with --keep, and must be 1 or more")
+		return cli.Usagef("--every needs --keep, and a number of at least 1")
 	}
 	v, err := (&versionsKey{}).one(dir)
 	if err != nil {

@@ -78,7 +78,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	case given("box") && (given("elements") || f.values):
 		return cli.Usagef("--box cannot be combined with --elements or --values")
 	case given("box") && f.box < 0:
-		return cli.Usagef("--box %d, want the number of a box", f.box)
+		return cli.Usagef("--box %d, want a number of at least 0", f.box)
 	case f.force && f.out == "":
 		return cli.Usagef("--force needs --output")
 	}

@@ -127,7 +127,7 @@ func storeArrays(dir string) ([]string, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, cli.WithHint(fmt.Errorf("%s: no array in this directory", dir), "want the directory of a store (versioned.Store.Dir), or of an array in it")
+		return nil, cli.WithHint(fmt.Errorf("%s: no array in this directory", dir), "give the directory of a store (versioned.Store.Dir), or of an array in a store")
 	}
 	slices.SortFunc(out, func(a, b string) int { // level10 after level9
 		na, la := arrays.Member(a)

@@ -159,10 +159,10 @@ func TestVersionsDrop(t *testing.T) {
 	for words, args := range map[string]string{
 		"is the newest version":                           "--versions 6",
 		"no such version":                                 "--versions 4",
-		"no versions selected, want --versions or --keep": "",
-		"--keep 0":                 "--keep 0",
-		"as in 1,3-7":              "--versions 5-1",
-		"--every goes with --keep": "--versions 0 --every 3",
+		"no versions selected: give --versions or --keep": "",
+		"--keep 0":             "--keep 0",
+		"as in 1,3-7":          "--versions 5-1",
+		"--every needs --keep": "--versions 0 --every 3",
 	} {
 		clitest.Bad(t, cli.Failed, words, append([]string{"versions", "drop", rho}, strings.Fields(args)...)...)
 	}
