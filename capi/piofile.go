@@ -108,7 +108,7 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 			x.format = netCDF4
 		}
 	}
-	x.write = o.Write
+	x.write, x.redefs = o.Write, x.nc4 && a.mode&C.PIO_OF_NCAR != 0
 	if _, x.late, _, _, err = x.f.Counts(); err != nil {
 		return err
 	}
@@ -189,7 +189,13 @@ func blobioGoPioSync(nc int32, e *C.blobio_pio_failure) int32 {
 
 //export blobioGoPioRedef
 func blobioGoPioRedef(nc int32, e *C.blobio_pio_failure) int32 {
-	return onFile(nc, e, func(x *pioFile) error { return x.f.Redef() })
+	return onFile(nc, e, func(x *pioFile) error {
+		err := x.f.Redef()
+		if x.redefs && errors.Is(err, pio.EINDEFINE) {
+			return nil
+		}
+		return err
+	})
 }
 
 //export blobioGoPioEnddef

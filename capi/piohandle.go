@@ -120,6 +120,7 @@ type pioFile struct {
 	handler int32 // 0 means the handler of the I/O system
 	format  int32 // netCDF's number of the requested format; 0 means the format of the file
 	nc4     bool  // the I/O type is netCDF-4, and the format can have netCDF-4 settings
+	redefs  bool  // redef in define mode succeeds
 	write   bool
 	late    int // number of variables at opening or at the last enddef; later variables can still be changed
 	storage map[int32]*storage

@@ -24,9 +24,10 @@ type base struct {
 	version cdf5.Version
 	stamp   stamp
 
-	dims []dim // dimensions in the base
-	vars []Var
-	atts [][]cdf5.Att // attributes of each variable, then of the file
+	dims  []dim // dimensions in the base
+	vars  []Var
+	atts  [][]cdf5.Att       // attributes of each variable, then of the file
+	blank map[*variable]bool // large variables without writes
 
 	r     *blob.Reader // nil: not open
 	k     *blob.Collective
@@ -84,7 +85,7 @@ func (b *base) close() error {
 
 // newBase makes a base with the present definitions.
 func newBase(f *definitions, path string, layout blob.Layout) *base {
-	b := &base{path: path, layout: layout, version: cdf5.CDF5, dims: slices.Clone(f.dims)}
+	b := &base{path: path, layout: layout, version: cdf5.CDF5, dims: slices.Clone(f.dims), blank: map[*variable]bool{}}
 	for _, v := range f.vars {
 		b.vars = append(b.vars, Var{Name: v.name, Type: v.t, Dims: v.dims})
 		b.atts = append(b.atts, slices.Clone(v.atts))

@@ -33,6 +33,7 @@ package pio
 //	share     For parts, records of several calls, and changed records of the base. Each rank takes an equal share of each record: it reads the former
 //	          elements, collects the new elements from all ranks, and passes the share to the writer.
 //	whole     The same for small variables, which have no decomposition: the root assembles them and sends them to all ranks.
+//	blank     No write: no rank has elements, so all read as fill values. Only for large variables without the record dimension.
 //
 // The first commit makes the dataset. Later commits append to it if they add only records, record variables and attributes. All other changes
 // (overwriting committed records, adding dimensions or fixed variables, renaming, deleting) rewrite the dataset from the base, the committed state. The new

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -47,6 +48,39 @@ func TestRestOfPut(t *testing.T) {
 		}
 		return f.Close(ctx)
 	})
+}
+
+// TestBlank checks that a large variable without writes takes no space, also after a commit that rewrites the file, and that its
+// elements are fill values until they are written.
+func TestBlank(t *testing.T) {
+	const n = 1 << 18
+	for _, form := range []Form{Variable, Process} {
+		path := filepath.Join(t.TempDir(), "a.nc")
+		together(t, 2, func(ctx context.Context, s *System) error {
+			f, err := s.Create(ctx, path, with(func(o *FileOptions) { o.Form = form }))
+			if err != nil {
+				return err
+			}
+			x, err1 := f.DefDim("x", n)
+			_, err2 := f.DefVar("blank", cdf5.Double, []int{x})
+			check := func(third float64) error {
+				got, want := make([]float64, n), slices.Repeat([]float64{-5}, n)
+				want[3] = third
+				if err := f.GetVars(ctx, 0, Part{}, got); err != nil || !slices.Equal(got, want) {
+					return fmt.Errorf("%v: elements %v..., want %v...: %w", form, got[:5], want[:5], err)
+				}
+				info, err := os.Stat(path + ".0000")
+				if err == nil && third == -5 && info.Size() > n {
+					err = fmt.Errorf("%v: %d bytes of a file without data", form, info.Size())
+				}
+				return err
+			}
+			err = errors.Join(err1, err2, f.PutAtt(0, "_FillValue", cdf5.Double, []float64{-5}), f.EndDef(), f.Sync(ctx), check(-5), f.Redef())
+			_, err1 = f.DefVar("another", cdf5.Int, []int{x})
+			return errors.Join(err, err1, f.EndDef(), f.Sync(ctx), check(-5),
+				f.PutVars(ctx, 0, Part{Start: []int64{3}, Count: []int64{1}}, []float64{7}), f.Sync(ctx), check(7), f.Close(ctx))
+		})
+	}
 }
 
 // TestAutoDefine checks that a second Redef or EndDef is an error even if definitions need no Redef. Definitions begin define

@@ -12,6 +12,7 @@ const (
 	whole    routing = iota // no decomposition: the root has all elements
 	share                   // each rank has one share of the array, of nearly equal length
 	straight                // each rank has the elements that it wrote
+	blank                   // a large variable without writes: no rank has elements, and all are fill values
 )
 
 // route describes how one variable gets to a writer.
@@ -58,6 +59,9 @@ func (r *route) owner(off int64, root, ranks int) (rank int, end int64) {
 
 // runs returns this rank's runs of a decomposed variable.
 func (r *route) runs(s *System, shape []int64) []decomp.Req {
+	if r.routing == blank {
+		return nil
+	}
 	row := shape[len(shape)-1]
 	if r.routing == straight {
 		if row == r.d.dims[len(r.d.dims)-1] {

@@ -19,14 +19,14 @@ type schemaOf struct {
 	wide   bool
 }
 
-// fresh plans a new dataset from the base and all later writes.
-func (tx *transaction) fresh(ctx context.Context) (*schemaOf, error) {
+// fresh plans a new dataset from the base and all later writes. open means that the writer will get more data.
+func (tx *transaction) fresh(ctx context.Context, open bool) (*schemaOf, error) {
 	b := &schemaOf{tx: tx, s: blob.NewSchema(), known: map[string]blob.DecompID{}}
 	var ids []blob.DimID
 	for _, d := range tx.defs.dims {
 		ids = append(ids, b.s.Dim(d.name, d.n))
 	}
-	if err := b.route(ctx); err != nil {
+	if err := b.route(ctx, open); err != nil {
 		return nil, err
 	}
 	for _, r := range b.routes {
@@ -58,8 +58,11 @@ func (b *schemaOf) setAtts(v blob.VarID, atts []cdf5.Att) {
 // decomposition returns the decomposition of a route in the schema, and adds it if missing.
 func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blob.DecompID {
 	key := keyOf(shape)
-	if r.routing == straight {
+	switch r.routing {
+	case straight:
 		key = keyOf(append(shape[:len(shape):len(shape)], int64(r.d.key[0]), int64(r.d.key[1])))
+	case blank:
+		key = keyOf(append(shape[:len(shape):len(shape)], 0))
 	}
 	if id, ok := b.known[key]; ok {
 		return id
@@ -71,15 +74,15 @@ func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blo
 	return id
 }
 
-// route finds the routes of all variables to a new dataset. An unwritten variable gets the route of other variables with its
-// shape, because it will probably be written in the same way.
-func (b *schemaOf) route(ctx context.Context) (err error) {
+// route finds the routes of all variables to a new dataset. With open, an unwritten variable gets the route of other variables
+// with its shape, because it will probably be written in the same way. So does a record variable, which an append may write.
+func (b *schemaOf) route(ctx context.Context, open bool) (err error) {
 	f, tx, by := b.tx.defs, b.tx, map[string]*Decomp{}
 	of := func(r *route) string { return keyOf(stripped(f.shape(r.v))) }
 	for _, v := range f.vars {
 		r := &route{v: v, name: v.name, elems: product(f.shape(v)), record: f.isRecord(v)}
 		b.routes = append(b.routes, r)
-		if v.stored != "" {
+		if v.stored != "" && !(tx.base.blank[v] && len(tx.log.of[v]) == 0) {
 			if r.old = 1; r.record {
 				r.old = tx.base.records
 			}
@@ -96,10 +99,13 @@ func (b *schemaOf) route(ctx context.Context) (err error) {
 	}
 	for _, r := range b.routes {
 		large := len(f.shape(r.v)) > 0 && r.elems*int64(r.v.t.Size()) > tx.limits.whole
-		if large && r.old == 0 && len(tx.log.of[r.v]) == 0 {
+		unwritten := large && r.old == 0 && len(tx.log.of[r.v]) == 0
+		if unwritten {
 			r.d = by[of(r)]
 		}
 		switch {
+		case unwritten && !open && !r.record:
+			r.routing = blank
 		case r.d != nil:
 			r.routing = straight
 		case large:

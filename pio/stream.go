@@ -44,7 +44,7 @@ func (tx *transaction) begin(ctx context.Context, open bool) error {
 		}
 	} else {
 		var b *schemaOf
-		if b, err = tx.fresh(ctx); err != nil {
+		if b, err = tx.fresh(ctx, open); err != nil {
 			return err
 		}
 		st.routes = b.routes
@@ -64,10 +64,16 @@ func (tx *transaction) begin(ctx context.Context, open bool) error {
 			return err
 		}
 	}
+	st.next = newBase(tx.defs, path, o.Layout)
+	if st.adds {
+		st.next.blank = tx.base.blank
+	}
 	for _, r := range st.routes {
 		st.of[r.v] = r
+		if r.routing == blank {
+			st.next.blank[r.v] = true
+		}
 	}
-	st.next = newBase(tx.defs, path, o.Layout)
 	tx.w, tx.defs.changed = st, false
 	return nil
 }

@@ -261,11 +261,11 @@ typedef struct rearr_opt {
 } rearr_opt_t;
 
 /* Functions with the same declaration but a different behaviour in NCAR's library. For an unknown I/O type they return
- * PIO_EINVAL (SCORPIO: PIO_EBADIOTYPE). def_var accepts NULL for the address of the variable's id. In setframe, advanceframe and
- * write_darray_multi, a variable id beyond PIO_MAX_VARS is PIO_ENOTVAR (SCORPIO: PIO_EINVAL). write_darray requires the
- * variable's fill value. Map offsets beyond the end of the array wrap around to 1 (SCORPIO: PIO_EINVAL). In a decomposition
- * file, the attribute with the version has a different name. The first call of set_buffer_size_limit returns 128 MiB (SCORPIO:
- * 64 MiB). */
+ * PIO_EINVAL (SCORPIO: PIO_EBADIOTYPE). def_var accepts NULL for the address of the variable's id. In setframe, advanceframe
+ * and write_darray_multi, a variable id beyond PIO_MAX_VARS is PIO_ENOTVAR (SCORPIO: PIO_EINVAL). write_darray requires the
+ * variable's fill value. With netCDF-4 I/O types, redef in define mode succeeds (SCORPIO: an error). Map offsets beyond the
+ * end of the array wrap around to 1 (SCORPIO: PIO_EINVAL). In a decomposition file, the attribute with the version has a
+ * different name. The first call of set_buffer_size_limit returns 128 MiB (SCORPIO: 64 MiB). */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
 #define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly

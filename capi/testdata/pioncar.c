@@ -78,7 +78,17 @@ int main(int argc, char **argv) {
 	OK(PIOc_get_var1_int(nc, rec, first, got));
 	IS(ranks - 1, got[0]);
 	OK(PIOc_closefile(nc));
+	OK(PIOc_openfile(ios, &nc, &type, name, PIO_WRITE));
+	OK(PIOc_redef(nc));
+	IS(PIO_EINDEFINE, PIOc_redef(nc));
+	OK(PIOc_closefile(nc));
 	type = PIO_IOTYPE_NETCDF4P;
+	OK(PIOc_openfile(ios, &nc, &type, name, PIO_WRITE));
+	OK(PIOc_redef(nc));
+	OK(PIOc_redef(nc));
+	OK(PIOc_enddef(nc));
+	IS(PIO_ENOTINDEFINE, PIOc_enddef(nc));
+	OK(PIOc_closefile(nc));
 	OK(PIOc_openfile(ios, &nc, &type, name, 0));
 	IS(PIO_ENOTVAR, PIOc_def_var_deflate(nc, 77, 1, 1, 1));
 	IS(PIO_EPERM, PIOc_def_var_deflate(nc, 0, 1, 1, 1));

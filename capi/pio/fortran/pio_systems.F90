@@ -478,8 +478,8 @@ contains
     character(len=*), intent(in) :: fname
     integer, optional, intent(in) :: MODE_ARG
     integer :: m
-    m = 0
-    if (present(MODE_ARG)) m = MODE_ARG
+    m = FLAVOUR
+    if (present(MODE_ARG)) m = ior(m, MODE_ARG)
     ierr = PIOc_createfile(iosys%iosysid, file%fh, iotype, text_of_c(fname), m)
     file%iosystem => iosys
   end function pio_createfile
@@ -491,9 +491,9 @@ contains
     character(len=*), intent(in) :: fname
     integer, optional, intent(in) :: mode
     integer(c_int) :: m, t
-    m = 0
+    m = FLAVOUR
     t = iotype
-    if (present(mode)) m = mode
+    if (present(mode)) m = ior(m, mode)
     ierr = PIOc_openfile(iosys%iosysid, file%fh, t, text_of_c(fname), m)
     file%iosystem => iosys
   end function pio_openfile

@@ -1,0 +1,37 @@
+! Checks the behaviour of files that differs with PIO_NCAR. Argument: an empty directory.
+program pioncar
+  use mpi
+  use pio
+  implicit none
+  type(iosystem_desc_t) :: ios
+  type(file_desc_t) :: f
+  character(len=4096) :: name
+  integer :: rank, rc
+  call MPI_Init(rc)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, rc)
+  call get_command_argument(1, name)
+  name = trim(name) // '/a.nc'
+  call pio_init(rank, MPI_COMM_WORLD, 1, 0, 1, PIO_REARR_BOX, ios)
+  call pio_seterrorhandling(ios, PIO_RETURN_ERROR)
+  call want(0, pio_createfile(ios, f, PIO_IOTYPE_NETCDF4C, name, amode_in=PIO_CLOBBER))
+  call want(0, pio_redef(f))
+  call pio_closefile(f)
+  call want(0, pio_openfile(ios, f, PIO_IOTYPE_NETCDF4P, name, mode=PIO_WRITE))
+  call want(0, pio_redef(f))
+  call want(0, pio_redef(f))
+  call pio_closefile(f)
+  call want(0, pio_openfile(ios, f, PIO_IOTYPE_PNETCDF, name, mode=PIO_WRITE))
+  call want(0, pio_redef(f))
+  call want(-39, pio_redef(f))
+  call pio_closefile(f)
+  call pio_finalize(ios, rc)
+  call MPI_Finalize(rc)
+  if (rank == 0) print '(a)', 'good'
+contains
+  subroutine want(code, got)
+    integer, intent(in) :: code, got
+    if (got == code) return
+    print '(3(a, i0))', 'rank ', rank, ': code ', got, ', want ', code
+    error stop
+  end subroutine want
+end program pioncar
