@@ -143,13 +143,13 @@ func blobioGoFtiSnapshot(takenp uintptr, e *C.blobio_fti_failure) int32 {
 	})
 }
 
-//export blobioGoFtiRecover
-func blobioGoFtiRecover(e *C.blobio_fti_failure) int32 {
-	return inRunAll(e, "FTI_Recover", func(ctx context.Context, s *fti.Session) error { return s.Recover(ctx) })
-}
-
 // Not collective, like the calls below except FTI_InitICP and FTI_FinalizeICP.
 //
+//export blobioGoFtiRecover
+func blobioGoFtiRecover(e *C.blobio_fti_failure) int32 {
+	return inRun(e, func(s *fti.Session) error { return s.Recover(context.Background()) })
+}
+
 //export blobioGoFtiRecoverVar
 func blobioGoFtiRecoverVar(id int32, e *C.blobio_fti_failure) int32 {
 	return inRun(e, func(s *fti.Session) error { return s.ReadVar(context.Background(), id) })

@@ -34,11 +34,13 @@ Meta_dir = %[1]s/Meta
 Ckpt_L1 = 3
 Group_size = %[2]s ; all
 ckpt_io = 3
+Verbosity = 2
 %[3]s
 [Restart]
 Failure = 0
 Exec_ID = XXXX-XX-XX_XX-XX-XX # of the run
 [Advanced]
+Block_size = 1024
 Local_test = 1
 `, dir, ranks, more)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -66,7 +68,7 @@ func TestFTIUnderMPI(t *testing.T) {
 			for level := 1; level <= 8; level++ {
 				t.Run(fmt.Sprint(level), func(t *testing.T) {
 					dir := t.TempDir()
-					config := ftiConfig(t, dir, c.ranks, "enable_dcp = 1\ndcp_block_size = 512")
+					config := ftiConfig(t, dir, c.ranks, "enable_dcp = 1\ndcp_mode = 1\ndcp_block_size = 512")
 					killed := func(expect, step int) {
 						line := fmt.Sprintf("! timeout 120 %s -n %s %s %s %d %d %d %d", c.mpirun, c.ranks, program, config, level, expect, step+1, step)
 						run(t, "sh", "-c", line)

@@ -149,7 +149,7 @@ int FTI_Snapshot(void) {
 	return rc == FTI_SCES && taken ? FTI_DONE : rc;
 }
 
-int FTI_Recover(void) { return RUN(1, FTI_NREC, "FTI_Recover", Recover, ); }
+int FTI_Recover(void) { return RUN(0, FTI_NREC, "FTI_Recover", Recover, ); }
 
 // FTI_RecoverVar opens the files.
 int FTI_RecoverVarInit(void) {

@@ -106,7 +106,7 @@ FTI_API fti_id_t FTI_SFLT; /* float */
 FTI_API fti_id_t FTI_DBLE; /* double */
 FTI_API fti_id_t FTI_LDBE; /* long double */
 
-/* Collective functions, which all ranks must call together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_Recover, FTI_InitICP,
+/* Collective functions, which all ranks must call together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_InitICP,
  * FTI_FinalizeICP, FTI_Finalize. */
 
 /* FTI_NREC means that a restart was requested, but there is no checkpoint; the run starts from the beginning. A second call

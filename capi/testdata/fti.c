@@ -140,7 +140,8 @@ int main(int argc, char **argv) {
 		GOOD(FTI_Recover());
 		WANT("still a restart", FTI_Status() == 0);
 	} else if (FTI_Status()) {
-		GIVES(FTI_Recover(), FTI_NREC); // the trail has a different size
+		if (rank == 0) // not a collective
+			GIVES(FTI_Recover(), FTI_NREC); // the trail has a different size
 		s.trail = FTI_Realloc(TRAIL, s.trail);
 		s.trails = FTI_GetStoredSize(TRAIL) / sizeof *s.trail;
 		GOOD(FTI_RecoverVarInit());

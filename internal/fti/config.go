@@ -1,6 +1,7 @@
 package fti
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -64,12 +65,15 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	}
 	f.without("basic:enable_staging", f.yes("basic:enable_staging"), "staging is not supported, want 0")
 	f.without("basic:h5_single_file_enable", f.yes("basic:h5_single_file_enable"), "HDF5 files are not supported, want 0")
-	mode := f.whole("basic:ckpt_io", 3)
+	mode := f.whole("basic:ckpt_io", 1)
+	if mode < 1 || mode > 6 {
+		mode = 1
+	}
 	f.without("basic:ckpt_io", mode == 5, "HDF5 files are not supported, want 3 (FTI-FF)")
 	c := &Config{
 		LocalDir: f.dir("basic:ckpt_dir"), GlobalDir: f.dir("basic:glbl_dir"), MetaDir: f.dir("basic:meta_dir"),
 		Mode: int(mode), NodeSize: int(f.between("basic:node_size", -1, 1, 1<<24)), GroupSize: int(max(1, f.between("basic:group_size", 1, -1, 1<<24))),
-		LocalTest: f.yes("advanced:local_test"), KeepLast: f.yes("basic:keep_last_ckpt"), KeepL4: f.yes("basic:keep_l4_ckpt"),
+		LocalTest: f.between("advanced:local_test", -1, 0, 1) == 1, KeepLast: f.between("basic:keep_last_ckpt", 0, 0, 1) == 1, KeepL4: f.yes("basic:keep_l4_ckpt"),
 		Diff: f.yes("basic:enable_dcp"), MaxVarID: f.between("basic:max_var_id", maxVarID, 0, math.MaxInt64),
 		EveryDiff: max(0, f.whole("basic:dcp_l4", 0)), FastForward: f.between("advanced:fast_forward", 1, 1, 10),
 		MaxSync: max(0, f.whole("basic:max_sync_intv", 0)),
@@ -82,16 +86,9 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 		f.warn("basic:max_var_id", "%d, want at most %d: %d is used", c.MaxVarID, math.MaxInt32, maxVarID)
 		c.MaxVarID = maxVarID
 	}
-	f.between("basic:verbosity", 1, 1, 3) // FTI refuses other values, too
-	f.between("advanced:block_size", 1024, 1, 2048)
-	if c.Diff {
-		const low, high = 512, 1<<16 - 1
-		c.BlockSize = int(f.whole("basic:dcp_block_size", 16384))
-		if c.BlockSize < low || c.BlockSize > high {
-			f.warn("basic:dcp_block_size", "%d, want %d to %d: checkpoints are not differential", c.BlockSize, low, high)
-			c.Diff, c.BlockSize = false, 0
-		}
-	}
+	f.between("basic:verbosity", -1, 1, 3) // FTI demands it
+	f.between("advanced:block_size", -1, 1, 2048)
+	c.differential(f)
 	for level := 1; level <= levels; level++ {
 		c.Every[level] = max(0, f.whole(fmt.Sprintf("basic:ckpt_l%d", level), 0))
 	}
@@ -110,6 +107,25 @@ func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
 	}
 	c.Warnings = f.warnings
 	return c, nil
+}
+
+// differential reads the settings of differential checkpoints. Like FTI it ignores enable_dcp if one of them is absent or wrong.
+func (c *Config) differential(f *fields) {
+	if !c.Diff {
+		return
+	}
+	setting := func(key string, low, high int64) int64 {
+		n := f.whole(key, -1)
+		if n < low || n > high {
+			f.warn(key, "%.80s, want %d to %d: checkpoints are not differential", cmp.Or(f.values[key], "absent"), low, high)
+			c.Diff = false
+		}
+		return n
+	}
+	setting("basic:dcp_mode", 1, 2) // FTI's hash: MD5, CRC-32
+	if size := setting("basic:dcp_block_size", 512, 1<<16-1); c.Diff {
+		c.BlockSize = int(size)
+	}
 }
 
 // topology checks the number of ranks against the nodes and groups.

@@ -3,6 +3,7 @@ package fti
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func TestParseConfig(t *testing.T) {
 		"verbosity = 4":               fault.ErrUsage,
 		"[Advanced]\nblock_size = 0":  fault.ErrUsage,
 		"keep_last_ckpt = ?":          fault.ErrUsage,
+		"keep_last_ckpt = 2":          fault.ErrUsage,
+		"inline_l2 =":                 fault.ErrUnsupported,
+		"verbosity =":                 fault.ErrUsage,
+		"[Advanced]\nlocal_test = 2":  fault.ErrUsage,
 		"[Restart]\nfailure = 7":      fault.ErrUsage,
 	} {
 		text := strings.Replace(fmt.Sprintf(template, more), "Failure = 0\n", "", 1)
@@ -57,25 +62,64 @@ func TestWarnings(t *testing.T) {
 	for more, want := range map[string]result{
 		"dcp_block_size = 100":                 {1, false},
 		"dcp_block_size = 65536":               {1, false},
+		"dcp_mode = 0":                         {1, false},
+		"dcp_mode = 2":                         {0, true},
+		"dcp_mode = 3":                         {1, false},
 		"enable_dcp = 0\ndcp_block_size = 100": {0, false},
 		"max_var_id = 99999999999":             {1, true},
 		"inline_l2 = 5":                        {0, true},
+		"ckpt_io = 9":                          {0, true},
 		"[Restart]\nfailure = 3":               {1, true},
 	} {
 		text := strings.Replace(fmt.Sprintf(template, more), "Failure = 0\n", "", 1)
 		c, err := ParseConfig([]byte(text), "config", 8)
 		must(t, err)
-		if c.Failure != 0 || len(c.Warnings) != want.warnings || c.Diff != want.diff || c.MaxVarID != maxVarID {
+		if c.Failure != 0 || len(c.Warnings) != want.warnings || c.Diff != want.diff || c.MaxVarID != maxVarID || c.Mode > 6 {
 			t.Errorf("%q: %+v", more, c)
 		}
 	}
 }
 
-// TestAbsentKey: the error about a missing required key says that the key is absent.
-func TestAbsentKey(t *testing.T) {
-	text := strings.Replace(fmt.Sprintf(template, ""), "Node_size = 1\n", "", 1)
-	if _, err := ParseConfig([]byte(text), "config", 8); err == nil || !strings.Contains(err.Error(), "absent") {
-		t.Error(err)
+// TestAbsent: a configuration without a key means the same as for FTI, which demands some keys.
+func TestAbsent(t *testing.T) {
+	without := func(key string) (*Config, error) {
+		var text strings.Builder
+		for line := range strings.Lines(fmt.Sprintf(template, "")) {
+			if name, _, _ := strings.Cut(line, " ="); strings.ToLower(name) != key {
+				text.WriteString(line)
+			}
+		}
+		return ParseConfig([]byte(text.String()), "config", 8)
+	}
+	for _, key := range []string{"node_size", "ckpt_dir", "glbl_dir", "meta_dir", "verbosity", "local_test", "block_size"} {
+		var at *fault.FormatError
+		if _, err := without(key); !errors.As(err, &at) || !strings.HasSuffix(at.Field, ":"+key) || !strings.Contains(err.Error(), "absent") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	full, err := without("")
+	must(t, err)
+	for key, change := range map[string]func(c *Config){
+		"head":           func(c *Config) {},
+		"ckpt_l1":        func(c *Config) { c.Every[1] = 0 },
+		"group_size":     func(c *Config) { c.GroupSize = 1 },
+		"ckpt_io":        func(c *Config) { c.Mode = 1 },
+		"enable_dcp":     func(c *Config) { c.Diff, c.BlockSize = false, 0 },
+		"dcp_mode":       func(c *Config) { c.Diff, c.BlockSize = false, 0 },
+		"dcp_block_size": func(c *Config) { c.Diff, c.BlockSize = false, 0 },
+		"failure":        func(c *Config) {},
+		"exec_id":        func(c *Config) { c.ExecID = "" },
+	} {
+		c, err := without(key)
+		must(t, err)
+		want := *full
+		change(&want)
+		if warned := len(c.Warnings) > 0; warned != strings.HasPrefix(key, "dcp_") {
+			t.Errorf("%s: warnings %v", key, c.Warnings)
+		}
+		if c.Warnings = nil; !reflect.DeepEqual(*c, want) {
+			t.Errorf("%s: %+v, want %+v", key, *c, want)
+		}
 	}
 }
 

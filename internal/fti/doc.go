@@ -6,13 +6,13 @@
 //	Protect            registers the memory of a variable
 //	Checkpoint         writes all variables at a level; Begin, Add and Finish write them one by one
 //	Snapshot           takes a checkpoint when the configuration asks for one
-//	Recover            fills the variables; ReadVar fills one
+//	Recover            fills the variables of a rank; ReadVar fills one
 //
 // # Commits
 //
 // A rank writes its file beside the committed one, under the name .Ckpt<id>-Rank<rank>.fti.<time>.new, and syncs it. When the
 // files of all ranks are complete, each rank renames its file to FTI's name and removes older checkpoints of this level and of
-// lower levels. A restart takes the newest checkpoint for which all ranks have a file under either name, or can rebuild it. All
+// lower levels. A restart takes the newest checkpoint for which all ranks have a sound file under either name, or can rebuild it. All
 // files of a checkpoint have the same timestamp, and no two checkpoints of a run share one. So a restart never mixes two
 // checkpoints, even if their ids are equal.
 //

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -187,47 +188,30 @@ func (c *candidate) in(h holding) bool {
 	})
 }
 
-// choose is a collective. It opens the newest checkpoint that is not excluded and is whole on all ranks, or can be rebuilt. If
-// there is none, the error is of class ErrNothing.
-func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
+// choose is a collective. It opens the newest checkpoint that is whole on all ranks, or can be rebuilt. All its bytes are verified,
+// because Recover is not a collective and cannot take another one. If there is none, the error is of class ErrNothing.
+func (s *Session) choose(ctx context.Context) error {
 	list, why, err := s.scan(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
-		if excluded[c.key] || !c.whole && !c.set {
+		if !c.whole && !c.set {
 			continue
 		}
-		if !c.whole {
-			if err := s.redundancy.rebuild(ctx, c.key); err != nil {
-				if errors.Is(err, fault.ErrBroken) {
-					return err
-				}
-				why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
-				continue
-			}
-			c.fresh = true
+		f, err := s.sound(ctx, &c)
+		if errors.Is(err, fault.ErrBroken) {
+			return err
+		}
+		if err != nil {
+			why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
+			continue
 		}
 		if c.fresh {
 			if err := s.commit(ctx, c.key, false); err != nil {
+				f.close()
 				return err
 			}
-		}
-		name := s.p.final(c.Level, c.ID)
-		if c.diff {
-			name = s.p.diffFile()
-		}
-		f, err := s.open(ctx, name)
-		if err == nil && c.Stamp != 0 && stampOf(f.r.File()) != c.Stamp {
-			f.close()
-			err = fault.At(name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(f.r.File()), c.Stamp)
-		}
-		if err := comm.Agree(ctx, s.c, err); err != nil {
-			if errors.Is(err, fault.ErrBroken) {
-				return err
-			}
-			why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
-			continue
 		}
 		s.last.adopt(c.key, f)
 		if f.posix != nil {
@@ -256,6 +240,23 @@ type stored struct {
 }
 
 func (f *stored) close() { _ = f.f.Close() } // the file was only read
+
+// verify reads all variables. In FTI's POSIX mode open has done so.
+func (f *stored) verify(ctx context.Context, stamp uint32) error {
+	file := f.r.File()
+	if stamp != 0 && stampOf(file) != stamp {
+		return fault.At(file.Name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(file), stamp)
+	}
+	if f.posix != nil {
+		return nil
+	}
+	for _, v := range file.Vars() {
+		if err := f.r.CopyVar(ctx, v.ID, io.Discard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // open opens an FTI-FF file, or a file of FTI's POSIX mode with its separate metadata.
 func (s *files) open(ctx context.Context, name string) (*stored, error) {

@@ -20,7 +20,10 @@ var must = testfiles.Must
 
 const ranks = 4
 
-const template = `[Basic]
+const template = `[Advanced]
+Local_test = 1
+Block_size = 1024
+[Basic]
 Head = 0
 Node_size = 1
 Ckpt_dir = Local	#/path
@@ -29,15 +32,15 @@ Meta_dir = "Meta"
 Ckpt_L1 = 3
 Group_size = 4
 ckpt_io = 3
+Verbosity = 2
 enable_dcp = 1
+dcp_mode = 1
 dcp_block_size = 512
 %s
 [Restart]
 # 1 in a restart
 Failure = 0
 Exec_ID = NONE
-[Advanced]
-Local_test = 1
 `
 
 // disk is a file system with a configuration file.

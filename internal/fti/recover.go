@@ -4,63 +4,77 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
 )
 
-// Recover is a collective: it fills the variables from the checkpoint of the restart, or from the newest one. It rebuilds a
-// damaged checkpoint or takes the one before it. Numbers and sizes of the variables must match the checkpoint; otherwise the
-// memory stays unchanged. After any other error the memory may hold parts of checkpoints.
-func (s *Session) Recover(ctx context.Context) error {
-	var tried error
-	excluded, mended := map[key]bool{}, map[key]bool{}
-	for {
-		if err := s.load(ctx, excluded); err != nil {
-			return errors.Join(err, tried)
+// sound is a collective: it opens and verifies this rank's file of a checkpoint. If a file of any rank is lost or damaged, it rebuilds
+// the checkpoint once.
+func (s *Session) sound(ctx context.Context, c *candidate) (*stored, error) {
+	var first error
+	if c.whole {
+		f, err := s.verified(ctx, c)
+		if err == nil || !c.set || errors.Is(err, fault.ErrBroken) {
+			return f, err
 		}
-		if err := comm.Agree(ctx, s.c, s.vars.fit(s.last.key, s.last.sizes)); err != nil {
-			return errors.Join(err, tried)
-		}
-		bufs, err := s.vars.bufs()
-		if err == nil {
-			err = s.last.stored.r.ReadVars(ctx, bufs, nil)
-		}
-		err = comm.Agree(ctx, s.c, err)
-		if err == nil {
-			s.status = 0
-			return nil
-		}
-		if errors.Is(err, fault.ErrBroken) {
-			return err
-		}
-		k := s.last.key // all ranks go on after any error, because an unreadable file counts as lost
-		tried = errors.Join(tried, fmt.Errorf("%v: %w", k, err))
-		s.last.close()
-		if (k.Level == 2 || k.Level == 3) && k.Stamp != 0 && !mended[k] {
-			mended[k] = true
-			if s.redundancy.rebuild(ctx, k) == nil {
-				continue
-			}
-		}
-		excluded[k] = true
+		first = err
 	}
+	if err := s.redundancy.rebuild(ctx, c.key); err != nil {
+		return nil, errors.Join(first, err)
+	}
+	c.fresh = true
+	return s.verified(ctx, c)
 }
 
-// load is a collective: it opens the file of the newest checkpoint that is not excluded.
-func (s *Session) load(ctx context.Context, excluded map[key]bool) error {
-	open := int64(0)
-	if s.last.stored != nil {
-		open = 1
+// verified is a collective: it opens this rank's file of a checkpoint and reads all its bytes.
+func (s *Session) verified(ctx context.Context, c *candidate) (*stored, error) {
+	name := s.p.final(c.Level, c.ID)
+	if c.diff {
+		name = s.p.diffFile()
 	}
-	n, err := comm.AllreduceOne(ctx, s.c, open, comm.Min)
+	f, err := (*stored)(nil), fs.ErrNotExist
+	if c.fresh {
+		f, err = s.open(ctx, s.p.fresh(c.key))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = s.open(ctx, name)
+	}
+	if err == nil {
+		err = f.verify(ctx, c.Stamp)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		if f != nil {
+			f.close()
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+// Recover fills the variables of this rank from the checkpoint of the restart, or from the newest one. It is not a collective, as in
+// FTI. Numbers and sizes of the variables must match the checkpoint; otherwise the memory stays unchanged. After any other error the
+// memory may hold wrong bytes.
+func (s *Session) Recover(ctx context.Context) error {
+	if s.last.Level == 0 {
+		return ErrNothing
+	}
+	if err := s.vars.fit(s.last.key, s.last.sizes); err != nil {
+		return err
+	}
+	r, err := s.last.reader(ctx)
 	if err != nil {
 		return err
 	}
-	if n == 1 {
-		return nil
+	bufs, err := s.vars.bufs()
+	if err == nil {
+		err = r.ReadVars(ctx, bufs, nil)
 	}
-	return s.choose(ctx, excluded)
+	if err == nil {
+		s.status = 0
+	}
+	return err
 }
 
 // fit compares the variables with a checkpoint.

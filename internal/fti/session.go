@@ -70,7 +70,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if s.status == 0 {
 		return s, nil
 	}
-	if err := s.choose(ctx, map[key]bool{}); err != nil {
+	if err := s.choose(ctx); err != nil {
 		if !errors.Is(err, ErrNothing) {
 			return nil, errors.Join(err, s.release())
 		}

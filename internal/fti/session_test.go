@@ -1,6 +1,7 @@
 package fti
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,12 +66,13 @@ func TestSameNumber(t *testing.T) {
 	}
 }
 
-// TestDamage: if a file of level 1 is damaged, all ranks restart from the level above. A damaged file of level 3 is rebuilt.
+// TestDamage: if a file of level 1 is damaged, all ranks restart from the level above, with its sizes. A damaged file of level 3 is
+// rebuilt.
 func TestDamage(t *testing.T) {
 	for upper, want := range map[int]int{3: 1, 4: 1} {
 		m := disk(t, "")
 		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
-			return errors.Join(write(ctx, c, s, 1, 1, upper), write(ctx, c, s, 4, 2, 1)) // of equal sizes
+			return errors.Join(write(ctx, c, s, 1, 1, upper), write(ctx, c, s, 2, 2, 1))
 		}))
 		flip(t, m, "Local/node2/*/l1/Ckpt2-Rank2.fti")
 		if upper == 3 {
@@ -85,6 +87,40 @@ func TestDamage(t *testing.T) {
 	flip(t, m, "Local/node0/*/l1/Ckpt1-Rank0.fti")
 	if _, err := stepOf(m); !errors.Is(err, ErrNothing) {
 		t.Errorf("nothing else: %v", err)
+	}
+}
+
+// TestSomeRecover: some ranks call Recover, the others ReadVar, and one tries sizes that do not match.
+func TestSomeRecover(t *testing.T) {
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 2, 2, 1) }))
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		want, got := memory(c.Rank(), 2), memory(c.Rank(), 0)
+		if err := protect(s, got); err != nil {
+			return err
+		}
+		if c.Rank() == 2 && s.Recover(ctx) == nil {
+			return errors.New("recovered to other sizes")
+		}
+		got[7] = make([]byte, len(want[7]))
+		err := protect(s, got)
+		for id := range got {
+			if c.Rank()%2 == 1 {
+				err = errors.Join(err, s.ReadVar(ctx, id))
+			}
+		}
+		if c.Rank()%2 == 0 {
+			err = errors.Join(err, s.Recover(ctx))
+		}
+		for id := range got {
+			if !bytes.Equal(got[id], want[id]) {
+				err = errors.Join(err, fmt.Errorf("rank %d: variable %d differs", c.Rank(), id))
+			}
+		}
+		return errors.Join(err, write(ctx, c, s, 3, 3, 1))
+	}))
+	if got, err := stepOf(m); err != nil || got != 3 {
+		t.Errorf("step %d, %v", got, err)
 	}
 }
 
@@ -450,7 +486,7 @@ func TestRefused(t *testing.T) {
 				return err
 			}
 		}
-		if s.Recover(ctx) == nil || s.Checkpoint(ctx, 2, 1) == nil {
+		if (s.Recover(ctx) == nil) == (c.Rank() == 1) || s.Checkpoint(ctx, 2, 1) == nil {
 			return errors.New("no memory is no error")
 		}
 		for _, x := range [][2]int{{c.Rank() / 3, 1}, {2, 1 + c.Rank()/3}, {2, 0}, {2, 9}, {-1, 1}} {

@@ -69,11 +69,14 @@ func (f *fields) warn(key string, format string, args ...any) {
 	f.warnings = append(f.warnings, fault.At(f.name, -1, key, fault.ErrUsage, format, args...))
 }
 
-// whole returns an integer, or none if the key is absent.
+// whole returns an integer, or none if the key is absent. An empty value is 0, as for FTI.
 func (f *fields) whole(key string, none int64) int64 {
 	text, ok := f.values[key]
-	if !ok || text == "" {
+	switch {
+	case !ok:
 		return none
+	case text == "":
+		return 0
 	}
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil {
@@ -85,8 +88,9 @@ func (f *fields) whole(key string, none int64) int64 {
 // between returns an integer from low to high, or none if the key is absent. If none is outside this range, the key is required.
 func (f *fields) between(key string, none, low, high int64) int64 {
 	n := f.whole(key, none)
+	_, ok := f.values[key]
 	switch {
-	case f.values[key] == "" && (n < low || n > high):
+	case !ok && (n < low || n > high):
 		f.fail(key, fault.ErrUsage, "absent, want %d to %d", low, high)
 	case n < low || n > high:
 		f.fail(key, fault.ErrUsage, "%d, want %d to %d", n, low, high)

@@ -24,7 +24,7 @@ const lookEvery = time.Second
 // that is due. It reports whether it took a checkpoint.
 func (s *Session) Snapshot(ctx context.Context) (bool, error) {
 	if s.status != 0 {
-		return false, s.Recover(ctx)
+		return false, comm.Agree(ctx, s.c, s.Recover(ctx))
 	}
 	t := &s.timer
 	if t.calls++; t.calls < t.next {
