@@ -48,8 +48,8 @@ func (h *Header) blobsDim() int { return len(h.Dims) - 1 - 2*h.Maps }
 // Dims returns the offset of the list of dimensions.
 func (l Locator) Dims() int64 { return l.base + hdrStart }
 
-// Dim returns the offset of the header entry of dimension i. The entry begins with the dimension's name. i may be the number of
-// dimensions, for the end of the list.
+// Dim returns the offset of the header entry of dimension i. The entry begins with the dimension's name. If i is the number of
+// dimensions, Dim returns the end of the list.
 func (l Locator) Dim(i int) int64 {
 	at := l.Dims() + hdrList
 	for k := range i {

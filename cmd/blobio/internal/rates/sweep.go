@@ -44,9 +44,9 @@ Values that cannot be combined are skipped and listed.
 
 Case "even" needs no map file. Its record variables are of type double, and --variables sets
 their number. Each rank has --elements elements of each variable, in --pieces pieces that are
-assigned to the ranks in turn. The histories of E3SM use generated maps (--ne, --cells, --lat, ...) or maps from files
-(--map F=FILE). The sizes are those at the smallest number of ranks. With --scaling weak, the
-data grow with the number of ranks.
+assigned to the ranks in turn. The histories of E3SM use generated maps (--ne, --cells, --lat,
+...) or maps from files (--map F=FILE). The sizes are those at the smallest number of ranks.
+With --scaling weak, the data grow with the number of ranks.
 
 All points run once, then again, --repeats times in total. The phases are create, compute, post
 (all puts), flush and close, then open and read. For each phase, the minimum, mean and maximum
