@@ -9,6 +9,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Global selects the attributes of the file instead of a variable's.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/base/fault"
 )
 
 // A Var describes a variable.
