@@ -15,6 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/fault"
 )
 
 // define runs f on the definitions of a file, and keeps the first error.
@@ -82,7 +83,7 @@ func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 	ids := make([]blob.DimID, n)
 	for i, d := range in {
 		if d < 0 || int(d) >= len(s.Dims()) {
-			return nil, edge.Usage("dimids[%d] is %d, want 0..%d", i, d, len(s.Dims())-1)
+			return nil, edge.Usage("dimids[%d] is %d, want %s", i, d, fault.Below(len(s.Dims()), "dimensions"))
 		}
 		ids[i] = blob.DimID(d)
 	}

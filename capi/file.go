@@ -12,6 +12,7 @@ import (
 	"blobio/capi/internal/edge"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/base/fault"
 )
 
 // files holds the open files. C holds their words as pointers.
@@ -161,7 +162,7 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 		return nil, nil, err
 	}
 	if id < 0 || int(id) >= len(s.Vars()) {
-		return nil, nil, edge.Usage("%s: variable id %d, want 0..%d", x.path, id, len(s.Vars())-1)
+		return nil, nil, edge.Usage("%s: variable id %d, want %s", x.path, id, fault.Below(len(s.Vars()), "variables"))
 	}
 	return s, &s.Vars()[id], nil
 }

@@ -15,6 +15,7 @@ import (
 	"blobio/blob"
 	"blobio/capi/internal/edge"
 	"blobio/cdf5"
+	"blobio/internal/base/fault"
 )
 
 //export blobioGoInq
@@ -124,7 +125,7 @@ func blobioGoInqDimID(h, namep, out uintptr, e *C.blobio_failure) int32 {
 func blobioGoInqDim(h uintptr, id int32, namep uintptr, size int64, lenp uintptr, e *C.blobio_failure) int32 {
 	return withSchema(h, e, func(x *file, s *blob.Schema) error {
 		if id < 0 || int(id) >= len(s.Dims()) {
-			return edge.Usage("%s: dimension id %d, want 0..%d", x.path, id, len(s.Dims())-1)
+			return edge.Usage("%s: dimension id %d, want %s", x.path, id, fault.Below(len(s.Dims()), "dimensions"))
 		}
 		d := s.Dims()[id]
 		if d.Len == blob.Unlimited {
@@ -189,7 +190,7 @@ func blobioGoInqAttName(h uintptr, varid, n int32, namep uintptr, size int64, e 
 			return err
 		}
 		if n < 0 || int(n) >= len(atts) {
-			return edge.Usage("%s: attribute number %d, want 0..%d", x.path, n, len(atts)-1)
+			return edge.Usage("%s: attribute number %d, want %s", x.path, n, fault.Below(len(atts), "attributes"))
 		}
 		return edge.PutString("name of the attribute", namep, size, atts[n].Name)
 	})

@@ -13,7 +13,7 @@
 //
 // DecodeHeader compares each count with the remaining bytes of the file and with DecodeOptions.MaxHeader.
 // Memory grows only with bytes that were read. Sums and products over 2^63 are errors, so no method of a decoded Header
-// overflows. Errors are *FormatError with the offset of the wrong field.
+// overflows. Errors are *FormatError with the offset of the faulty field.
 //
 // Conversion follows netCDF's rules, with two exceptions: infinities convert from float64 to float32, and a conversion
 // stops at the first value that does not fit, with a *RangeError.

@@ -51,7 +51,7 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 		return b.err
 	}
 	if rank < 0 || rank >= len(b.ranks) {
-		return fault.Usage("rank %d, want 0 to %d", rank, len(b.ranks)-1)
+		return fault.Usage("rank %d, want %s", rank, fault.Below(len(b.ranks), "ranks"))
 	}
 	k, err := b.inspect(rank, reqs)
 	if err != nil {

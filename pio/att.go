@@ -137,7 +137,7 @@ func (f *definitions) AttName(v, i int) (string, error) {
 		return "", err
 	}
 	if i < 0 || i >= len(*list) {
-		return "", failed(ENOTATT, "%s: attribute %d, want 0..%d", what, i, len(*list)-1)
+		return "", failed(ENOTATT, "%s: attribute %d, want %s", what, i, fault.Below(len(*list), "attributes"))
 	}
 	return (*list)[i].Name, nil
 }

@@ -197,7 +197,7 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 	}
 	x, at, err := f.darray(v, d, false)
 	if last := at.rec + at.n - 1; err == nil && f.isRecord(x) && last >= f.records {
-		err = failed(EINVALCOORDS, "%s: frame %d of %q, want 0..%d", f.path, last, x.name, f.records-1)
+		err = failed(EINVALCOORDS, "%s: frame %d of %q, want %s", f.path, last, x.name, fault.Below(f.records, "records"))
 	}
 	var m any
 	if err == nil {

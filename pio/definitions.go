@@ -9,6 +9,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
 )
 
 // Global selects the attributes of the file instead of a variable's.
@@ -109,7 +110,7 @@ func (f *definitions) DefVar(name string, t cdf5.Type, dims []int) (int, error) 
 	bytes := uint64(t.Size())
 	for i, d := range dims {
 		if d < 0 || d >= len(f.dims) {
-			return -1, failed(EBADDIM, "%s: variable %q: dimension %d, want 0..%d", f.path, name, d, len(f.dims)-1)
+			return -1, failed(EBADDIM, "%s: variable %q: dimension %d, want %s", f.path, name, d, fault.Below(len(f.dims), "dimensions"))
 		}
 		n := f.dims[d].n
 		if n == Unlimited {
@@ -213,7 +214,7 @@ func (f *definitions) variable(v int) (*variable, error) {
 		return nil, err
 	}
 	if v < 0 || v >= len(f.vars) {
-		return nil, failed(ENOTVAR, "%s: variable %d, want 0..%d", f.path, v, len(f.vars)-1)
+		return nil, failed(ENOTVAR, "%s: variable %d, want %s", f.path, v, fault.Below(len(f.vars), "variables"))
 	}
 	return f.vars[v], nil
 }

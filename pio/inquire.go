@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/base/fault"
 )
 
 // A Var describes a variable.
@@ -45,7 +46,7 @@ func (f *definitions) Dim(d int) (name string, n int64, err error) {
 		return "", 0, err
 	}
 	if d < 0 || d >= len(f.dims) {
-		return "", 0, failed(EBADDIM, "%s: dimension %d, want 0..%d", f.path, d, len(f.dims)-1)
+		return "", 0, failed(EBADDIM, "%s: dimension %d, want %s", f.path, d, fault.Below(len(f.dims), "dimensions"))
 	}
 	if n = f.dims[d].n; n == Unlimited {
 		n = f.records

@@ -162,7 +162,7 @@ func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 // parseList parses the list of files that will be received. All files must be in the dataset's folder.
 func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	if len(b) == 0 {
-		return nil, fmt.Errorf("cache: %w: the other rank could not list its files", ErrCorrupt)
+		return nil, fmt.Errorf("cache: %w: the sending rank could not list its files", ErrCorrupt)
 	}
 	t, err := kvtree.Unpack(b, nil)
 	if err != nil {

@@ -65,8 +65,8 @@ package mpi
 // and only processes that may trace the owner can open it. The arena has a futex word for each process, on which the
 // process sleeps. A rank that changes data in the arena wakes the sleeping processes.
 //
-// Boards. The rendezvous of ranks of one node is a board in the arena. Each rank writes a few words and up to some
-// kilobytes of data into its slot, in one cache line if the data are short. A number marks a complete slot. If the data of
+// Boards. The rendezvous of ranks of one node is a board in the arena. Each rank writes up to a few kilobytes into
+// its slot, in one cache line if the data are short. A number marks a complete slot. If the data of
 // all ranks fit, the collective needs no MPI, except for Alltoallv. Boards save time if ranks share cores, because an MPI
 // collective spends many time slices on polling. Longer data go through MPI. If a rank cannot open the memory (not Linux,
 // another user or container), all ranks use headers.

@@ -109,7 +109,7 @@ func story(args []string, out io.Writer) error {
 	}
 	s := settings{steps: *steps, cells: *cells, fail: injector{rank: *rank}, cadence: make(versioned.Cadence, levels)}
 	if n, err := fmt.Sscanf(*cadence, "%d,%d,%d", &s.cadence[0], &s.cadence[1], &s.cadence[2]); n != levels || err != nil || s.cadence.Validate(sub) != nil {
-		return fmt.Errorf("-cadence %s: want %d numbers", *cadence, levels)
+		return fmt.Errorf("-cadence %s: want %d numbers, 0 or more", *cadence, levels)
 	}
 	for _, v := range []struct {
 		text string

@@ -62,7 +62,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	switch {
 	case err != nil:
 	case s.busy:
-		err = fault.Usage("checkpoint %d was begun during an incremental checkpoint", id)
+		err = fault.Usage("checkpoint %d cannot begin before the incremental checkpoint ends", id)
 	case id < 1:
 		err = fault.Usage("checkpoint id %d, want at least 1", id)
 	case id <= s.ledger.last:
@@ -238,7 +238,7 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	data, ok := inc.s.data[id]
 	switch {
 	case inc.done:
-		return fault.Usage("Add of variable %d after checkpoint %d was ended", id, inc.id)
+		return fault.Usage("variable %d was added after the end of checkpoint %d", id, inc.id)
 	case !ok:
 		return fault.Usage("variable %d is not protected", id)
 	}
@@ -249,7 +249,7 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 // the same checkpoints as before.
 func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	if inc.done {
-		return ffformat.Stats{}, fault.Usage("Commit after checkpoint %d was ended", inc.id)
+		return ffformat.Stats{}, fault.Usage("checkpoint %d was committed after its end", inc.id)
 	}
 	return inc.commit(ctx, inc.s.files.within(ctx, func() error { return inc.finish(ctx) }))
 }

@@ -160,7 +160,7 @@ func (t *task) fill(rank int) (rankData, error) {
 			continue
 		}
 		if int64(int(n)) != n {
-			return nil, fmt.Errorf("%d elements of %s in one rank exceed the limit of this machine", n, cv.Name)
+			return nil, fmt.Errorf("%d elements of %s in one rank exceed the largest slice on this 32-bit machine", n, cv.Name)
 		}
 		_, mem := t.types(cv)
 		for rec := range d[v] {

@@ -61,7 +61,7 @@ func (k *sweepRank) readRecord(ctx context.Context, r *blob.Reader, rec int64) (
 			n = k.maps[cv.Map-1].Count(k.c.Rank())
 		}
 		if int64(int(n)) != n {
-			failed = fmt.Errorf("%d elements of %s in one rank exceed the limit of this machine", n, cv.Name)
+			failed = fmt.Errorf("%d elements of %s in one rank exceed the largest slice on this 32-bit machine", n, cv.Name)
 			continue
 		}
 		file, _ := k.types(cv)

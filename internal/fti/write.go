@@ -55,7 +55,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	err := func() error {
 		switch {
 		case s.writes != nil:
-			return fault.Usage("checkpoint %d begins during an incremental checkpoint", id)
+			return fault.Usage("checkpoint %d cannot begin before the incremental checkpoint ends", id)
 		case level == 2*levels+1:
 			return fault.Class(fault.ErrUnsupported, "level %d: HDF5 files are not supported, want 1 to %d", level, 2*levels)
 		case level < 1 || level > 2*levels:

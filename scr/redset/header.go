@@ -247,8 +247,8 @@ func (h *header) identify(record []byte) {
 	h.length, h.crc = int64(len(record)), recordSum(record)
 }
 
-// parseHeader parses the record at the beginning of b. name is the name of the file, and named is the position in this name. In
-// generations A and B the position is only in the name.
+// parseHeader parses the record at the beginning of b. name is the name of the file, and named is the position that
+// this name gives. In generations A and B only the name contains the position.
 func parseHeader(name string, named position, b []byte) (*header, error) {
 	t, n, err := decodeTree(name, b)
 	if err != nil {

@@ -19,7 +19,8 @@ type Solver interface {
 	Step(ctx context.Context, at Moment) (*Event, error)
 	// Accept makes the result of Step the state of the level.
 	Accept(ctx context.Context, at Moment) error
-	// Average averages the values of the next finer level to level at.Step.Level at the end of that level's step.
+	// Average sets the values of level at.Step.Level to averages of the next finer level where the finer level covers it. It is
+	// called at the end of the coarse level's step.
 	Average(ctx context.Context, at Moment) error
 	// Boxes returns the boxes of a level, which are the same on all ranks.
 	Boxes(level int) []versioned.BoxInfo

@@ -57,8 +57,10 @@ func (o *ConvertOptions) Validate() error {
 		return fault.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
 		return fault.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
-	case o.NetCDF4 != nil && (o.Blobs || o.Version != 0):
-		return fault.Usage("ConvertOptions.NetCDF4 cannot be combined with Blobs or Version %d", o.Version)
+	case o.NetCDF4 != nil && o.Blobs:
+		return fault.Usage("ConvertOptions.NetCDF4 cannot be combined with Blobs")
+	case o.NetCDF4 != nil && o.Version != 0:
+		return fault.Usage("ConvertOptions.NetCDF4 cannot be combined with Version %d", o.Version)
 	case o.NetCDF4.validate(o.Memory) != nil:
 		return o.NetCDF4.validate(o.Memory)
 	case o.Compress.Validate() != nil:

@@ -295,7 +295,7 @@ func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
 	dims := make([]DimID, len(ids))
 	for i, id := range ids {
 		if id < 0 || int(id) >= p.blobs {
-			return nil, p.bad(p.at.VarAtt(v, AttDimIDs), field+" attribute "+AttDimIDs, "element %d is %d, want 0..%d", i, id, p.blobs-1)
+			return nil, p.bad(p.at.VarAtt(v, AttDimIDs), field+" attribute "+AttDimIDs, "element %d is %d, want %s", i, id, fault.Below(p.blobs, "dimensions"))
 		}
 		dims[i] = DimID(id)
 	}

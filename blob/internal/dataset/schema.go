@@ -209,7 +209,10 @@ func Product(n []int64) int64 {
 // CheckRecord returns an error if the variable lacks this record.
 func (v *Variable) CheckRecord(rec, records int64) error {
 	if rec < 0 || v.Record && rec >= records || !v.Record && rec != 0 {
-		return fmt.Errorf("record %d, want 0..%d", rec, max(records-1, 0))
+		if !v.Record {
+			records = 1
+		}
+		return fmt.Errorf("record %d, want %s", rec, fault.Below(records, "records"))
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func (h *Header) blobsDim() int { return len(h.Dims) - 1 - 2*h.Maps }
 // Dims returns the offset of the list of dimensions.
 func (l Locator) Dims() int64 { return l.base + hdrStart }
 
-// Dim returns the offset of dimension i, which begins with its name. i may be the number of dimensions, for the end of the list.
+// Dim returns the offset of the header entry of dimension i. The entry begins with the dimension's name. If i is the number of
+// dimensions, Dim returns the end of the list.
 func (l Locator) Dim(i int) int64 {
 	at := l.Dims() + hdrList
 	for k := range i {
@@ -82,7 +83,7 @@ func (l Locator) GlobalAtt(name string) int64 { return attValue(l.Atts(), l.h.At
 // vars returns the offset of the list of variables.
 func (l Locator) vars() int64 { return l.Atts() + attsLen(l.h.Atts) }
 
-// Variable returns the offset of variable v, which begins with its name.
+// Variable returns the offset of the header entry of variable v. The entry begins with the variable's name.
 func (l Locator) Variable(v int) int64 {
 	at := l.vars() + hdrList
 	for k := range v {

@@ -52,7 +52,7 @@ func (r *Maps) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error)
 // MapOf returns the map that applied when a record was written.
 func (r *Maps) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
 	if rec < 0 || rec >= r.Data.Records {
-		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Files.Base, rec, r.Data.Records-1)
+		return nil, fault.Usage("%s: map of record %d, want %s", r.Files.Base, rec, fault.Below(r.Data.Records, "records"))
 	}
 	s, _ := r.Data.setAt(rec)
 	return r.in(ctx, s, d)

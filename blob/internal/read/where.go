@@ -52,7 +52,7 @@ func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, e
 	rec := int64(-1)
 	for i, n := range shape {
 		if index[i] < 0 || index[i] >= n {
-			return nil, fault.Usage("%s: index %d of dimension %q of %q, want 0 to %d", r.Files.Base, index[i], r.Data.Schema.Dims[sv.Dims[i]].Name, name, n-1)
+			return nil, fault.Usage("%s: index %d of dimension %q of %q, want %s", r.Files.Base, index[i], r.Data.Schema.Dims[sv.Dims[i]].Name, name, fault.Below(n, "elements"))
 		}
 		if i == 0 && sv.Record {
 			rec = index[0]

@@ -40,7 +40,7 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 
 // forcible adds to an error of Recover how to force the recovery.
 func forcible(err error) error {
-	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) rebuilds the manifest from its remains, headers and data", err)
+	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) rebuilds the manifest from the headers, the data and what is left of the manifest", err)
 }
 
 // stateOf is subfile.ReadState for a dataset that is not in a clean state yet. Lost commits are an error, unless force gives
@@ -123,7 +123,7 @@ func (b bare) Stat(name string) (fs.FileInfo, error) {
 }
 
 func rebuildStep(base string) Step {
-	return Step{subfile.ManifestName(base), "rebuild the manifest from its remains, headers and data: the manifest or its log is damaged or lost"}
+	return Step{subfile.ManifestName(base), "rebuild the manifest from the headers, the data and what is left of the manifest: the manifest or its log is damaged or lost"}
 }
 
 // rebuild makes a new manifest for a dataset that has lost its own. It uses the headers and data of all sets, the number of

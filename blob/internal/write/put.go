@@ -149,7 +149,7 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	case w.State.closed:
 		return fault.Usage("put after Close")
 	case v < 0 || int(v) >= len(w.Job.Schema.Vars):
-		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.Job.Schema.Vars)-1)
+		return fault.Usage("put of variable id %d, want %s", v, fault.Below(len(w.Job.Schema.Vars), "variables"))
 	}
 	sv := &w.Job.Schema.Vars[v]
 	switch {

@@ -201,8 +201,8 @@ func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, err
 	return runs, nil
 }
 
-// sameOnAll agrees on err, and checks that all ranks pass the same schema, name and options. Ranks of one process that share the
-// schema compare only the pointer.
+// sameOnAll returns an error on all ranks if err is not nil on any rank, or if the ranks pass different schemas, names or options.
+// Ranks of one process that share the schema compare only the pointer.
 func sameOnAll(ctx context.Context, c comm.Comm, s *dataset.Schema, name string, o *dataset.Options, err error) error {
 	lead, first := c.Rank(), s
 	if !comm.Apart(c) {

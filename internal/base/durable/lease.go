@@ -142,7 +142,7 @@ func (l *Lease) send() error {
 // ID returns the ID of this holder.
 func (l *Lease) ID() string { return l.me.ID }
 
-// Tag returns the tag of the ID, which is part of file names: see TagOf.
+// Tag returns the tag of the ID. The tag is part of file names: see TagOf.
 func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 
 // Dead returns the former holder from which the lease was taken over. It is nil if there was no former holder or its record was

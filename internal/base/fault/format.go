@@ -14,7 +14,7 @@ import (
 // Unknown parts are omitted. At makes a FormatError.
 type FormatError struct {
 	File   string // file name; "" if the reader has none
-	Offset int64  // byte offset of the wrong field; -1 unknown
+	Offset int64  // byte offset of the faulty field; -1 unknown
 	Field  string // the field, as the format calls it
 	Msg    string // what was found and what was wanted
 	Found  string // the value found, if Msg has both

@@ -12,7 +12,7 @@ const (
 	Warning
 	// Error: data are lost or cannot be trusted.
 	Error
-	// Unchecked: uses unsupported features; the data may be sound.
+	// Unchecked: the file uses unsupported features, so the data were not checked and may be sound.
 	Unchecked
 )
 

@@ -38,3 +38,11 @@ func Printable(s string) string {
 }
 
 func hidden(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }
+
+// Below describes the valid indices of n things, such as "records", for a text after "want".
+func Below[N int | int64](n N, things string) string {
+	if n <= 0 {
+		return "none, because there are no " + things
+	}
+	return fmt.Sprintf("0..%d", n-1)
+}

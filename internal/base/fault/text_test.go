@@ -9,3 +9,11 @@ func TestQuoted(t *testing.T) {
 		}
 	}
 }
+
+func TestBelow(t *testing.T) {
+	for n, want := range map[int64]string{0: "none, because there are no records", 1: "0..0", 3: "0..2"} {
+		if got := Below(n, "records"); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}

@@ -16,7 +16,7 @@
 // chunks. It writes no time stamps, so that the same calls give the same bytes. Any other feature gives an ErrUnsupported
 // that names it, but only when it is used.
 //
-// Errors are *FormatError with the absolute offset of the wrong field. Checksums are verified before the protected bytes
+// Errors are *FormatError with the absolute offset of the faulty field. Checksums are verified before the protected bytes
 // are used. Lengths are compared with the file's before anything is allocated. Parts without a checksum in HDF5
 // (superblocks 0 and 1, contiguous data) may be damaged without an error. Files are not locked, so a reader may get wrong
 // data while a file is being written.

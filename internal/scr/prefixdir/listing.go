@@ -132,8 +132,11 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 // Adopt adds a found dataset to the index. The time of its summary becomes its flush time. The error is ErrUsage if the dataset
 // was dropped (Summary.Dropped) or has no usable summary.
 func (x *Index) Adopt(f Found) error {
-	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {
-		return fault.Usage("dataset %d has no summary, or was dropped (%v)", f.ID, f.Err)
+	if f.Summary == nil || f.Err != nil {
+		return fault.Usage("dataset %d has no usable summary: %v", f.ID, f.Err)
+	}
+	if f.Summary.Dropped {
+		return fault.Usage("dataset %d was dropped", f.ID)
 	}
 	ds := f.Summary.Dataset
 	if err := x.Add(ds, f.Summary.Complete); err != nil {

@@ -276,7 +276,7 @@ func TestOthersAllowed(t *testing.T) {
 	}
 }
 
-// eventually waits until a condition on the mount holds. The kernel caches for a second.
+// eventually waits until a condition on the mount holds. The kernel caches names for up to a second.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {

@@ -206,7 +206,7 @@ func TestPlot(t *testing.T) {
 	for path, want := range map[string]string{
 		"/plot/x.nc": "name of the variable is missing", "/plot/x.nc?var=T&what=1": "unknown parameter", "/plot/x.nc?var=T&width=99999": "width", "/plot/x.nc?var=T&width=-1": "width", "/plot/x.nc?var=T&rec=9": "0 to 1",
 		"/plot/x.nc?var=T&min=1": "are not a range", "/plot/x.nc?var=T&min=NaN&max=1": "are not a range", "/plot/x.nc?var=T&d=lev": "selection", "/plot/x.nc?var=T&d=lev,0,1": "want 1 for a picture",
-		"/plot/x.nc?var=lat&rec=1": "no such dimension", "/plot/x.nc?var=T&log=perhaps": "log", "/plot/x.nc?var=T&format=gif": "gif", "/plot/x.nc?var=T&var=lat": "2 times",
+		"/plot/x.nc?var=lat&rec=1": "no record dimension", "/plot/x.nc?var=T&log=perhaps": "log", "/plot/x.nc?var=T&format=gif": "gif", "/plot/x.nc?var=T&var=lat": "2 times",
 		"/value/x.nc?var=T&px=a&py=1": "px", "/value/x.nc?var=T&px=NaN&py=1": "px", "/value/x.nc?var=T": "px", "/view/x.nc?var=T&kind=cake": "kind",
 	} {
 		if b := string(x.get(t, http.StatusBadRequest, path, "Accept: application/json")); !strings.Contains(b, want) {

@@ -68,10 +68,10 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 		return nil, err
 	}
 	chosen = append(chosen, q["d"]...)
-	for _, x := range []struct{ key, dim string }{{"rec", fieldplot.RecordDim(data.Reader, o.Var)}, {"lev", fieldplot.LevelDim(data, o.Var)}} {
+	for _, x := range []struct{ key, kind, dim string }{{"rec", "record", fieldplot.RecordDim(data.Reader, o.Var)}, {"lev", "level", fieldplot.LevelDim(data, o.Var)}} {
 		if v := q.Get(x.key); v != "" {
 			if x.dim == "" {
-				return nil, fault.Usage("%s=%q, but %s has no such dimension", x.key, v, o.Var)
+				return nil, fault.Usage("%s=%q, but %s has no %s dimension", x.key, v, o.Var, x.kind)
 			}
 			chosen = append(chosen, x.dim+","+v)
 		}

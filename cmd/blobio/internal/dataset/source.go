@@ -30,7 +30,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	cli.AllowMissingFlag(cmd, &s.missing)
 	f.Var(cli.SizeFlag(&s.memory), "memory", "memory limit of buffers, such as 256M or 1G (default 256M)")
-	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
+	f.BoolVar(&s.rescue, "no-verify", false, "read data without verifying checksums, to rescue damaged data")
 	cli.WorkersFlag(cmd, &s.workers, "number of concurrent reads (default: number of CPUs)")
 }
 

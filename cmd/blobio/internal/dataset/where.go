@@ -22,9 +22,9 @@ func NewWhere(e *cli.Env) *cobra.Command {
 		Short: "Find the file, rank and byte offset of one element",
 		Long: `Find one element of a variable by its indices in canonical order: first the record, if the
 variable has records, then the other dimensions, slowest first. Negative indices count from
-the end. where prints the value, the file, the rank that wrote the element, the request in
-the map of that rank, and the byte offset. For compressed data, where prints the offset of
-the chunk that contains the element.
+the end. The output is the value, the file, the rank that wrote the element, the request in
+the map of that rank, and the byte offset. For compressed data, the output has the offset of
+the chunk that contains the element instead.
 
 Exit codes: 0 found, 1 no rank wrote the element, or data are damaged, 2 could not search.
 
@@ -131,7 +131,7 @@ func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []
 			if i == 0 && r.Schema().Vars()[id].Record {
 				n = r.Records()
 			}
-			if index[i] += n; index[i] < 0 {
+			if index[i] += n; index[i] < 0 && n > 0 {
 				return cli.Usagef("%s: index %d of dimension %q of %q, want %d to %d", r.Base(), index[i]-n, dim.Name, name, -n, n-1)
 			}
 		}

@@ -60,7 +60,7 @@ func TestWhere(t *testing.T) {
 				t.Errorf("%s of %s:\n%s", c.element, path, text)
 			}
 		}
-		for words, want := range map[string]string{"T[0]": "want 4", "T[0,0,0,8]": "want 0 to 7", "T[0,0,0,x]": "want a variable and its indices", "t[0]": `did you mean "T"`, "[0]": "want a variable",
+		for words, want := range map[string]string{"T[0]": "want 4", "T[0,0,0,8]": "want 0..7", "T[0,0,0,x]": "want a variable and its indices", "t[0]": `did you mean "T"`, "[0]": "want a variable",
 			"T[0,0,0,-9]": "index -9 of dimension \"lon\" of \"T\", want -8 to 7", "T[0,0,0,0": "want a variable", "none": "no variable"} {
 			clitest.Bad(t, cli.Failed, want, "where", words, path)
 		}

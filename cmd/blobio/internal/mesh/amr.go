@@ -117,7 +117,7 @@ type amrTrust struct {
 }
 
 func (t *amrTrust) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
+	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "read data without verifying checksums, to rescue damaged data")
 }
 
 // openAmr opens a checkpoint: lists and headers only.

@@ -195,7 +195,7 @@ func TestAmrPeriodic(t *testing.T) {
 	clitest.Good(t, "amr", "check", path)
 }
 
-// TestAmrCheckBounded checks that only a few findings of each kind are printed, with the number of others.
+// TestAmrCheckBounded checks that only a few findings of each kind are printed, and that the number of findings not shown is printed.
 func TestAmrCheckBounded(t *testing.T) {
 	_, dir, _ := clitest.Mesh(t)
 	real(t, dir)

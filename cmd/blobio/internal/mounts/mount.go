@@ -48,8 +48,9 @@ netCDF file with its base name, in the same folder. Nothing is converted in adva
 are computed when a program reads them, and equal the output of "blobio convert". Other files
 are passed through.
 
-A Cello checkpoint and an array of a store of versions are directories. Each has a netCDF file
-DIR.nc beside it, as "blobio amr convert" and "blobio versions convert" write it.
+A Cello checkpoint and an array of a store of versions are directories. Beside each directory
+there is a netCDF file NAME.nc (NAME: the directory), equal to the output of
+"blobio amr convert --grids" or "blobio versions convert".
 
 While a directory is mounted, datasets appear when committed, change when replaced and
 disappear when removed. An open file grows as its writer commits. Otherwise its content never
@@ -73,7 +74,7 @@ fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide all other files, and the directories of checkpoints and arrays")
 	fl.BoolVar(&f.allowOther, "allow-other", false, "give other users access, within the permissions of the files (needs user_allow_other in /etc/fuse.conf, unless root mounts)")
-	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "read data without verifying checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of cached data and read-ahead data, such as 256M or 1G (default 256M)")

@@ -97,7 +97,7 @@ Under mpirun or srun (blobio-mpi) each process is a rank.`,
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files, created if needed (default: a temporary one that is removed)")
 	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
-	fl.BoolVar(&f.noVerify, "no-verify", false, "do not read back and compare every element")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "skip the read-back that compares all elements")
 	fl.BoolVar(&f.noConvert, "no-convert", false, "do not convert to ordinary netCDF")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on disk")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of the data that all ranks hold before a flush (default 1G)")

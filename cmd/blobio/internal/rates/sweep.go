@@ -42,11 +42,11 @@ An axis is an option with a list of values: --ranks 64,256,1024 --subfiles 1/nod
 axis that is not given has its default value. --plan prints the points without running them.
 Values that cannot be combined are skipped and listed.
 
-Case "even" needs no map file. It has --variables record variables of type double. Each rank
-has --elements elements of each variable, in --pieces pieces that are assigned to the ranks in
-turn. The histories of E3SM use generated maps (--ne, --cells, --lat, ...) or maps from files
-(--map F=FILE). The sizes are those at the smallest number of ranks. With --scaling weak, the
-data grow with the number of ranks.
+Case "even" needs no map file. Its record variables are of type double, and --variables sets
+their number. Each rank has --elements elements of each variable, in --pieces pieces that are
+assigned to the ranks in turn. The histories of E3SM use generated maps (--ne, --cells, --lat,
+...) or maps from files (--map F=FILE). The sizes are those at the smallest number of ranks.
+With --scaling weak, the data grow with the number of ranks.
 
 All points run once, then again, --repeats times in total. The phases are create, compute, post
 (all puts), flush and close, then open and read. For each phase, the minimum, mean and maximum
@@ -57,8 +57,9 @@ system.
 
 Results are saved in the directory --output: sweep.json after each run, sweep.csv at the end.
 After an interrupt, the same command continues. A different plan is refused, unless --anew is
-given. A failed run is recorded, and the sweep continues. A run that ends the whole job three
-times is skipped. Datasets are removed after each run.
+given. A failed run is recorded, and the sweep continues. If the job dies or is interrupted
+three times during the same run, the run counts as failed, and the sweep continues with the next
+run. Datasets are removed after each run.
 
 On Lustre, --set-stripe applies --stripe-size and --stripe-count to the directory of each point
 (lfs setstripe).

@@ -54,7 +54,7 @@ user may have write access. With --shared, the group of the prefix directory may
 access, and others if the directory is sticky.
 
 --status only reports the progress of the copies. --add and --command only change the transfer
-file. --add lists another copy, and --command sets the command of the process.
+file. --add adds a copy to its list, and --command sets its COMMAND.
 
 Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
 
@@ -83,8 +83,8 @@ Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.status, "status", false, "report the progress of the copies")
-	cli.ChoiceFlag(cmd, &f.command, "command", "", "set the command of the process", "run", "stop", "exit")
-	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO` (repeatable)")
+	cli.ChoiceFlag(cmd, &f.command, "command", "", "set COMMAND in the transfer file: run, stop (wait) or exit", "run", "stop", "exit")
+	fl.StringArrayVar(&f.add, "add", nil, "add the copy of a file to the transfer file, `FROM=TO` (repeatable)")
 	fl.StringVar(&f.prefix, "prefix", "", "write only below this `DIR` (default: SCR_PREFIX, or the working directory)")
 	fl.BoolVar(&f.shared, "shared", false, "accept a prefix directory in which its group can write, or a sticky one in which others can write (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing left to copy")

@@ -79,7 +79,7 @@ dropped lines are counted. ctrl-C ends the server.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port; port 0 selects a free port")
-	fl.StringVar(&f.tokenFile, "token-file", "", "file with the secret of clients in its first line; must be unreadable for other users")
+	fl.StringVar(&f.tokenFile, "token-file", "", "file with the secret of clients in its first line; must not be readable by other users")
 	fl.BoolVar(&f.public, "public", false, "allow everybody to read without a token")
 	fl.StringSliceVar(&f.hosts, "host", nil, "also accept requests for this host name, for a proxy on this machine")
 	fl.StringVar(&f.cors, "cors", "", "origin whose web pages may read, such as https://example.org; * for any")
@@ -87,7 +87,7 @@ dropped lines are counted. ctrl-C ends the server.`,
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of buffers and caches, such as 256M or 1G")
 	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: maximum bytes of a chunk (default 8M)")
-	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
+	fl.BoolVar(&f.rescue, "no-verify", false, "read data without verifying checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
 	cli.WorkersFlag(cmd, &f.work, "number of concurrent reads (default: twice the number of CPUs)")

@@ -51,7 +51,7 @@ JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 	fl.IntVar(&f.keep, "keep", 0, "number of newest versions to keep; drop all others")
 	fl.Int64Var(&f.every, "every", 0, "--keep: also keep versions whose number is a multiple of this")
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be freed, change nothing")
-	fl.BoolVar(&f.force, "force", false, "drop even versions that belong to snapshots of a hierarchy")
+	fl.BoolVar(&f.force, "force", false, "also drop versions that belong to snapshots of a hierarchy")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
