@@ -518,7 +518,7 @@ static void commits(const char *options, int layout) {
 	SAYS("is already committed");
 	double fixed[N] = {0};
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 0, fixed, N));
-	SAYS("the first blobio_commit has committed");
+	SAYS("the first blobio_commit has already committed");
 	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* the record is incomplete, because name is missing */
 	NOT(BLOBIO_HELD_BACK, blobio_commit(f));
 	SAYS("record 3 is held back: no rank has put \"name\" of record 3");
