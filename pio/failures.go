@@ -95,7 +95,7 @@ func (tx *transaction) sortOut(ctx context.Context) (dirty, same bool, err error
 	}
 	got, err := tx.ranks.agree(ctx, err, clean, sum, ^sum)
 	if dirty = got != nil && got[0] == 0; err == nil || got == nil {
-		return dirty, dirty && got != nil && got[1] == ^got[2], err
+		return dirty, dirty && got[1] == ^got[2], err
 	}
 	var mine []byte
 	for _, x := range list {

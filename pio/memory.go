@@ -142,7 +142,8 @@ func (s *spare) take(n int64) []byte {
 	return b
 }
 
-// give gives back a buffer that nothing uses. Beyond limit bytes, all are freed: their sizes may be out of use.
+// give gives back a buffer that nothing uses. If more than limit bytes would be spare, the other buffers are freed, because their
+// sizes may be out of use.
 func (s *spare) give(b []byte, limit int64) {
 	n := int64(len(b))
 	if s.bytes+n > limit || s.of == nil {

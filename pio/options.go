@@ -53,7 +53,9 @@ type FileOptions struct {
 	Subfiles   int             // like blob.Options
 	Durability blob.Durability // like blob.Options
 	Stats      io.Writer       // one rank writes a line of byte counts and times at Close; nil: no line; nil on all ranks or on none
-	Buffer     int64           // a rank with this many bytes of data writes them, where possible, without waiting for Sync or Close; default 64 MiB, negative: at once
+	// A rank with Buffer bytes of data writes them, where possible, without waiting for Sync or Close; default 64 MiB, negative: at
+	// once. The System keeps at most Buffer bytes of written data's memory for later writes.
+	Buffer int64
 	// Memory is the maximum number of bytes of data that a rank keeps before it commits them, default 2 GiB. A write that needs
 	// more on one rank, also to assemble records, is ENOMEM. Skipped records must be filled, so a write that skips more than
 	// these bytes for each rank is EINVALCOORDS.

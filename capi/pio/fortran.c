@@ -1,4 +1,4 @@
-// Functions for the Fortran modules, in addition to those of pio.h. Variables count from 1, dimensions are listed fastest first,
+// Functions for the Fortran modules, in addition to the functions of pio.h. Variables count from 1, dimensions are listed fastest first,
 // and text consists of strings of equal length, padded with blanks.
 
 #include "pio.h"
@@ -105,7 +105,8 @@ PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *s
 		rc = blobio_pio_is_base(nc, &base);
 	if (!rc && base && have < all) // the other ranks need no array
 		rc = wrong(nc, "put_var: there are fewer values than count requires");
-	if (rc || whole) // an error reaches the other ranks, whether they are here or in a put; without one, the base's length selects the puts
+	// The other ranks get this rank's error here or in their put. Without an error, the length of the base's array selects the puts of a whole variable.
+	if (rc || whole)
 		rc = blobio_pio_agree(nc, rc, (word)&have);
 	if (rc)
 		return rc;
