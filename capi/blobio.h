@@ -163,7 +163,7 @@ enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED
  *   stripe_size=SIZE stripe_count=N  stripes of the file system (Lustre's stripes, GPFS's blocks): two nodes then never write to the same unit
  *   workers=N  max_open=N       number of threads that write, and of open files; defaults: the cores, 256
  *
- * In append, the ranks, runs, subfiles and the grouping may differ from those of earlier writers. The layout of the files cannot
+ * In append, the ranks, runs, subfiles and the grouping may differ between writers. The layout of the files cannot
  * change. *file is set only on success. These functions use one rank; see blobio_mpi.h for communicators.
  *
  * In a library without MPI, these two functions return BLOBIO_ENOMPI if mpirun or srun has started several processes, because
@@ -283,7 +283,7 @@ BLOBIO_API int blobio_commit(blobio_file *file);
  * Since 1.5. */
 BLOBIO_API int blobio_commit_async(blobio_file *file);
 
-/* Returns the number of committed records, including those of earlier sessions. Local. Possible after enddef. Since 1.5. */
+/* Returns the number of committed records, including the records of earlier sessions. Local. Possible after enddef. Since 1.5. */
 BLOBIO_API int blobio_inq_committed(blobio_file *file, int64_t *records);
 
 /* Closes a dataset. If it is open for writing, close writes the remaining data, fills all values that were never put, and

@@ -65,8 +65,8 @@ func (c counting) Split(ctx context.Context, color, key int) (comm.Comm, error) 
 	return counting{s, c.n}, err
 }
 
-// TestRounds counts the collectives of ranks in separate processes. It counts those of Start and Complete for a first dataset,
-// and for a dataset that is not flushed.
+// TestRounds counts the collectives of ranks in separate processes. It counts Start and Complete of a first dataset,
+// and of a dataset that is not flushed.
 func TestRounds(t *testing.T) {
 	for _, tc := range []struct {
 		set  []string

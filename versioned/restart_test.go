@@ -101,7 +101,7 @@ func committed(fsys vfs.FS) []string {
 func TestRestart(t *testing.T) {
 	n := 0
 	sc := crashtest.Scenario{Start: emptyDisk(t), Torn: 1, Seed: 1, Every: crashtest.Times(9, 1),
-		Always: func(vfs.Op) bool { n++; return n <= 30 }, // test all of the first operations, most of which are before the first snapshot
+		Always: func(vfs.Op) bool { n++; return n <= 30 }, // test all of the first operations, mostly before the first snapshot
 		Run: crashtest.One(func(fsys vfs.FS) error {
 			return comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
 		})}

@@ -47,7 +47,7 @@ typedef int64_t FTIT_hsize_t;
 typedef enum {
 	FTI_L1 = 1, /* on the node of the rank */
 	FTI_L2,     /* like L1, and a copy on another node */
-	FTI_L3,     /* like L1, and parity on the nodes of the group, of which half may be lost */
+	FTI_L3,     /* like L1, and parity on the nodes of the group; half of them may be lost */
 	FTI_L4,     /* in the global directory */
 	FTI_L1_DCP,
 	FTI_L2_DCP,

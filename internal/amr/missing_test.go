@@ -40,7 +40,7 @@ func TestMissing(t *testing.T) {
 			t.Errorf("%s is missing: %v, first %v; want %v, %v", c.what, got, first, c.want, c.first)
 		}
 	}
-	g := gen.Geometry(3, 1<<9, 4, 0, 3) // 2^27 possible root blocks, of which a file may have none
+	g := gen.Geometry(3, 1<<9, 4, 0, 3) // 2^27 possible root blocks; a file may have none of them
 	if got, first := amr.NewTree(&g).Missing(); got[0] != 1<<27 || first != (amr.Index{}) {
 		t.Errorf("no blocks: %v, %v", got, first)
 	}

@@ -91,7 +91,7 @@ func (c *Cache[K, V]) make(e *entry[K, V], f func() (V, error)) {
 	}
 }
 
-// errPanic tells waiting callers to make the value themselves.
+// errPanic makes waiting callers make the value themselves.
 var errPanic = errors.New("the function that makes the value panicked")
 
 // made adds a value and drops the least recently used values.

@@ -39,7 +39,7 @@ func WidthOf(asked int) (int, error) {
 type Page struct {
 	Width, Height float64 // in points
 	Draw          func(d *Pen)
-	Dark          bool // dark paper, which changes all colours except those of data
+	Dark          bool // dark paper, which changes all colours except the colours of data
 	Quick         bool // compress a PNG fast rather than well
 
 	// Under, unless nil, is an image below everything that Draw draws. Its upper left corner is at At (whole points), with Scale

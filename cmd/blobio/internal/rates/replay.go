@@ -59,7 +59,7 @@ ranks, or read from --map.
 
 --pattern selects the values: "unique", a hash of variable, record and position, which
 detects misplaced elements; "reference", the rank of the owner, as in E3SM-IO; or "smooth",
-fields like those of a model.
+fields like a model's.
 
 Files go to a temporary directory, which is removed unless -o or --keep is given.
 
