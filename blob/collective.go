@@ -32,3 +32,6 @@ func (k *Collective) Plan(runs []decomp.Req) *ReadPlan { return &ReadPlan{k.c.Pl
 // if Read fails on one rank, it fails on all. A damaged or missing subfile is an error only if some rank needs elements from
 // it.
 func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error { return p.p.Read(ctx, gets...) }
+
+// Refuse takes part in the other ranks' next Read with an error of this rank, which all ranks return. Collective.
+func (k *Collective) Refuse(ctx context.Context, err error) error { return k.c.Refuse(ctx, err) }

@@ -1,6 +1,7 @@
 package pio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,4 +141,14 @@ func agreeMin(ctx context.Context, c comm.Comm, err error, v ...int64) ([]int64,
 		agreed = &coded{agreed, Code(code)}
 	}
 	return got[:len(v)], agreed
+}
+
+// agreeCode adds the code to an error on which the ranks have agreed without codes. Collective.
+func agreeCode(ctx context.Context, c comm.Comm, agreed error) error {
+	var rank *comm.RankError
+	var mine error
+	if errors.As(agreed, &rank) && rank.Rank == c.Rank() {
+		mine = agreed
+	}
+	return cmp.Or(agree(ctx, c, mine), agreed)
 }

@@ -205,18 +205,26 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 			err = fmt.Errorf("%s: read of %q: %w", f.path, x.name, err)
 		}
 	}
-	if _, err := f.ranks.agree(ctx, err); err != nil {
-		return err
+	if f.write {
+		if _, err := f.ranks.agree(ctx, err); err != nil {
+			return err
+		}
+		if err := f.tx.commit(ctx); err != nil {
+			return err
+		}
 	}
-	if err := f.tx.commit(ctx); err != nil {
-		return err
+	if k, e := f.tx.base.collective(ctx, f.s.c); e != nil {
+		return e
+	} else if err != nil { // the other ranks begin to read
+		return agreeCode(ctx, f.s.c, k.Refuse(ctx, err))
 	}
 	defer f.stats.spend(reading)()
 	raw, size := bytesOf(m), int64(d.t.Size())
 	f.stats.read += d.kept * int64(x.t.Size())
 	out := raw[:d.kept*size]
 	if !d.direct() {
-		out = make([]byte, d.kept*size)
+		out = f.s.spare.take(d.kept * size)
+		defer f.s.spare.give(out, f.opt.Buffer)
 	}
 	rest := out
 	for k, p := range d.records(at.n) {
@@ -226,7 +234,7 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 		}
 		n := p.kept * size
 		if err := plan.Read(ctx, blob.Get{Name: x.stored, Record: at.rec + int64(k), Into: cdf5.View(d.t, rest[:n:n])}); err != nil {
-			return err
+			return agreeCode(ctx, f.s.c, err)
 		}
 		rest = rest[n:]
 	}

@@ -208,6 +208,14 @@ func TestOneRankWrong(t *testing.T) {
 			wants("put", f.PutVars(ctx, v, Part{}, data), ENOTVAR),
 			wants("get", f.GetVars(ctx, v, Part{}, data), ENOTVAR),
 			wants("read", f.ReadDarray(ctx, v, d, data), ENOTVAR),
+			f.Close(ctx),
+		}
+		if f, err = s.Open(ctx, path, nil); err != nil {
+			return err
+		}
+		for range 2 { // before and after the first read
+			all = append(all, wants("read", f.ReadDarray(ctx, v, d, data), ENOTVAR),
+				wants("short", f.ReadDarray(ctx, 0, d, data[:int(d.Len())-bad]), EINVAL), f.ReadDarray(ctx, 1, d, data))
 		}
 		return errors.Join(append(all, f.Close(ctx))...)
 	})

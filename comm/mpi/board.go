@@ -93,12 +93,19 @@ func (b *board) left(rank int) []byte {
 
 func (b *board) fits(n int64) bool { return n <= int64(b.area) }
 
+func (b *board) room(n int64) []byte {
+	if !b.fits(n) {
+		return nil
+	}
+	return unsafe.Slice((*byte)(b.slot(b.round, b.me).data()), n)
+}
+
 // come fills this rank's slot with a mark, and with data if they fit. It wakes the other ranks if this rank is the last.
 func (b *board) come(m mark, data []byte) {
 	s := b.slot(b.round, b.me)
 	s.mark, s.bytes = m, int64(len(data))
-	if len(data) <= b.area {
-		copy(unsafe.Slice((*byte)(s.data()), b.area), data)
+	if to := b.room(int64(len(data))); len(to) > 0 && &to[0] != &data[0] {
+		copy(to, data)
 	}
 	s.came.Store(b.round + 1)
 	// No wake-up is missed, because a rank counts itself as a sleeper before its last check.

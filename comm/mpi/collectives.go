@@ -6,6 +6,7 @@ package mpi
 import "C"
 
 import (
+	"bytes"
 	"context"
 	"slices"
 )
@@ -87,20 +88,65 @@ func (l *link) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) == 0 {
 		b = make([][]byte, l.size)
 	}
-	most := 0
+	longest, total := 0, 8*int64(l.size)
 	for _, x := range b {
-		most = max(most, len(x))
+		longest, total = max(longest, len(x)), total+int64(len(x))
 	}
-	longest, err := l.meet(ctx, mark{sig: sig(kAlltoallv, 0, 0), n: int64(most)}, nil, false)
+	this := sig(kAlltoallv, 0, 0)
+	if l.fits(0) {
+		data := l.room(total)
+		pack(data, b)
+		most, err := l.meet(ctx, mark{sig: this, n: total}, data, false)
+		if err != nil {
+			return nil, err
+		}
+		if l.fits(most) {
+			return l.unpacked(), nil
+		}
+	}
+	most, err := l.meet(ctx, mark{sig: this, n: int64(longest)}, nil, false)
 	if err != nil {
 		return nil, err
 	}
+	return l.alltoallv(ctx, b, most)
+}
+
+// pack writes the messages to all ranks, preceded by their lengths. It writes nothing if there is no room.
+func pack(room []byte, b [][]byte) {
+	if room == nil {
+		return
+	}
+	lens, at := numbers(room[:8*len(b)]), 8*len(b)
+	for i, x := range b {
+		lens[i] = int64(len(x))
+		at += copy(room[at:], x)
+	}
+}
+
+// unpacked returns copies of the messages to this rank from what the ranks packed in the last rendezvous.
+func (l *link) unpacked() [][]byte {
+	out := make([][]byte, l.size)
+	for i := range out {
+		p := l.left(i)
+		lens, at := numbers(p[:8*l.size]), 8*int64(l.size)
+		for _, n := range lens[:l.rank] {
+			at += n
+		}
+		if n := lens[l.rank]; n > 0 {
+			out[i] = bytes.Clone(p[at : at+n])
+		}
+	}
+	return out
+}
+
+// alltoallv sends the messages by MPI. No message of any rank is longer than longest.
+func (l *link) alltoallv(ctx context.Context, b [][]byte, longest int64) ([][]byte, error) {
 	lin, lout := alloc(8*l.size), alloc(8*l.size)
 	for i, x := range b {
 		lin.int64s(l.size)[i] = int64(len(x))
 	}
 	var req C.MPI_Request
-	err = l.finish(ctx, "MPI_Ialltoall", C.coll_alltoall64(lin.int64p(), lout.int64p(), l.c, &req), &req)
+	err := l.finish(ctx, "MPI_Ialltoall", C.coll_alltoall64(lin.int64p(), lout.int64p(), l.c, &req), &req)
 	if err != nil {
 		return nil, err
 	}

@@ -88,8 +88,9 @@ func (h *header) greatest(ctx context.Context, v []int64, stay bool) ([]int64, e
 	return all, nil
 }
 
-func (h *header) fits(int64) bool { return false }
-func (h *header) left(int) []byte { return nil }
+func (h *header) fits(int64) bool   { return false }
+func (h *header) room(int64) []byte { return nil }
+func (h *header) left(int) []byte   { return nil }
 
 func (h *header) fold(k kind, op comm.Op, res []int64) bool {
 	if !short(k, op, len(res)) {

@@ -25,6 +25,8 @@ type rendezvous interface {
 	// fits reports whether meet stores n bytes of each rank. left returns the bytes that a rank stored in the last meet; they are
 	// valid until the next one.
 	fits(n int64) bool
+	// room returns the place for n bytes of the next meet, or nil if they do not fit. A caller may fill it and pass it to meet.
+	room(n int64) []byte
 	left(rank int) []byte
 	// fold reduces the numbers that the ranks stored in the last meet. It returns false if they did not fit.
 	fold(k kind, op comm.Op, res []int64) bool

@@ -26,9 +26,28 @@ type Collective struct {
 	known *Known // used with VerifyOnce and after errors
 	sets  map[*Set]*jointSet
 	dirs  map[mapKey]*directory
+	buf   spare // elements that this rank reads
+	out   spare // messages
+	got   spare // received elements
 
-	Share int64 // minimum number of bytes that each rank with work reads: bytes of a map, or of a variable with 4 bytes per element
+	Share int64 // minimum number of bytes that each of many ranks reads: bytes of a map, or of a variable with 4 bytes per element
 	Span  int64 // minimum number of elements of an array in the part of the directory that a rank holds
+}
+
+// spare is memory that the next read uses again: new memory costs several times as much as a copy to it.
+type spare []byte
+
+const maxSpare = 16 << 20
+
+// of returns n bytes of any content, which are valid until the next call.
+func (s *spare) of(n int64) []byte {
+	switch {
+	case n > maxSpare:
+		return make([]byte, n)
+	case n > int64(cap(*s)):
+		*s = make([]byte, n)
+	}
+	return (*s)[:n]
 }
 
 // Collective is blob.Reader.Collective.
@@ -125,13 +144,16 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	ctx = comm.In(ctx, "ReadPlan.Read")
 	k := p.k
 	jobs, sum, err := p.check(gets)
-	have := int64(1)
+	have, exact := int64(1), int64(1)
 	for i := range jobs {
 		if p.own[jobs[i].key] == nil {
 			have = 0
 		}
+		if jobs[i].out.raw == nil {
+			exact = 0
+		}
 	}
-	all, err := comm.AgreeMin(ctx, k.C, err, sum, ^sum, have)
+	all, err := comm.AgreeMin(ctx, k.C, err, sum, ^sum, have, exact)
 	switch {
 	case err != nil:
 		return err
@@ -157,12 +179,18 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 				break
 			}
 		}
-		if err := p.batch(ctx, js, own, jobs[:n]); err != nil {
+		if err := p.batch(ctx, js, own, jobs[:n], all[3] == 0); err != nil {
 			return err
 		}
 		jobs = jobs[n:]
 	}
 	return nil
+}
+
+// Refuse is blob.Collective.Refuse.
+func (k *Collective) Refuse(ctx context.Context, err error) error {
+	_, err = comm.AgreeMin(comm.In(ctx, "ReadPlan.Read"), k.C, err, 0, 0, 0, 0)
+	return err
 }
 
 // check checks gets. It returns a hash of everything that must be the same on all ranks.
@@ -171,7 +199,15 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	h := fnv.New64a()
 	// All ranks must read the same state of the same dataset and have loaded the same parts. Their options must lead to the same
 	// batches and checksums.
-	fmt.Fprintln(h, r.Files.identity(), r.Data.Records, len(p.k.sets), len(p.k.dirs), r.Files.Opt.Memory, r.Files.Opt.Verify, r.Files.Opt.AllowMissing)
+	missing := 0
+	if r.Files.Opt.AllowMissing {
+		missing = 1
+	}
+	state := []byte(r.Files.identity())
+	for _, n := range []int{int(r.Data.Records), len(p.k.sets), len(p.k.dirs), int(r.Files.Opt.Memory), int(r.Files.Opt.Verify), missing} {
+		state = binary.LittleEndian.AppendUint64(state, uint64(n))
+	}
+	h.Write(state)
 	for _, g := range gets {
 		h.Write(binary.LittleEndian.AppendUint64([]byte(g.Name), uint64(g.Record)))
 	}
@@ -225,18 +261,24 @@ func (p *ReadPlan) beyond(elems int64) string {
 	return ""
 }
 
-// batch reads records of variables with the same map and set.
-func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []job) error {
+// batch reads records of variables with the same map and set. If some rank converts numbers, which can fail, all ranks agree at
+// the end. Collective.
+func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []job, converts bool) error {
 	k := p.k
 	lacks := own.lacks(js, jobs[0].key.d, p.wanted())
 	var err error
 	var read []job // the jobs whose variables the set has
+	width := int64(0)
+	for i := range jobs {
+		width += jobs[i].size
+	}
+	got := k.got.of(p.wanted() * width)
 	for i := range jobs {
 		j := &jobs[i]
 		if js.lead != nil {
 			var e error
 			if j.id, e = js.s.lookUp(js.vars, j.V, j.sv); e != nil {
-				err = e
+				err, j.id = e, 0 // take part in the exchange
 			}
 		}
 		if j.holes = lacks; j.id < 0 && p.wanted() > 0 {
@@ -245,21 +287,18 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 		if p.straight && j.out.raw != nil && (!j.keep || len(j.holes) == 0) {
 			j.got = j.out.raw
 		} else {
-			j.got = make([]byte, p.wanted()*j.size)
+			j.got, got = got[:p.wanted()*j.size], got[p.wanted()*j.size:]
 		}
 		if j.id >= 0 {
 			read = append(read, *j)
 		}
 	}
-	if err == nil && len(read) > 0 {
-		err = own.damage(js, jobs[0].key.d)
-	}
-	if err := comm.Agree(ctx, k.C, err); err != nil {
-		return err
-	}
 	if js.lead != nil && len(read) > 0 {
-		if k.exchange(ctx, js, own, read, false) != nil { // all ranks learn of the error, but it may concern bytes that no rank wants
-			if err := k.exchange(ctx, js, own, read, true); err != nil {
+		if err == nil {
+			err = own.damage(js, jobs[0].key.d)
+		}
+		if k.exchange(ctx, js, own, read, false, err) != nil { // all ranks learn of the error, but it may concern bytes that no rank wants
+			if err := k.exchange(ctx, js, own, read, true, err); err != nil {
 				return err
 			}
 		}
@@ -268,6 +307,9 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 		if e := p.deliver(js, &jobs[i]); e != nil && err == nil {
 			err = fmt.Errorf("%s: read of %q, record %d: %w", k.r.Files.Base, jobs[i].sv.Name, jobs[i].Rec, e)
 		}
+	}
+	if !converts {
+		return nil
 	}
 	return comm.Agree(ctx, k.C, err)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"sync"
@@ -28,45 +30,64 @@ type directory struct {
 
 // extentSums are checksums of parts of a subfile's extents, which other ranks send to the keeper of the subfile.
 type extentSums struct {
-	Part, Ext int
-	At, N     []int64
-	CRC       []uint32
-}
-
-func sumsOf(part, ext int, l []checksum.Seg) extentSums {
-	x := extentSums{Part: part, Ext: ext}
-	for _, g := range l {
-		x.At, x.N, x.CRC = append(x.At, g.At), append(x.N, g.N), append(x.CRC, g.CRC)
-	}
-	return x
+	part, ext int
+	segs      []checksum.Seg
 }
 
 func (x *extentSums) addTo(s *checksum.Set, ext int64) {
-	for i := range x.At {
-		s.Add(ext, checksum.Seg{At: x.At[i], N: x.N[i], CRC: x.CRC[i]})
+	for _, g := range x.segs {
+		s.Add(ext, g)
 	}
 }
 
 // appendSums appends checksums to a message that continues with other contents.
 func appendSums(b []byte, list []extentSums) []byte {
-	var told []byte
-	if len(list) > 0 {
-		told = encode(list)
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, x := range list {
+		for _, n := range []int{x.part, x.ext, len(x.segs)} {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+		for _, g := range x.segs {
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(g.At)), uint64(g.N))
+			b = binary.LittleEndian.AppendUint32(b, g.CRC)
+		}
 	}
-	return append(binary.AppendUvarint(b, uint64(len(told))), told...)
+	return b
 }
 
 // parseSums returns the checksums of a message of appendSums, and the rest of the message. An empty message has no checksums.
 func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
-	n, w := binary.Uvarint(b)
-	if w <= 0 || n > uint64(len(b)-w) {
+	next := func() int {
+		n, w := binary.Uvarint(b)
+		if w <= 0 || n > math.MaxInt64 {
+			err = errShort
+			return 0
+		}
+		b = b[w:]
+		return int(n)
+	}
+	if len(b) == 0 {
 		return nil, nil, nil
 	}
-	if n > 0 {
-		err = decode(b[w:w+int(n)], &list)
+	for range next() {
+		x := extentSums{part: next(), ext: next()}
+		for range next() {
+			g := checksum.Seg{At: int64(next()), N: int64(next())}
+			if len(b) < 4 {
+				return nil, nil, errShort
+			}
+			g.CRC, b = binary.LittleEndian.Uint32(b), b[4:]
+			x.segs = append(x.segs, g)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, x)
 	}
-	return list, b[w+int(n):], err
+	return list, b, err
 }
+
+var errShort = fmt.Errorf("a message of another rank is too short: %w", dataset.ErrBroken)
 
 // partError is an error of reading the lists of a subfile. A checksum error may be the consequence of a read error.
 type partError struct {
@@ -103,7 +124,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 		}
 		for j := range told {
 			x := &told[j]
-			x.addTo(sums[x.Part], int64(x.Ext))
+			x.addTo(sums[x.part], int64(x.ext))
 		}
 	}
 	for part, s := range sums {
@@ -194,7 +215,7 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d da
 			continue
 		}
 		for m := layout.MapOffsets; m <= layout.MapLengths && l.sums != nil; m++ {
-			x := sumsOf(part, m, l.sums.Ext[int64(m)])
+			x := extentSums{part, m, l.sums.Ext[int64(m)]}
 			if sums[part] != nil {
 				x.addTo(sums[part], int64(m))
 			} else {

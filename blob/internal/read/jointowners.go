@@ -59,7 +59,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 		return o, nil
 	}
 	if key.d == 0 {
-		o.shares = sharesOf(key.elems, (k.Share+3)/4, k.C.Size())
+		o.shares = k.shares(key.elems, key.elems*4)
 		if js.packed() {
 			o.shares, o.sole = sharesOf(key.elems, key.elems, 1), k.Keeper(js.s, js.first)
 		}

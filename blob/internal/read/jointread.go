@@ -25,8 +25,9 @@ type jointRead struct {
 }
 
 // exchange reads this rank's share of the jobs, sends the parts to the ranks that want them, and receives the elements of the
-// plan. If exact is false, reads may cover more elements where that is faster. Collective.
-func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool) error {
+// plan. If exact is false, reads may cover more elements where that is faster. A rank with an error takes part without reading.
+// Collective.
+func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool, err error) error {
 	x := &jointRead{Collective: k, js: js, own: own, jobs: jobs, fm: Form{Big: js.lead.Place.Big, exact: exact}}
 	if k.r.Files.Opt.Verify == VerifyOnce || exact && k.r.Files.Opt.Verify == VerifyWhole {
 		x.fm.Known = k.known
@@ -37,16 +38,18 @@ func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jo
 		x.width += j.size
 		j.name, j.Fm, j.pf = fmt.Sprintf("variable %q", j.sv.Name), x.fm, k.r.Prover.newProof(js.lead, j.id, j.srec, x.fm)
 	}
-	x.buf = make([]byte, own.read*x.width)
+	x.buf = k.buf.of(own.read * x.width)
 	view, read := k.view, x.readBlobs
 	if jobs[0].key.d == 0 {
 		view, read = k.flatView, x.readFlat
 	}
-	v, err := view(ctx, js, jobs[0].key.d)
-	if err != nil {
-		return err
+	v, e := view(ctx, js, jobs[0].key.d)
+	if e != nil {
+		return e
 	}
-	err = read(ctx, v)
+	if err == nil {
+		err = read(ctx, v)
+	}
 	x.failed = err != nil
 	x.rounds = max(1, (own.out*x.width+k.r.Files.Opt.Memory/2-1)/(k.r.Files.Opt.Memory/2))
 	for round := range x.rounds {
@@ -174,7 +177,7 @@ func (x *jointRead) send(ctx context.Context, round int64) error {
 	if err != nil {
 		return err
 	}
-	data := map[int][]byte{}
+	data := make([][]byte, len(got))
 	for rank, b := range got {
 		sums, rest, err := parseSums(b)
 		if err != nil {
@@ -183,8 +186,8 @@ func (x *jointRead) send(ctx context.Context, round int64) error {
 		data[rank] = rest
 		for i := range sums {
 			s := &sums[i]
-			if pf := x.jobs[s.Ext].pf; pf != nil && x.js.kept[s.Part] != nil {
-				s.addTo(pf.of(x.js.kept[s.Part]), 0)
+			if pf := x.jobs[s.ext].pf; pf != nil && x.js.kept[s.part] != nil {
+				s.addTo(pf.of(x.js.kept[s.part]), 0)
 			}
 		}
 	}
@@ -205,39 +208,49 @@ func (x *jointRead) messages(round int64) (msgs [][]byte) {
 		return nil
 	}
 	msgs = make([][]byte, x.C.Size())
+	lists, total := make([][]portion, len(msgs)), int64(0)
 	for rank := range msgs {
-		l := x.own.to[rank]
-		if rank == x.C.Rank() && x.rounds == 1 {
-			l = nil // see receive
+		if rank != x.C.Rank() || x.rounds > 1 { // see receive
+			lists[rank] = x.own.to[rank]
 		}
-		if len(l) == 0 && len(sums[rank]) == 0 {
+		if len(lists[rank])+len(sums[rank]) == 0 {
 			continue
 		}
-		head := appendSums(nil, sums[rank])
+		msgs[rank] = appendSums(nil, sums[rank])
+		from, to := x.ofRound(elements(lists[rank]), round)
+		total += int64(len(msgs[rank])) + (to-from)*x.width
+	}
+	b := x.out.of(total)[:0]
+	for rank, l := range lists {
+		if len(msgs[rank]) == 0 {
+			continue
+		}
+		start := len(b)
+		b = append(b, msgs[rank]...)
 		from, to := x.ofRound(elements(l), round)
-		b := append(make([]byte, 0, int64(len(head))+(to-from)*x.width), head...)
 		for i := range x.jobs {
 			j := &x.jobs[i]
 			src := x.buf[j.at:]
 			eachBetween(l, from, to, func(u portion) { b = append(b, src[u.at*j.size:(u.at+u.n)*j.size]...) })
 		}
-		msgs[rank] = b
+		msgs[rank] = b[start:len(b):len(b)]
 	}
 	return msgs
 }
 
 // receive copies the elements in a rank's message into place. If there is only one round, a rank sends itself no message, and
 // its own elements are copied from buf.
-func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
+func (x *jointRead) receive(l []portion, rank int, round int64, data [][]byte) {
 	mine := rank == x.C.Rank()
 	switch {
 	case len(l) == 0 || x.failed && mine:
 	case mine && x.rounds == 1:
+		read := x.own.to[rank]
 		for i := range x.jobs {
 			j := &x.jobs[i]
 			src := x.buf[j.at:]
 			for n, u := range l {
-				copy(j.got[u.to*j.size:(u.to+u.n)*j.size], src[x.own.to[rank][n].at*j.size:])
+				copy(j.got[u.to*j.size:(u.to+u.n)*j.size], src[read[n].at*j.size:])
 			}
 		}
 	default:
@@ -253,7 +266,7 @@ func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]b
 	}
 }
 
-// sums returns, by keeper, the checksums of data of other keepers' subfiles. Ext of extentSums is here the number of the job.
+// sums returns, by keeper, the checksums of data of other keepers' subfiles. ext of extentSums is here the number of the job.
 func (x *jointRead) sums() map[int][]extentSums {
 	to := map[int][]extentSums{}
 	for i := range x.jobs {
@@ -266,7 +279,7 @@ func (x *jointRead) sums() map[int][]extentSums {
 				continue
 			}
 			rank := x.Keeper(x.js.s, part.Index)
-			to[rank] = append(to[rank], sumsOf(part.Index, i, s.Ext[0]))
+			to[rank] = append(to[rank], extentSums{part.Index, i, s.Ext[0]})
 			delete(pf.parts, part)
 			pf.last.Store(nil)
 		}

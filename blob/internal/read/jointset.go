@@ -135,7 +135,8 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 }
 
 func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
-	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, tape: &tape{}}
+	p := of.unread()
+	p.tape = &tape{}
 	if p.Gone() {
 		err := k.r.Files.Replaced(p.Wanted())
 		if err == nil && !k.r.Files.Opt.AllowMissing {
@@ -152,7 +153,8 @@ func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 // adopt makes a part from a header that another rank has read. But it reads the header of a netCDF-4 file from the file, because
 // it also needs the offsets of chunks.
 func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
-	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, Size: t.Size}
+	p := of.unread()
+	p.Size = t.Size
 	pl, records, err := dataset.DecodePlace(t, t.Size, p.Name, k.r.Files.Opt.MaxHeader)
 	if err != nil {
 		return p, p.Load()

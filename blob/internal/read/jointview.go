@@ -29,9 +29,9 @@ type viewPart struct {
 // lentPart is a keeper's message about a subfile.
 type lentPart struct {
 	Part     int
-	Tape     *tape
-	First    int // number of the first blob in the message
-	From, To int // range of blobs in the table whose lists the receiver reads
+	Tape     *tape // nil: the header of jointSet.lead, which all ranks have
+	First    int   // number of the first blob in the message
+	From, To int   // range of blobs in the table whose lists the receiver reads
 	Nreqs    []int64
 	Start    []int64
 	Count    []int64
@@ -48,7 +48,10 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 		lo, hi = 0, len(p.Table.ID)
 	}
 	t, nd := p.Table, p.Place.Header.Maps
-	l := lentPart{Part: part, Tape: js.tapes[part], First: lo, From: from - lo, To: to - lo}
+	l := lentPart{Part: part, First: lo, From: from - lo, To: to - lo}
+	if part != js.lead.Index || p.Place.Packed != nil { // a rank completes the Place of a compressed subfile
+		l.Tape = js.tapes[part]
+	}
 	l.Nreqs, l.Start, l.Count, l.Reqs = t.Nreqs[lo*nd:hi*nd], t.Start[lo*nd:hi*nd], t.Count[lo*nd:hi*nd], t.Reqs[lo*nd:hi*nd]
 	l.Blob = t.Blob[lo:hi]
 	if p.Fine != nil {
@@ -59,9 +62,12 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 
 // borrow makes a part from the message of a keeper.
 func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
-	p, err := k.adopt(js.s.Parts[l.Part], l.Tape)
-	if err != nil {
-		return nil, err
+	p := js.lead.headed()
+	if l.Tape != nil {
+		var err error
+		if p, err = k.adopt(js.s.Parts[l.Part], l.Tape); err != nil {
+			return nil, err
+		}
 	}
 	if len(l.Blob) == 0 { // the file is an ordinary netCDF file
 		return &viewPart{p, 0, 0}, nil
@@ -99,9 +105,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 	ranks, me := k.C.Size(), k.C.Rank()
 	base := js.home.base[d-1]
 	total := base[len(base)-1]
-	// n is chosen so that a share is large enough for long reads of maps and data.
-	n := max(total*4, js.home.maps[d-1])/k.Share + 1
-	v := &jointView{shares: sharesOf(total, (total+n-1)/n, ranks), files: map[int]*viewPart{}}
+	v := &jointView{shares: k.shares(total, max(total*4, js.home.maps[d-1])), files: map[int]*viewPart{}}
 	v.me = v.part(me, ranks)
 	tell := map[int][]lentPart{}
 	for part, p := range js.kept {
@@ -241,6 +245,16 @@ func decodeStored(b []byte, f func(stored)) {
 
 // shares divides n elements into parts whose sizes differ by at most 1.
 type shares struct{ n, parts int64 }
+
+// few is a number of readers that a file system serves at once even if each reads little.
+const few = 16
+
+// shares divides n elements among the ranks, so that each reads enough of their bytes at once. A few ranks may read less: that
+// is faster than one rank that reads, compares and sends everything.
+func (k *Collective) shares(n, bytes int64) shares {
+	parts := max(bytes/k.Share, min(few-1, bytes/max(k.Share/few, 1))) + 1
+	return sharesOf(n, (n+parts-1)/parts, k.C.Size())
+}
 
 // sharesOf divides n elements among the ranks. If there are too few elements for least elements per rank, some ranks get none.
 func sharesOf(n, least int64, ranks int) shares {

@@ -44,6 +44,19 @@ type FilePart struct {
 	tape  *tape               // if not nil, records all reads
 }
 
+// unread returns the part without what was read of it.
+func (p *FilePart) unread() *FilePart {
+	return &FilePart{Files: p.Files, Index: p.Index, Name: p.Name, Info: p.Info, since: p.since}
+}
+
+// headed returns the part with its header only.
+func (p *FilePart) headed() *FilePart {
+	q := p.unread()
+	q.Size, q.Place, q.Records, q.View, q.loaded = p.Size, p.Place, p.Records, p.View, true
+	q.decoded.Store(true)
+	return q
+}
+
 func (p *FilePart) Wanted() string {
 	if p.Name != "" {
 		return p.Name

@@ -41,6 +41,7 @@ func Suite(t *testing.T, run Runner) {
 		{"Allgather", testAllgather},
 		{"Reuse", testReuse},
 		{"Alltoallv", testAlltoallv},
+		{"LongAlltoallv", testLongAlltoallv},
 		{"Reductions", testReductions},
 		{"Exscan", testExscan},
 		{"LongReductions", testLongReductions},
@@ -271,6 +272,32 @@ func testAlltoallv(t *testing.T, run Runner) {
 			}
 			if err := equal(fmt.Sprintf("from rank %d", from), b, want); err != nil {
 				return err
+			}
+		}
+		return nil
+	})
+}
+
+// testLongAlltoallv exchanges messages of which a rank's sum is at and around sizes that implementations treat differently.
+func testLongAlltoallv(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		for k, length := range []int{20_000, 131_072, 131_072 - 16, 131_073, 300_000} {
+			cell := func(from, to int) []byte {
+				n := (1 + to) * length / c.Size() / (1 + k%2*from)
+				return bytes.Repeat([]byte{byte(from), byte(to), byte(k)}, n/3+1)[:n]
+			}
+			row := make([][]byte, c.Size())
+			for to := range row {
+				row[to] = cell(c.Rank(), to)
+			}
+			got, err := c.Alltoallv(ctx, row)
+			if err != nil {
+				return err
+			}
+			for from, b := range got {
+				if want := cell(from, c.Rank()); !bytes.Equal(b, want) {
+					return fmt.Errorf("length %d, from rank %d: got other bytes, or %d of %d", length, from, len(b), len(want))
+				}
 			}
 		}
 		return nil
