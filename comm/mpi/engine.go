@@ -74,7 +74,8 @@ type Engine struct {
 	mpiFailed bool // an MPI call failed, so the state of MPI is unknown
 	node      *node
 	calls     uint
-	passive   bool // a window is open whose accesses may need this process inside MPI
+	rested    time.Time // begin of this goroutine's time slice
+	passive   bool      // a window is open whose accesses may need this process inside MPI
 }
 
 // Init starts MPI in this process and returns the Engine of MPI_COMM_WORLD. Every process of the job must call it once. The
