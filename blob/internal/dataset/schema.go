@@ -175,6 +175,15 @@ func (s *Schema) VarID(name string) (VarID, bool) {
 	return -1, false
 }
 
+// VarIDs returns all variables by name.
+func (s *Schema) VarIDs() map[string]VarID {
+	ids := make(map[string]VarID, len(s.Vars))
+	for i := range s.Vars {
+		ids[s.Vars[i].Name] = VarID(i)
+	}
+	return ids
+}
+
 // NumDecomps returns the number of decompositions.
 func (s *Schema) NumDecomps() int { return len(s.Decomps) }
 

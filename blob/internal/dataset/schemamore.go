@@ -73,9 +73,10 @@ func (s *Schema) CanFollow(set *Schema) error {
 	if err := SameMaps(s, set); err != nil {
 		return err
 	}
+	ids := s.VarIDs()
 	for v := range set.Vars {
 		y := &set.Vars[v]
-		k, ok := s.VarID(y.Name)
+		k, ok := ids[y.Name]
 		if !ok {
 			continue
 		}

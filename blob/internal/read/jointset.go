@@ -112,12 +112,16 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 			first = min(first, int64(i))
 		}
 	}
-	all, err := comm.AgreeMin(ctx, k.C, ctx.Err(), first)
+	known := int64(0) // all ranks that opened the dataset have usually read the header of its first subfile
+	if s.Parts[0].header() != nil {
+		known = 1
+	}
+	all, err := comm.AgreeMin(ctx, k.C, ctx.Err(), first, known)
 	if err != nil {
 		return nil, err
 	}
 	if all[0] != math.MaxInt64 {
-		if err := k.follow(ctx, js, int(all[0])); err != nil {
+		if err := k.follow(ctx, js, int(all[0]), all[0] == 0 && all[1] == 1); err != nil {
 			return nil, err
 		}
 	}
@@ -164,20 +168,23 @@ func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
 	return p, nil
 }
 
-// follow sends the header of the first readable subfile to all ranks. Collective.
-func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
-	var b []byte
-	root := k.Keeper(js.s, lead)
-	if root == k.C.Rank() {
-		b = encode(js.tapes[lead])
-	}
-	b, err := k.C.Bcast(ctx, root, b)
-	if err != nil {
-		return err
-	}
-	var t tape
-	if err = decode(b, &t); err == nil {
-		js.lead, err = k.adopt(js.s.Parts[lead], &t)
+// follow gives all ranks the header of the first readable subfile, which they may know. Collective.
+func (k *Collective) follow(ctx context.Context, js *jointSet, lead int, known bool) (err error) {
+	if part := js.s.Parts[lead]; known {
+		js.lead = part.headed()
+	} else {
+		var b []byte
+		root := k.Keeper(js.s, lead)
+		if root == k.C.Rank() {
+			b = encode(js.tapes[lead])
+		}
+		if b, err = k.C.Bcast(ctx, root, b); err != nil {
+			return err
+		}
+		var t tape
+		if err = decode(b, &t); err == nil {
+			js.lead, err = k.adopt(part, &t)
+		}
 	}
 	if err == nil && js.lead.Place.Layout != k.r.Data.Layout {
 		err = fault.At(js.lead.Name, js.lead.Place.Header.Off, "header", dataset.ErrCorrupt, "the subfile is %v, but the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)

@@ -229,9 +229,14 @@ func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	if err := r.Schema.CanFollow(pl.Schema); err != nil {
 		return nil, fault.At(name, pl.Header.Off, "header", dataset.ErrCorrupt, "this file and %s belong to different datasets: %v", r.Sets[0].Parts[0].Wanted(), err)
 	}
+	ids := pl.Schema.VarIDs()
 	vars := make([]dataset.VarID, len(r.Schema.Vars))
 	for v := range r.Schema.Vars {
-		vars[v], _ = pl.Schema.VarID(r.Schema.Vars[v].Name)
+		id, ok := ids[r.Schema.Vars[v].Name]
+		if !ok {
+			id = -1
+		}
+		vars[v] = id
 	}
 	return vars, nil
 }
