@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -51,14 +52,14 @@ func (s *files) publish(k key, spare bool) error {
 			return err
 		}
 	}
+	if k.Level < levels {
+		return s.removeLevel(k.Level, k) // also syncs the directory
+	}
+	s.top = []string{filepath.Base(final)}
 	if err := s.fs.SyncDir(s.p.level(k.Level)); err != nil {
 		return err
 	}
-	if k.Level == levels {
-		s.top = []string{filepath.Base(final)}
-		return durable.Remove(s.fs, s.p.diffFile())
-	}
-	return s.removeLevel(k.Level, k)
+	return durable.Remove(s.fs, s.p.diffFile())
 }
 
 // commit is a collective: it publishes a checkpoint after all ranks have complete files. It removes the files of lower
@@ -98,7 +99,7 @@ func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error 
 	return nil
 }
 
-// removeLevel removes this rank's files of all checkpoints of a level, except the checkpoint but.
+// removeLevel durably removes this rank's files of all checkpoints of a level, except the checkpoint but.
 func (s *files) removeLevel(level int, but key) error {
 	list, err := s.fs.ReadDir(s.p.level(level))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,18 +117,29 @@ func (s *files) removeLevel(level int, but key) error {
 		}
 		if k, ok := parseSet(level, e.Name()); ok && !dropped[k] {
 			dropped[k] = true
-			if err := redset.Drop(s.fs, s.p.set(k), s.p.rank); err != nil {
+			if err := s.removeSet(k); err != nil {
 				return err
 			}
 		}
 	}
-	if level == but.Level || len(list) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	if err := s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) }); err != nil {
-		return err
+	if level != but.Level {
+		if err := s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) }); err != nil {
+			return err
+		}
 	}
 	return s.fs.SyncDir(s.p.level(level)) // otherwise an older checkpoint could reappear after a crash, and a restart prefers lower levels
+}
+
+// removeSet removes this rank's redundancy files of a checkpoint. The caller syncs the directory.
+func (s *files) removeSet(k key) error {
+	names, err := redset.Files(s.fs, s.p.set(k), s.p.rank)
+	for _, name := range slices.Backward(names) { // the redundancy file first, because without it the others are not trusted
+		err = errors.Join(err, durable.Remove(s.fs, name))
+	}
+	return err
 }
 
 // toArchive moves a file of level 4 to the archive.
@@ -199,13 +211,17 @@ func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	return s.ready(k)
 }
 
-// ready durably gives a complete and synced file its fresh name.
+// ready durably gives a complete and synced file its fresh name. At levels 2 and 3, the redundancy files get their names later in
+// the same directory, and only then is it synced.
 func (s *files) ready(k key) error {
 	if err := s.fs.Rename(s.p.partial(k.Level), s.p.fresh(k)); err != nil {
 		return err
 	}
 	if k.Level == levels {
 		s.top = append(s.top, filepath.Base(s.p.fresh(k)))
+	}
+	if k.Level == 2 || k.Level == 3 {
+		return nil
 	}
 	return s.fs.SyncDir(s.p.level(k.Level))
 }

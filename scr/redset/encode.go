@@ -240,7 +240,7 @@ func (e *encoding) unchanged() error {
 	return nil
 }
 
-// finish writes and syncs the remaining files under temporary names.
+// finish writes the remaining files under temporary names and syncs all files.
 func (e *encoding) finish() error {
 	p := &e.s.p
 	if name := p.descName(e.prefix); name != "" {
@@ -267,14 +267,17 @@ func (e *encoding) finish() error {
 	for i, crc := range sums[p.rank].fileSums(e.ext[p.rank], len(e.files)) {
 		e.s.sums[e.files[i].name] = crc
 	}
-	err = e.store.payOut.Sync()
+	err = e.store.payOut.wait()
+	if err1 := e.temps.Finish(); err == nil {
+		err = err1
+	}
 	if err1 := e.store.close(); err == nil {
 		err = err1
 	}
 	return err
 }
 
-// temp writes a small file under a temporary name. The redundancy file is the first temporary file, and is the last that gets its
+// temp begins a small file under a temporary name. The redundancy file is the first temporary file, and is the last that gets its
 // name.
 func (e *encoding) temp(name string, b []byte) error {
 	t, err := small(e.fs, name, b)

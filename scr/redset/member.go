@@ -316,7 +316,7 @@ func (m *member) finishRest() error {
 	if m.store.payOut != nil {
 		m.temps.Add(m.payload)
 	}
-	return nil
+	return m.temps.Finish()
 }
 
 func (m *member) small(name string, b []byte) error {

@@ -140,10 +140,7 @@ func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = t.WriteAt(b, 0); err == nil {
-		err = t.Finish()
-	}
-	if err != nil {
+	if _, err = t.WriteAt(b, 0); err != nil {
 		t.Discard()
 	}
 	return t, err

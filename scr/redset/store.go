@@ -108,11 +108,16 @@ func (o *output) WriteAt(b []byte, off int64) (int, error) {
 
 // Sync syncs all earlier writes.
 func (o *output) Sync() error {
+	err := o.wait()
+	return errors.Join(err, o.File.Sync())
+}
+
+// wait waits for the syncs that WriteAt has started, and returns their errors.
+func (o *output) wait() error {
 	o.syncs.Wait()
-	err := o.File.Sync()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return errors.Join(o.err, err)
+	return o.err
 }
 
 // Close ends the use of the file. It also returns the errors of earlier syncs.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 )
 
@@ -112,13 +113,19 @@ func (g *Group) Names() (list []string) {
 	return list
 }
 
+// Finish syncs the contents, if requested, and closes the files. The syncs run at once, so that a journaling file system can commit
+// them together.
+func (g *Group) Finish() error {
+	errs := make([]error, len(g.temps))
+	par.Do(8, len(g.temps), func(i int) { errs[i] = g.temps[i].Finish() })
+	return errors.Join(errs...)
+}
+
 // Commit finishes and renames all files, and with syncDirs syncs their directories. After an UnsureError, some files may have
 // their final names. After any other error, no file has its final name. Discard removes the files without their final names.
 func (g *Group) Commit(syncDirs bool) error {
-	for _, t := range g.temps {
-		if err := t.Finish(); err != nil {
-			return err
-		}
+	if err := g.Finish(); err != nil {
+		return err
 	}
 	for i, t := range g.temps {
 		if err := t.Rename(); err != nil {

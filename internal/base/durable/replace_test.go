@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"blobio/internal/base/vfs"
 )
@@ -168,5 +170,25 @@ func TestRename(t *testing.T) {
 	}
 	if err := Rename(renamed{vfs.NewMem()}, "x", "y"); !errors.Is(err, ErrUnsure) {
 		t.Error(err)
+	}
+}
+
+// TestTogether: the files of a group are synced at once, and the parents of new directories. Each sync waits until two have begun.
+func TestTogether(t *testing.T) {
+	for kind, run := range map[vfs.OpKind]func(fsys vfs.FS) error{
+		vfs.OpSync:    func(fsys vfs.FS) error { return ReplaceAll(fsys, []string{"c", "d"}, nil, ReplaceOptions{Sync: true}) },
+		vfs.OpSyncDir: func(fsys vfs.FS) error { return MkdirAll(fsys, "a/b", true) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var begun sync.WaitGroup
+			begun.Add(2)
+			must(t, run(vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+				if op.Kind == kind {
+					begun.Done()
+					begun.Wait()
+				}
+				return nil
+			})))
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 )
 
@@ -228,13 +229,13 @@ func MkdirAll(fsys vfs.FS, dir string, sync bool) error {
 	if err := fsys.MkdirAll(dir); err != nil || !sync {
 		return err
 	}
-	for i := len(missing) - 1; i >= 0; i-- {
-		if err := vfs.SyncParent(fsys, missing[i]); err != nil {
-			for _, d := range missing {
-				_ = fsys.Remove(d)
-			}
-			return err
+	errs := make([]error, len(missing))
+	par.Do(8, len(missing), func(i int) { errs[i] = vfs.SyncParent(fsys, missing[i]) }) // at once, for the same reason as in Group.Finish
+	if err := errors.Join(errs...); err != nil {
+		for _, d := range missing {
+			_ = fsys.Remove(d)
 		}
+		return err
 	}
 	return nil
 }

@@ -1,0 +1,35 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/base/vfs"
+)
+
+// TestSyncs: a checkpoint of level 2 or 3 that replaces one of its level syncs a directory twice per rank: for the fresh names, and
+// for the committed ones.
+func TestSyncs(t *testing.T) {
+	for level := 2; level <= 3; level++ {
+		var n atomic.Int64
+		fsys := vfs.NewFault(disk(t, ""), func(op vfs.Op) error {
+			if op.Kind == vfs.OpSyncDir && strings.HasPrefix(op.Name, "Local") {
+				n.Add(1)
+			}
+			return nil
+		})
+		must(t, job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {
+			err := errors.Join(write(ctx, c, s, 1, 1, level), c.Barrier(ctx))
+			before := n.Load()
+			err = errors.Join(err, c.Barrier(ctx), write(ctx, c, s, 2, 2, level), c.Barrier(ctx))
+			if got := n.Load() - before; err == nil && got != 2*ranks {
+				t.Errorf("level %d: %d syncs of directories, want %d", level, got, 2*ranks)
+			}
+			return err
+		}))
+	}
+}
