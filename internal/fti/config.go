@@ -1,6 +1,7 @@
 package fti
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -193,11 +194,15 @@ func (c *configFile) read() ([]byte, error) {
 	return vfs.ReadFile(c.fs, c.path, maxConfig)
 }
 
-// note writes the state and the name of the run to the file.
+// note writes the state and the name of the run to the file, unless they are there.
 func (c *configFile) note(failure int, execID string) error {
 	text, err := vfs.ReadFile(c.fs, c.path, maxConfig)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(c.fs, c.path, SetRestart(text, failure, execID), durable.ReplaceOptions{Sync: true, SyncDir: true})
+	want := SetRestart(text, failure, execID)
+	if bytes.Equal(want, text) {
+		return vfs.SyncParent(c.fs, c.path) // a crash may have come between the rename and the sync
+	}
+	return durable.Replace(c.fs, c.path, want, durable.ReplaceOptions{Sync: true, SyncDir: true})
 }

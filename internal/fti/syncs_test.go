@@ -33,3 +33,17 @@ func TestSyncs(t *testing.T) {
 		}))
 	}
 }
+
+// TestConfigUnchanged: a restart does not write a configuration file that has its state already.
+func TestConfigUnchanged(t *testing.T) {
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, 1) }))
+	if got, err := stepOf(vfs.NewFault(m, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && op.New == "config" {
+			t.Errorf("%v", op)
+		}
+		return nil
+	})); err != nil || got != 1 {
+		t.Errorf("step %d, %v", got, err)
+	}
+}
