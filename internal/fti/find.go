@@ -48,6 +48,7 @@ type candidate struct {
 	fresh bool  // some rank has not yet given its file the committed name
 	whole bool  // all ranks have a file
 	set   bool  // some rank has redundancy files
+	bare  bool  // some rank has no redundancy files, although the level has them
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
@@ -172,6 +173,8 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	}
 	for i := range list {
 		c := &list[i]
+		c.bare = c.Stamp != 0 && (c.Level == 2 || c.Level == 3) &&
+			slices.ContainsFunc(all, func(h holding) bool { return !slices.Contains(h.Sets, c.key) })
 		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h) })
 	}
 	slices.SortStableFunc(list, candidate.before)
@@ -209,6 +212,12 @@ func (s *Session) choose(ctx context.Context) error {
 		}
 		if c.fresh {
 			if err := s.commit(ctx, c.key, false); err != nil {
+				f.close()
+				return err
+			}
+		}
+		if c.bare {
+			if err := s.protectAgain(ctx, c.key); errors.Is(err, fault.ErrBroken) {
 				f.close()
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
@@ -24,8 +25,21 @@ func (s *Session) sound(ctx context.Context, c *candidate) (*stored, error) {
 	if err := s.redundancy.rebuild(ctx, c.key); err != nil {
 		return nil, errors.Join(first, err)
 	}
-	c.fresh = true
+	c.fresh, c.bare = true, false
 	return s.verified(ctx, c)
+}
+
+// protectAgain is a collective: it writes the redundancy files of a committed checkpoint, some of which are lost. Without them the
+// checkpoint is still good, so an error is only a warning.
+func (s *Session) protectAgain(ctx context.Context, k key) error {
+	err := s.redundancy.prepare(ctx, k.Level)
+	if err == nil {
+		err = s.redundancy.encode(ctx, k, s.p.final(k.Level, k.ID))
+	}
+	if err != nil && s.c.Rank() == 0 {
+		slog.Warn("fti: " + err.Error())
+	}
+	return err
 }
 
 // verified is a collective: it opens this rank's file of a checkpoint and reads all its bytes.

@@ -35,13 +35,13 @@ func (r *redundancy) prepare(ctx context.Context, level int) (err error) {
 	return nil
 }
 
-// encode writes the redundancy files of a checkpoint whose files are complete.
-func (r *redundancy) encode(ctx context.Context, k key) error {
+// encode writes the redundancy files of a checkpoint whose files are complete. name is this rank's file.
+func (r *redundancy) encode(ctx context.Context, k key, name string) error {
 	set := r.sets[k.Level]
 	if set == nil {
 		return nil
 	}
-	if err := set.Encode(ctx, r.fs, []string{r.p.fresh(k)}, r.p.set(k)); err != nil {
+	if err := set.Encode(ctx, r.fs, []string{name}, r.p.set(k)); err != nil {
 		return fmt.Errorf("redundancy of level %d: %w", k.Level, err)
 	}
 	return nil

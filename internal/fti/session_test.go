@@ -123,6 +123,35 @@ func TestSomeRecover(t *testing.T) {
 	}
 }
 
+// TestProtectAgain: if redundancy files are lost, a restart writes them again, so that the next restart survives the loss of
+// a node.
+func TestProtectAgain(t *testing.T) {
+	for level := 2; level <= 3; level++ {
+		for _, nodes := range []string{"1", "0123"} {
+			m := disk(t, "")
+			must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, level) }))
+			local, err := m.ReadDir("Local/node0")
+			must(t, err)
+			for _, n := range nodes {
+				dir := fmt.Sprintf("Local/node%c/%s/l%d", n, local[0].Name(), level)
+				list, err := m.ReadDir(dir)
+				must(t, err)
+				for _, e := range list {
+					if strings.HasPrefix(e.Name(), "redset") {
+						must(t, m.Remove(filepath.Join(dir, e.Name())))
+					}
+				}
+			}
+			for range 2 {
+				if got, err := stepOf(m); err != nil || got != 1 {
+					t.Errorf("level %d, redundancy of nodes %s lost: step %d, %v", level, nodes, got, err)
+				}
+				must(t, vfs.RemoveAll(m, "Local/node2"))
+			}
+		}
+	}
+}
+
 // flip changes a byte of the data of a file.
 func flip(t *testing.T, m *vfs.Mem, pattern string) {
 	t.Helper()

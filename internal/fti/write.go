@@ -227,7 +227,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return errors.Join(err, w.giveUp())
 	}
-	if err := s.redundancy.encode(ctx, w.key); err != nil {
+	if err := s.redundancy.encode(ctx, w.key, w.p.fresh(w.key)); err != nil {
 		return errors.Join(err, w.giveUp())
 	}
 	// From here on a restart finds the checkpoint.
