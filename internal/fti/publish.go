@@ -69,7 +69,10 @@ func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 	for level := k.Level - 1; level > 0 && err == nil; level-- {
 		err = s.removeLevel(level, k)
 	}
-	if err := comm.Agree(ctx, s.c, err); err != nil {
+	if k.Level > 1 {
+		err = comm.Agree(ctx, s.c, err)
+	}
+	if err != nil {
 		return err
 	}
 	return comm.Agree(ctx, s.c, s.publish(k, spare))
@@ -166,7 +169,7 @@ func (s *files) archiveAll() error {
 
 // flush is a collective: it copies the last checkpoint to level 4.
 func (s *Session) flush(ctx context.Context) error {
-	if err := s.prepare(ctx, levels); err != nil {
+	if err := s.directory(ctx, levels); err != nil {
 		return err
 	}
 	k := s.last.key

@@ -34,6 +34,41 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
+// counted counts the reductions of a Comm.
+type counted struct {
+	comm.Comm
+	n int
+}
+
+func (c *counted) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	c.n++
+	return c.Comm.AllreduceInt64(ctx, v, op)
+}
+
+// TestReductions: the number of reductions of a checkpoint, each of which costs a small checkpoint much of its time.
+func TestReductions(t *testing.T) {
+	m := disk(t, "")
+	must(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, real comm.Comm) error {
+		c := &counted{Comm: real}
+		s, err := Open(ctx, c, "config", &Options{FS: m})
+		if err != nil {
+			return err
+		}
+		for level, want := range []int{1: 4, levels: 6} {
+			if want == 0 {
+				continue
+			}
+			err = errors.Join(err, write(ctx, c, s, 1, 1, level)) // the first one also notes that the run can restart
+			before := c.n
+			err = errors.Join(err, write(ctx, c, s, 2, 2, level))
+			if got := c.n - before; err == nil && got != want {
+				t.Errorf("level %d: %d reductions, want %d", level, got, want)
+			}
+		}
+		return errors.Join(err, s.release())
+	}))
+}
+
 // TestConfigUnchanged: a restart does not write a configuration file that has its state already.
 func TestConfigUnchanged(t *testing.T) {
 	m := disk(t, "")

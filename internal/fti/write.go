@@ -67,9 +67,6 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 		}
 		return nil
 	}()
-	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return err
-	}
 	diff := level > levels && s.cfg.Diff
 	level = (level-1)%levels + 1
 	time := int64(0)
@@ -82,44 +79,50 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 			time = ffformat.OwnTime(time + 1)
 		}
 	}
-	v := []int64{int64(id), -int64(id), int64(level), -int64(level), time}
-	if v, err = comm.Allreduce(ctx, s.c, v, comm.Max); err != nil {
+	v, err := comm.AgreeMin(ctx, s.c, err, int64(id), -int64(id), int64(level), -int64(level), -time)
+	if err != nil {
 		return err
 	}
 	if v[0] != -v[1] || v[2] != -v[3] {
-		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", -v[1], v[0], -v[3], v[2])
+		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", v[0], -v[1], v[2], -v[3])
 	}
-	s.stamps[uint32(v[4])] = true
+	time = -v[4]
+	s.stamps[uint32(time)] = true
 	if err := s.conclude(ctx, false); err != nil {
 		return err
 	}
-	if err := s.prepare(ctx, level); err != nil {
-		return err
-	}
-	w := &pending{key: key{level, id, uint32(v[4])}, files: s.files, added: map[int32]int64{}}
+	w := &pending{key: key{level, id, uint32(time)}, files: s.files, added: map[int32]int64{}}
 	if diff {
 		if s.diffs[level] == nil {
 			s.diffs[level] = &differential{}
 		}
 		w.diff = s.diffs[level]
 	}
-	if err := comm.Agree(ctx, s.c, w.start(v[4], s.cfg.BlockSize)); err != nil {
+	err = s.directory(ctx, level)
+	if err == nil {
+		err = w.start(time, s.cfg.BlockSize)
+	}
+	err = comm.Agree(ctx, s.c, err)
+	if err == nil {
+		err = s.redundancy.prepare(ctx, level)
+	}
+	if err != nil {
 		return errors.Join(err, w.giveUp())
 	}
 	s.writes = w
 	return nil
 }
 
-// prepare makes the directory of a level and its redundancy sets.
-func (s *Session) prepare(ctx context.Context, level int) error {
+// directory makes the directory of a level. It is a collective at level 4, where all ranks use the same directory.
+func (s *Session) directory(ctx context.Context, level int) error {
+	if level < levels {
+		return durable.MkdirAll(s.fs, s.p.level(level), true)
+	}
 	var err error
-	if level < levels || s.c.Rank() == 0 {
+	if s.c.Rank() == 0 {
 		err = durable.MkdirAll(s.fs, s.p.level(level), true)
 	}
-	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return err
-	}
-	return s.redundancy.prepare(ctx, level)
+	return comm.Agree(ctx, s.c, err)
 }
 
 // start opens the file of a checkpoint.
