@@ -37,7 +37,8 @@ type copyOf struct {
 // holding lists the files of one rank.
 type holding struct {
 	Files []copyOf
-	Sets  []key // checkpoints with redundancy files on this rank
+	Sets  []key // checkpoints with redundancy files in the directories of this rank
+	Coded []key // checkpoints with the copy or parity of this rank
 }
 
 // candidate is a checkpoint with files on at least one rank.
@@ -48,7 +49,7 @@ type candidate struct {
 	fresh bool  // some rank has not yet given its file the committed name
 	whole bool  // all ranks have a file
 	set   bool  // some rank has redundancy files
-	bare  bool  // some rank has no redundancy files, although the level has them
+	bare  bool  // some rank lacks its copy or parity, although the level has them
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
@@ -99,8 +100,12 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 			errs = append(errs, err)
 		}
 		for _, e := range list {
-			if k, ok := parseSet(level, e.Name()); ok && !slices.Contains(h.Sets, k) {
+			k, ok := parseSet(level, e.Name())
+			if ok && !slices.Contains(h.Sets, k) {
 				h.Sets = append(h.Sets, k)
+			}
+			if ok && s.p.isCoded(e.Name()) {
+				h.Coded = append(h.Coded, k)
 			}
 			id, fresh, ok := s.p.parse(e.Name())
 			if !ok {
@@ -174,7 +179,7 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	for i := range list {
 		c := &list[i]
 		c.bare = c.Stamp != 0 && (c.Level == 2 || c.Level == 3) &&
-			slices.ContainsFunc(all, func(h holding) bool { return !slices.Contains(h.Sets, c.key) })
+			slices.ContainsFunc(all, func(h holding) bool { return !slices.Contains(h.Coded, c.key) })
 		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h) })
 	}
 	slices.SortStableFunc(list, candidate.before)

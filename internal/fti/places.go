@@ -79,6 +79,7 @@ func (p *places) set(k key) string {
 var (
 	ckptName = regexp.MustCompile(`^(\.?)Ckpt([0-9]+)-Rank([0-9]+)\.fti(\.[0-9a-f]{8}\.new)?$`)
 	backup   = regexp.MustCompile(`^Ckpt[0-9]+-(?:Pcof|RSed)([0-9]+)\.fti$`)
+	coded    = regexp.MustCompile(`^redset[0-9]+-[0-9a-f]{8}\.([0-9]+)\.(?:partner|rs)\.`)
 	setName  = regexp.MustCompile(`^redset([0-9]+)-([0-9a-f]{8})\.`)
 )
 
@@ -95,6 +96,12 @@ func (p *places) parse(name string) (id int32, fresh, ok bool) {
 // isBackup reports whether name is one of FTI's redundancy files of this rank.
 func (p *places) isBackup(name string) bool {
 	m := backup.FindStringSubmatch(name)
+	return m != nil && m[1] == strconv.Itoa(p.rank)
+}
+
+// isCoded reports whether name is this rank's copy or parity of a checkpoint.
+func (p *places) isCoded(name string) bool {
+	m := coded.FindStringSubmatch(name)
 	return m != nil && m[1] == strconv.Itoa(p.rank)
 }
 

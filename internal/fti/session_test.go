@@ -127,7 +127,7 @@ func TestSomeRecover(t *testing.T) {
 // a node.
 func TestProtectAgain(t *testing.T) {
 	for level := 2; level <= 3; level++ {
-		for _, nodes := range []string{"1", "0123"} {
+		for nodes, kind := range map[string]string{"1": "redset", "0123": "redset", "23": ".mem_"} {
 			m := disk(t, "")
 			must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, level) }))
 			local, err := m.ReadDir("Local/node0")
@@ -137,7 +137,7 @@ func TestProtectAgain(t *testing.T) {
 				list, err := m.ReadDir(dir)
 				must(t, err)
 				for _, e := range list {
-					if strings.HasPrefix(e.Name(), "redset") {
+					if strings.Contains(e.Name(), kind) {
 						must(t, m.Remove(filepath.Join(dir, e.Name())))
 					}
 				}
