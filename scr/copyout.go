@@ -111,7 +111,8 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 
 func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer.Result, error) {
 	var res []transfer.Result
-	for _, f := range d.maps.Files() {
+	files := d.maps.Files()
+	for _, f := range files {
 		if d.summed {
 			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC})
 			continue
@@ -128,8 +129,11 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 		}
 		res = append(res, transfer.Result{Size: size, CRC: crc})
 	}
-	d.summed = false
-	return res, nil
+	if d.summed {
+		d.summed = false
+		return res, nil
+	}
+	return res, syncFolders(cp.cfg.FS, files)
 }
 
 // allowed returns an error if this rank must not write one of the files.

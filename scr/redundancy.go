@@ -57,7 +57,8 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 // Collective. At a restart the files are compared with the cached maps.
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
-		for _, f := range d.maps.Files() {
+		files := d.maps.Files()
+		for _, f := range files {
 			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name)
 			if err != nil {
 				return err
@@ -69,7 +70,7 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 			d.maps.Put(f)
 		}
 		d.summed = true
-		return nil
+		return syncFolders(rd.cfg.FS, files)
 	})
 }
 
