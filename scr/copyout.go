@@ -113,10 +113,6 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 	var res []transfer.Result
 	files := d.maps.Files()
 	for _, f := range files {
-		if d.summed {
-			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC})
-			continue
-		}
 		crc, size, err := syncFile(ctx, cp.cfg.FS, f.Name)
 		if err != nil {
 			return nil, err
@@ -128,10 +124,6 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, want %#x as when Complete was called", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 		res = append(res, transfer.Result{Size: size, CRC: crc})
-	}
-	if d.summed {
-		d.summed = false
-		return res, nil
 	}
 	return res, syncFolders(cp.cfg.FS, files)
 }
@@ -283,13 +275,17 @@ func filesIn(parts [][]byte) (map[string]bool, error) {
 
 // gatherFiles collects the map entries of all ranks on rank 0. The result has one packed tree for each rank.
 func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
-	t, err := prefixdir.FilesTree(files)
-	var b []byte
-	if err == nil {
-		b, err = kvtree.Pack(t)
-	}
+	b, err := packFiles(files)
 	if err := j.agree(ctx, err); err != nil {
 		return nil, err
 	}
 	return j.c.Gather(ctx, 0, b)
+}
+
+func packFiles(files []prefixdir.File) ([]byte, error) {
+	t, err := prefixdir.FilesTree(files)
+	if err != nil {
+		return nil, err
+	}
+	return kvtree.Pack(t)
 }

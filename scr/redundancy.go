@@ -21,8 +21,8 @@ type redundancy struct{ *job }
 
 // protect makes the redundancy of a dataset. It first protects the files, which also gives their checksums. Then it protects the
 // file maps, which contain the checksums. With bypass the files are in the prefix directory, and install has recorded their
-// checksums. Then protect protects only the maps.
-func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
+// checksums. Then protect protects only the maps. mine is the error that this rank already has.
+func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset, mine error) error {
 	if err := rd.step("encode"); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		for _, f := range d.maps.Files() {
 			names = append(names, f.Name)
 		}
-		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names, nil); err != nil {
+		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names, mine); err != nil {
 			return err
 		}
 		sums := l.set.Sums()
@@ -46,8 +46,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		}
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
-	var mine error
-	if err := d.maps.Write(rd.fs, name); err != nil {
+	if err := d.maps.Write(rd.fs, name); err != nil && mine == nil {
 		mine = fmt.Errorf("file map: %w", err)
 	}
 	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
@@ -69,7 +68,6 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 			f.Meta.CRC, f.Meta.HasCRC = crc, true
 			d.maps.Put(f)
 		}
-		d.summed = true
 		return syncFolders(rd.cfg.FS, files)
 	})
 }
