@@ -75,7 +75,8 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 // encode protects the files of one group. mine is the error that this rank already has.
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
 	if l.dc.Rank() == 0 && mine == nil {
-		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
+		// After a power loss the catalogue does not list the dataset as complete, whatever this file has.
+		if err := cachedir.WriteState(vfs.NoSync(rd.fs), e.Path, group, cachedir.StateCorrupt); err != nil {
 			mine = fmt.Errorf("redundancy: %w", err)
 		}
 	}
