@@ -105,7 +105,7 @@ func (l *link) alltoall(ctx context.Context, b [][]byte, v, least []int64) ([][]
 		longest, total = max(longest, len(x)), total+int64(len(x))
 	}
 	m := mark{sig: sig(kAlltoallv, comm.Min, 0), elems: int64(len(v))}
-	if l.fits(0) {
+	if l.fits(8 * int64(len(v)+l.size)) {
 		data := l.room(total)
 		if data != nil {
 			pack(data, v, b)

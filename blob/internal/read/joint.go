@@ -34,12 +34,13 @@ type Collective struct {
 // spare is memory that the next read uses again: new memory costs several times as much as a copy to it.
 type spare []byte
 
-const maxSpare = 16 << 20
+const maxSpare = 16 << 20 // bytes
 
-// of returns n bytes of any content, which are valid until the next call.
-func (s *spare) of(n int64) []byte {
+// of returns n bytes of any content, which are valid until the next call. It keeps them if they are a small part of memory, the
+// limit of the options.
+func (s *spare) of(n, memory int64) []byte {
 	switch {
-	case n > maxSpare:
+	case n > min(maxSpare, memory/4):
 		return make([]byte, n)
 	case n > int64(cap(*s)):
 		*s = make([]byte, n)
@@ -201,6 +202,9 @@ func (k *Collective) together(own *owners, jobs []job) (n int) {
 // Refuse is blob.Collective.Refuse.
 func (k *Collective) Refuse(ctx context.Context, err error) error {
 	_, _, err = comm.AlltoallvMin(comm.In(ctx, "ReadPlan.Read"), k.C, err, nil, 0, 0, 0, 0, 0)
+	if err == nil {
+		err = fault.Usage("%s: Refuse without an error", k.r.Files.Base)
+	}
 	return err
 }
 

@@ -29,10 +29,6 @@ func (p *ReadPlan) batch(js *jointSet, own *owners, jobs []job) *batch {
 	lacks := own.lacks(js, jobs[0].key.d, p.wanted())
 	width := int64(0)
 	for i := range jobs {
-		width += jobs[i].size
-	}
-	got := p.k.got.of(p.wanted() * width)
-	for i := range jobs {
 		j := &jobs[i]
 		if js.lead != nil {
 			var err error
@@ -46,6 +42,13 @@ func (p *ReadPlan) batch(js *jointSet, own *owners, jobs []job) *batch {
 		if p.straight && j.out.raw != nil && (!j.keep || len(j.holes) == 0) {
 			j.got = j.out.raw
 		} else {
+			j.got, width = nil, width+j.size
+		}
+	}
+	got := p.k.got.of(p.wanted()*width, p.k.r.Files.Opt.Memory)
+	for i := range jobs {
+		j := &jobs[i]
+		if j.got == nil {
 			j.got, got = got[:p.wanted()*j.size], got[p.wanted()*j.size:]
 		}
 		if j.id >= 0 && js.lead != nil {

@@ -42,7 +42,7 @@ func (k *Collective) newRead(b *batch, exact bool) *jointRead {
 
 // load reads this rank's share.
 func (x *jointRead) load(ctx context.Context, v *jointView) {
-	x.buf = x.Collective.buf.of(x.own.read * x.width)
+	x.buf = x.Collective.buf.of(x.own.read*x.width, x.r.Files.Opt.Memory)
 	switch {
 	case x.err != nil:
 	case x.jobs[0].key.d == 0:

@@ -1,5 +1,7 @@
 package read
 
+import "cmp"
+
 // ofRound returns which of n elements are sent in a round.
 func (x *jointRead) ofRound(n, round int64) (from, to int64) {
 	return n * round / x.rounds, n * (round + 1) / x.rounds
@@ -10,13 +12,13 @@ func (x *jointRead) take(got [][]byte, round int64) {
 	data := make([][]byte, len(got))
 	for rank, b := range got {
 		sums, rest, err := parseSums(b)
-		if err != nil && x.err == nil {
-			x.err = err
-		}
+		x.err = cmp.Or(x.err, err)
 		data[rank] = rest
 		for i := range sums {
 			s := &sums[i]
-			if pf := x.jobs[s.ext].pf; pf != nil && x.js.kept[s.part] != nil {
+			if s.ext >= len(x.jobs) {
+				x.err = cmp.Or(x.err, errMessage)
+			} else if pf := x.jobs[s.ext].pf; pf != nil && x.js.kept[s.part] != nil {
 				s.addTo(pf.of(x.js.kept[s.part]), 0)
 			}
 		}
@@ -49,7 +51,7 @@ func (x *jointRead) messages(round int64) (msgs [][]byte) {
 		from, to := x.ofRound(elements(lists[rank]), round)
 		total += int64(len(msgs[rank])) + (to-from)*x.width
 	}
-	b := x.out.of(total)[:0]
+	b := x.out.of(total, x.r.Files.Opt.Memory)[:0]
 	for rank, l := range lists {
 		if len(msgs[rank]) == 0 {
 			continue
