@@ -89,7 +89,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	}
 	want := now.canonical(false)
 	var errs []error
-	every, ways := times(19, 1)*raced(3), faults
+	every, ways := times(11, 1)*raced(3), faults
 	in := crashtest.Places()
 	if in != nil {
 		every, ways = times(60, 10), append(slices.Clone(faults), crashtest.Dies(errDisk))
@@ -279,7 +279,7 @@ func TestFaultConvert(t *testing.T) {
 					}
 					must(from.SyncDir("."))
 					want := src.canonical(false)
-					sc := crashtest.Scenario{Start: disk(syncedClone(from)), Run: crashtest.One(convert), Every: times(19, 1) * raced(3)}
+					sc := crashtest.Scenario{Start: disk(syncedClone(from)), Run: crashtest.One(convert), Every: times(11, 1) * raced(3)}
 					for f := range sc.Faults(t, faults...) {
 						mem, when, err := f.Mem[0], f.When, f.Err
 						if err == nil && !mayIgnore(*f.Op) || err != nil && !errors.Is(err, f.Way.Err) {

@@ -184,7 +184,7 @@ func TestSessionCrash(t *testing.T) {
 					must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, sc.comm(c), "d.nc", o) }))
 					told.n.Store(1)
 				}
-				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(9, 2) * raced(3), Mark: func() int64 { return 1 + told.n.Load() },
+				cs := crashtest.Scenario{Start: disk(start), Seed: 3, Torn: times(1, 4), Every: times(5, 2) * raced(3), Mark: func() int64 { return 1 + told.n.Load() },
 					Run: crashtest.One(func(fsys vfs.FS) error {
 						return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 							o := sc.with(fsys, false)
@@ -222,7 +222,7 @@ func TestSessionFault(t *testing.T) {
 			m := sc.model(3)
 			var told most
 			var errs []error
-			s := crashtest.Scenario{Every: times(23, 2) * raced(3), Run: func(d *crashtest.Disks) (err error) {
+			s := crashtest.Scenario{Every: times(13, 2) * raced(3), Run: func(d *crashtest.Disks) (err error) {
 				told.n.Store(-1)
 				o := sc.with(d.FS[0], false)
 				if o.Records > 0 {
