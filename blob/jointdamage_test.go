@@ -93,7 +93,7 @@ func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []i
 // TestJointDamage checks that a collective read of a damaged dataset can read exactly the data that a single rank can read.
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
-	step := int64(times(13, 1))
+	step := int64(times(29, 1))
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
