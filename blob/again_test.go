@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 	"blobio/blob/internal/resume"
 	"blobio/blob/internal/write"
 	"blobio/comm"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
 )
 
@@ -24,10 +26,8 @@ import (
 // more successful file operation than the last attempt. A failed commit is an error on all ranks, and readers find the
 // previously committed data.
 func TestCommitAgain(t *testing.T) {
-	for _, sc := range sessionCases() {
-		if sc.async || sc.o.Compress.On() {
-			continue
-		}
+	cases := slices.DeleteFunc(sessionCases(), func(sc sessionCase) bool { return sc.async || sc.o.Compress.On() })
+	for _, sc := range crashtest.Some(t, 6, cases) {
 		t.Run(sc.name, func(t *testing.T) {
 			m := sc.model(4)
 			mem := vfs.NewMem()

@@ -379,7 +379,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 // TestAnyPuts checks random puts with random kills. Every commit that the writer reported must be readable, and the writer must
 // have reported all missing data.
 func TestAnyPuts(t *testing.T) {
-	for seed := range int64(times(40, 300)) {
+	for seed := range int64(times(20, 300)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			p := drawAnyPuts(seed)

@@ -253,7 +253,7 @@ func TestContinuedCrash(t *testing.T) {
 					var told most
 					told.n.Store(2)
 					m, all := leg{to: 5, ranks: ranks, way: 1, since: since}.model(), leg{to: 6, ranks: 1, since: since}.model()
-					cs := crashtest.Scenario{Start: disk(start), Seed: 5, Torn: times(1, 4), Every: times(17, 1) * raced(2), Mark: told.n.Load,
+					cs := crashtest.Scenario{Start: disk(start), Seed: 5, Torn: times(1, 4), Every: times(37, 1) * raced(2), Mark: told.n.Load,
 						Run: crashtest.One(func(fsys vfs.FS) error {
 							told.n.Store(2)
 							sc := sessionCase{crashCase: crashCase{o: o, apart: ranks%2 == 0}, async: ranks == 2}
@@ -301,7 +301,7 @@ func TestContinuedFault(t *testing.T) {
 				m, all := leg{to: 4, ranks: 3, way: 1, since: since}.model(), leg{to: 5, ranks: 1, since: since}.model()
 				var told most
 				var errs []error
-				s := crashtest.Scenario{Start: disk(start), Every: times(25, 1) * raced(2), Run: func(d *crashtest.Disks) (err error) {
+				s := crashtest.Scenario{Start: disk(start), Every: times(47, 1) * raced(2), Run: func(d *crashtest.Disks) (err error) {
 					told.n.Store(2)
 					sc := sessionCase{crashCase: crashCase{o: o}}
 					errs, err = eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {

@@ -22,7 +22,7 @@ func TestCorpusManifest(t *testing.T) {
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
 		// The manifest's own checksum must reveal any truncation or flipped bit.
-		for n := 0; n < len(file); n += times(13, 1) {
+		for n := 0; n < len(file); n += times(29, 1) {
 			o := s.run(t, faulty{name: fmt.Sprintf("manifest of %d bytes", n), files: s.with(name, file[:n]), at: -1})
 			if len(o.errs) == 0 || len(o.faults) == 0 || o.faults[0].File != name {
 				t.Errorf("%s: manifest cut at %d: %v, %v", s.name, n, o.errs, o.faults)

@@ -45,14 +45,14 @@ func TestCorpusTruncated(t *testing.T) {
 					near(off + n)
 				}
 			}
-			for range len(file) / times(150, 50) {
+			for range len(file) / times(300, 50) {
 				lengths[rnd.Int63n(int64(len(file)))] = true
 			}
 			for n := range int64(len(file)) {
 				if !lengths[n] && !long {
 					continue
 				}
-				if !long && i == 0 && s.files[s.subfile(1)] != nil && n%16 != 0 {
+				if !long && i == 0 && s.files[s.subfile(1)] != nil && n%32 != 0 {
 					continue
 				}
 				o := s.run(t, faulty{name: fmt.Sprintf("%s truncated to %d bytes", name, n), files: s.with(name, file[:n]), at: -1})

@@ -13,6 +13,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestForgottenInAppend(t *testing.T) {
 	const ranks = 4
 	for _, o := range []dataset.Options{{}, {Layout: dataset.ProcessCentric}, {Layout: dataset.ProcessCentric, Records: 4}, {Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}} {
-		for subfiles := 1; subfiles <= ranks; subfiles++ {
+		for _, subfiles := range crashtest.Some(t, 2, []int{1, 2, 3, ranks}) {
 			for _, end := range []string{"closed", "dead", "recovered", "other ranks", "more variables"} {
 				o := dataset.Settings{Options: o, Knobs: dataset.Knobs{Fs: vfs.NewMem()}}
 				o.Subfiles = subfiles

@@ -120,7 +120,7 @@ func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 
 // sample chooses byte offsets of a file, inside and outside of data extents. k shifts the choice for each dataset.
 func (w whereabouts) sample(name string, size, k int) (list []int) {
-	step, some := 601, 5
+	step, some := 1201, 9
 	if raceEnabled {
 		step, some = 4*step, 4*some
 	}

@@ -2,8 +2,11 @@ package blob
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +93,7 @@ func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []i
 // TestJointDamage checks that a collective read of a damaged dataset can read exactly the data that a single rank can read.
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
-	step := int64(times(13, 1))
+	step := int64(times(29, 1))
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
@@ -285,6 +288,60 @@ func TestJointAnother(t *testing.T) {
 			}))
 		}
 	}
+}
+
+// TestJointRefuse lets one rank refuse a read with its error, before and after the first read.
+func TestJointRefuse(t *testing.T) {
+	mem := jointDataset(t, dataset.VariableCentric, 0)
+	full := errors.New("a wrong argument")
+	must(run(3, func(ctx context.Context, c comm.Comm) error {
+		r := need(read.OpenWith(ctx, "d", nil, dataset.Knobs{Fs: mem}))
+		defer r.Close()
+		k := r.Collective(commtest.Isolate(c))
+		p := k.Plan([]decomp.Req{{Length: jointCols}})
+		get := read.Get{Name: "T", Record: 1, Into: make([]int32, jointCols)}
+		for range 2 {
+			var err error
+			if c.Rank() == 1 {
+				err = k.Refuse(ctx, full)
+			} else {
+				err = p.Read(ctx, get)
+			}
+			if re := new(comm.RankError); !errors.As(err, &re) || re.Rank != 1 || !strings.Contains(err.Error(), full.Error()) {
+				return fmt.Errorf("rank %d: %v", c.Rank(), err)
+			}
+			if err := p.Read(ctx, get); err != nil {
+				return err
+			}
+		}
+		if err := k.Refuse(ctx, nil); !errors.Is(err, dataset.ErrUsage) {
+			return fmt.Errorf("rank %d, without an error: %v", c.Rank(), err)
+		}
+		return nil
+	}))
+}
+
+// TestJointGrows lets another program append a record to an ordinary netCDF file between Open and the first collective read.
+func TestJointGrows(t *testing.T) {
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "time"}, {Name: "x", Len: 6}}, Vars: []cdf5.Var{{Name: "T", Type: cdf5.Int, Dims: []int{0, 1}}}}
+	must(h.Layout(nil))
+	name := filepath.Join(t.TempDir(), "d.nc")
+	write := func(records int64) {
+		h.NumRecs = records
+		b := need(h.AppendTo(nil, binary.BigEndian, false))
+		must(os.WriteFile(name, append(b, make([]byte, h.FileSize(records)-int64(len(b)))...), 0o600))
+	}
+	write(2)
+	must(run(2, func(ctx context.Context, c comm.Comm) error {
+		c = commtest.Isolate(c)
+		r := need(read.OpenCommWith(ctx, c, name, nil, dataset.Knobs{}))
+		defer r.Close()
+		if c.Rank() == 0 {
+			write(3)
+		}
+		must(c.Barrier(ctx))
+		return r.Collective(c).Plan([]decomp.Req{{Offset: 3 * int64(c.Rank()), Length: 3}}).Read(ctx, read.Get{Name: "T", Record: 1, Into: make([]int32, 3)})
+	}))
 }
 
 // manyRanks is a Comm that has a size and nothing else.

@@ -37,7 +37,7 @@ func extend(s *dataset.Schema) {
 // and did not put them in those records.
 func TestAppendSchema(t *testing.T) {
 	ctx := t.Context()
-	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
+	for name, o := range crashtest.SomeOf(t, 1, continuedCases()) {
 		for _, isolate := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-apart=%v", name, isolate), func(t *testing.T) {
 				t.Parallel()

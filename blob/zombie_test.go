@@ -96,7 +96,7 @@ func (z *zombieTest) run(t *testing.T) {
 	}
 	n, k := count(z.first), count(z.second)
 	lost := 0
-	for at := int64(1); at <= n; at += int64(times(31, 2)) {
+	for at := int64(1); at <= n; at += int64(times(61, 2)) {
 		// The first writer goes on after the end of the second, or before one of its operations.
 		for _, wake := range []int64{k + 1000, 1 + (at*7919)%k, 1 + (at*104729)%k} {
 			if z.once(t, at, wake) {

@@ -53,23 +53,25 @@ func TestPIOUnderMPI(t *testing.T) {
 // Programs then use them.
 func TestPIOFromFortran(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
-	need(t, "gfortran", "mpif90.openmpi", "mpirun.openmpi", "timeout")
-	lib := pioLibrary(t, "ompi")
 	for _, c := range []struct {
-		flag            string
+		mpi, flag       string
 		programs, ranks []string
 	}{
-		{"-DPIO_NCAR", []string{"pioncar"}, []string{"2"}},
-		{"", []string{"pio", "piof08"}, []string{"1", "2", "4", "7"}},
+		{"openmpi", "-DPIO_NCAR", []string{"pioncar"}, []string{"2"}},
+		{"openmpi", "", []string{"pio", "piof08"}, []string{"1", "2", "4", "7"}},
+		{"mpich", "", []string{"pio", "piof08"}, []string{"2"}},
 	} {
-		run(t, "make", "pio-fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2018 -Wall -Wextra -Werror -Wno-unused-dummy-argument "+c.flag, "BUILD="+lib, "MPI=ompi")
+		mpif90, mpirun, mpi := "mpif90."+c.mpi, "mpirun."+c.mpi, strings.Replace(c.mpi, "openmpi", "ompi", 1)
+		need(t, "gfortran", mpif90, mpirun, "timeout")
+		lib := pioLibrary(t, mpi)
+		run(t, "make", "pio-fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2018 -Wall -Wextra -Werror -Wno-unused-dummy-argument "+c.flag, "BUILD="+lib, "MPI="+mpi)
 		for _, name := range c.programs {
 			program := filepath.Join(t.TempDir(), name)
-			run(t, "mpif90.openmpi", "-std=f2018", "-Wall", "-Werror", "-Wno-conversion", "-fcheck=all,no-array-temps", "-g", "-I"+lib+"/pio", "-J"+t.TempDir(),
+			run(t, mpif90, "-std=f2018", "-Wall", "-Werror", "-Wno-conversion", "-fcheck=all,no-array-temps", "-g", "-I"+lib+"/pio", "-J"+t.TempDir(),
 				"testdata/"+name+".f90", "-o", program, "-L"+lib, "-lblobio_piof", "-lblobio_pio", "-Wl,-rpath,"+lib)
 			for _, n := range c.ranks {
-				if out := run(t, "timeout", "300", "mpirun.openmpi", "-n", n, program, t.TempDir()); !strings.Contains(out, "good") {
-					t.Errorf("%s on %s ranks: %s", name, n, out)
+				if out := run(t, "timeout", "300", mpirun, "-n", n, program, t.TempDir()); !strings.Contains(out, "good") {
+					t.Errorf("%s on %s ranks of %s: %s", name, n, c.mpi, out)
 				}
 			}
 		}

@@ -30,18 +30,45 @@ func Agree(ctx context.Context, c Comm, err error) error {
 // AgreeMin returns the minima even with an agreed error. If the Comm breaks in this call, the minima are nil, and other ranks may
 // not receive err.
 func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
-	first := int64(math.MaxInt64)
-	if err != nil {
-		first = int64(c.Rank())
-	}
-	all, e := c.AllreduceInt64(ctx, append([]int64{first}, v...), Min)
+	all, e := c.AllreduceInt64(ctx, append([]int64{failing(c, err)}, v...), Min)
 	if e != nil {
 		return nil, with(err, e)
 	}
-	if all[0] == math.MaxInt64 {
-		return all[1:], nil
+	return all[1:], agreed(ctx, c, all[0], err)
+}
+
+// failing returns the rank if it has an error.
+func failing(c Comm, err error) int64 {
+	if err != nil {
+		return int64(c.Rank())
 	}
-	return all[1:], tellError(ctx, c, int(all[0]), err)
+	return math.MaxInt64
+}
+
+// agreed returns the error of the lowest failing rank, if there is one.
+func agreed(ctx context.Context, c Comm, first int64, err error) error {
+	if first == math.MaxInt64 {
+		return nil
+	}
+	return tellError(ctx, c, int(first), err)
+}
+
+// AlltoallvMin combines AgreeMin of up to 7 numbers v with an Alltoallv of b. A Comm of package mpi does both at the cost of the
+// Alltoallv.
+func AlltoallvMin(ctx context.Context, c Comm, err error, b [][]byte, v ...int64) (got [][]byte, all []int64, _ error) {
+	v = append([]int64{failing(c, err)}, v...)
+	var e error
+	if both, ok := c.(interface {
+		AlltoallvMin(context.Context, [][]byte, []int64) ([][]byte, []int64, error)
+	}); ok {
+		got, all, e = both.AlltoallvMin(ctx, b, v)
+	} else if all, e = c.AllreduceInt64(ctx, v, Min); e == nil {
+		got, e = c.Alltoallv(ctx, b)
+	}
+	if e != nil {
+		return nil, nil, with(err, e)
+	}
+	return got, all[1:], agreed(ctx, c, all[0], err)
 }
 
 // tellError sends the error of root to all ranks.

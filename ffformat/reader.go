@@ -249,7 +249,11 @@ func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, rewritePiece)
+	largest := int64(0)
+	for _, c := range v.chunks {
+		largest = max(largest, c.ChunkSize)
+	}
+	buf := make([]byte, min(rewritePiece, largest))
 	for _, c := range v.chunks {
 		if err := r.copyChunk(ctx, c, buf, w); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package pio
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,10 +144,13 @@ func agreeMin(ctx context.Context, c comm.Comm, err error, v ...int64) ([]int64,
 
 // agreeCode adds the code to an error on which the ranks have agreed without codes. Collective.
 func agreeCode(ctx context.Context, c comm.Comm, agreed error) error {
-	var rank *comm.RankError
-	var mine error
-	if errors.As(agreed, &rank) && rank.Rank == c.Rank() {
-		mine = agreed
+	mine := agreed
+	if rank, ok := agreed.(*comm.RankError); ok && rank.Rank != c.Rank() {
+		mine = nil
 	}
-	return cmp.Or(agree(ctx, c, mine), agreed)
+	err := agree(ctx, c, mine)
+	if err == nil || errors.Is(err, comm.ErrBroken) {
+		return agreed
+	}
+	return err
 }

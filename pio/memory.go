@@ -125,7 +125,7 @@ func elementsOf[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// spare holds the buffers of written data for later writes, by size: new memory costs several times as much as a copy to it.
+// spare holds buffers for later writes and reads, by size: new memory costs several times as much as a copy to it.
 type spare struct {
 	of    map[int64][][]byte
 	bytes int64

@@ -54,7 +54,7 @@ type FileOptions struct {
 	Durability blob.Durability // like blob.Options
 	Stats      io.Writer       // one rank writes a line of byte counts and times at Close; nil: no line; nil on all ranks or on none
 	// A rank with Buffer bytes of data writes them, where possible, without waiting for Sync or Close; default 64 MiB, negative: at
-	// once. The System keeps at most Buffer bytes of written data's memory for later writes.
+	// once. The System keeps at most Buffer bytes of memory for later writes and reads.
 	Buffer int64
 	// Memory is the maximum number of bytes of data that a rank keeps before it commits them, default 2 GiB. A write that needs
 	// more on one rank, also to assemble records, is ENOMEM. Skipped records must be filled, so a write that skips more than

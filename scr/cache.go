@@ -34,7 +34,7 @@ type cachedSet struct {
 	maps   *cachedir.Filemap // file map of this rank
 	held   []holding         // the files on each device before they were moved to the ranks
 	usable bool              // the dataset was rebuilt or written in this run, so that all files exist
-	summed bool              // with bypass: the checksums in the map have just been computed
+	paths  map[string]string // for each path of the application, the name in the cache; made by the first Route that reads
 }
 
 // cache holds the datasets in the caches of this run. It is the same on all ranks.

@@ -111,11 +111,8 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 
 func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer.Result, error) {
 	var res []transfer.Result
-	for _, f := range d.maps.Files() {
-		if d.summed {
-			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC})
-			continue
-		}
+	files := d.maps.Files()
+	for _, f := range files {
 		crc, size, err := syncFile(ctx, cp.cfg.FS, f.Name)
 		if err != nil {
 			return nil, err
@@ -128,8 +125,7 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 		}
 		res = append(res, transfer.Result{Size: size, CRC: crc})
 	}
-	d.summed = false
-	return res, nil
+	return res, syncFolders(cp.cfg.FS, files)
 }
 
 // allowed returns an error if this rank must not write one of the files.
@@ -279,13 +275,17 @@ func filesIn(parts [][]byte) (map[string]bool, error) {
 
 // gatherFiles collects the map entries of all ranks on rank 0. The result has one packed tree for each rank.
 func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
-	t, err := prefixdir.FilesTree(files)
-	var b []byte
-	if err == nil {
-		b, err = kvtree.Pack(t)
-	}
+	b, err := packFiles(files)
 	if err := j.agree(ctx, err); err != nil {
 		return nil, err
 	}
 	return j.c.Gather(ctx, 0, b)
+}
+
+func packFiles(files []prefixdir.File) ([]byte, error) {
+	t, err := prefixdir.FilesTree(files)
+	if err != nil {
+		return nil, err
+	}
+	return kvtree.Pack(t)
 }

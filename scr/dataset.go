@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"blobio/internal/base/fault"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
 )
@@ -20,14 +19,6 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.need("Start", between); err != nil {
 		return err
 	}
-	var err error
-	if flags == 0 || flags&^(Checkpoint|Output) != 0 {
-		err = fault.Usage("flags %d", flags)
-	}
-	if err = s.agree(ctx, err); err != nil {
-		return err
-	}
-	s.offer, s.below = nil, 0 // makeRoom may delete the offered dataset
 	s.event(runlog.Entry{Event: runlog.ComputeEnd, Took: s.took(s.computed)})
 	if err := s.step("start"); err != nil {
 		return err
@@ -36,7 +27,8 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	if l.Bypass { // the new files may overwrite files of background flushes; wait for these flushes first
+	s.offer, s.below = nil, 0 // makeRoom may delete the offered dataset
+	if l.Bypass {             // the new files may overwrite files of background flushes; wait for these flushes first
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
@@ -69,19 +61,17 @@ func (s *Session) Complete(ctx context.Context, valid bool) error {
 		return err
 	}
 	defer s.flush.launch()
-	d, err := s.complete(ctx, valid)
+	err := s.complete(ctx, valid)
 	s.computed = s.cfg.Clock()
 	s.event(runlog.Entry{Event: runlog.ComputeStart})
-	if err != nil || d == nil {
-		return err
-	}
-	return s.c.Barrier(ctx)
+	return err
 }
 
-func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) {
+// complete does the work of Complete. It ends with an exchange of errors.
+func (s *Session) complete(ctx context.Context, valid bool) error {
 	w := s.cur
 	if err := s.step("complete"); err != nil {
-		return nil, err
+		return err
 	}
 	s.state, s.cur = between, nil
 	err := s.writer.seal(ctx, w, valid)
@@ -90,9 +80,9 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 	}
 	if err != nil {
 		if fatal(ctx, err) {
-			return nil, err
+			return err
 		}
-		return nil, errors.Join(err, s.writer.discard(ctx, w))
+		return errors.Join(err, s.writer.discard(ctx, w))
 	}
 	w.usable = true
 	s.writer.logEnd(w)
@@ -101,15 +91,15 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 		err = s.halts.countdown(ctx)
 	}
 	if err = s.agree(ctx, err); err != nil {
-		return w.cachedSet, err
+		return err
 	}
 	if err := s.flush.due(ctx, w.cachedSet); err != nil {
-		return w.cachedSet, err
+		return err
 	}
 	if w.Bypass {
 		s.job.unfinished = false // due has written the dataset to the prefix directory
 	}
-	return w.cachedSet, nil
+	return nil
 }
 
 // Current sets the checkpoint from which the run continues. The application calls it if it found and read a checkpoint itself, or

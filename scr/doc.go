@@ -37,12 +37,12 @@ package scr
 //	       redundancy of files, of maps
 //	       catalogues: COMPLETE              some nodes may have it: the dataset is complete, as redundancy exists
 //	       flush file                        commands outside do not know the dataset; the next run does
-//	Flush: index: dataset, incomplete        the dataset is still in the caches
+//	Flush: index: dataset, incomplete        the dataset is still in the caches (bypass: only the last step)
 //	       datasets that lose files to it:   they are incomplete; the new one is still in the caches
 //	       incomplete
 //	       files, each renamed when whole
 //	       map, summary
-//	       index: COMPLETE, CURRENT          the dataset is in the prefix directory (bypass: index before summary)
+//	       index: COMPLETE, CURRENT          the dataset is in the prefix directory (bypass: index, then summary)
 //
 // Restart: Open merges the catalogues of all nodes. For each dataset, newest first, it moves the files to the current nodes of
 // their ranks. It checks and rebuilds file maps and files (package redset), and deletes copies left on other nodes. A dataset

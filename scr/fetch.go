@@ -200,7 +200,7 @@ func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.
 	}
 	err = fe.copyIn(ctx, w, at, files)
 	if err == nil {
-		err = fe.redundancy.protect(ctx, w.cachedSet, w.ds)
+		err = fe.redundancy.protect(ctx, w.cachedSet, w.ds, nil)
 	}
 	if err == nil {
 		ds.Complete = true

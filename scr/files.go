@@ -14,7 +14,7 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// syncFile makes a file durable and returns its CRC-32 and size.
+// syncFile syncs a file and returns its CRC-32 and size. The caller syncs the folder.
 func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, error) {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
@@ -24,11 +24,23 @@ func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, err
 	if err := f.Sync(); err != nil {
 		return 0, 0, err
 	}
-	crc, size, err := vfs.Sum(ctx, f, nil)
-	if err != nil {
-		return 0, 0, err
+	return vfs.Sum(ctx, f, nil)
+}
+
+// syncFolders makes the names of files durable.
+func syncFolders(fsys vfs.FS, files []cachedir.MapFile) error {
+	done := map[string]bool{}
+	for _, f := range files {
+		dir := path.Dir(f.Name)
+		if done[dir] {
+			continue
+		}
+		done[dir] = true
+		if err := fsys.SyncDir(dir); err != nil {
+			return err
+		}
 	}
-	return crc, size, vfs.SyncParent(fsys, name)
+	return nil
 }
 
 // checkFiles checks that the files of this rank match its file map. If sums is set, it also compares their bytes with the

@@ -23,6 +23,7 @@ import (
 //	begin    index: dataset, incomplete; flush file; list of files to copy
 //	copyOut  files, on each rank
 //	publish  map, summary, index: complete; on rank 0
+//	list     index: complete, summary; on rank 0, for files written with bypass, in place of the other steps
 //
 // In a background flush, ranks exchange no messages after begin. Package outcome brings their results to rank 0.
 type flusher struct {
@@ -71,10 +72,52 @@ func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 	switch {
 	case !due:
 		return nil
-	case fl.p.async && !d.Bypass:
+	case d.Bypass:
+		return fl.list(ctx, d)
+	case fl.p.async:
 		return fl.start(ctx, d)
 	}
 	return fl.now(ctx, d)
+}
+
+// list lists a dataset that install has just written. Only its index entry and its summary are missing. No other flush is
+// running, because Start has waited for the others. Collective.
+func (fl *flusher) list(ctx context.Context, d *cachedSet) error {
+	if err := fl.step("flush"); err != nil {
+		return err
+	}
+	began := fl.cfg.Clock()
+	fl.event(runlog.Entry{Event: runlog.FlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
+	err := fl.onRoot(ctx, func() error { return fl.enter(ctx, d.Dataset) })
+	return fl.ended(d, err, began)
+}
+
+// enter writes the index entry and then the summary of a dataset whose map exists. The content of the summary, the key RENAMES, is
+// needed until the dataset is listed. Rank 0 only.
+func (fl *flusher) enter(ctx context.Context, ds record.Dataset) error {
+	if err := fl.step("index"); err != nil {
+		return err
+	}
+	publish := func(x *prefixdir.Index) error { return x.Publish(ds, fl.cfg.Clock()) }
+	err := fl.index.dir.Index.Update(ctx, publish)
+	if errors.Is(err, fault.ErrExist) { // an older dataset has the same name
+		if err = fl.replace(ctx, ds); err == nil {
+			err = fl.index.dir.Index.Update(ctx, publish)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := fl.step("summary"); err != nil {
+		return err
+	}
+	if err := fl.index.dir.Datasets.WriteSummary(ds, true); err != nil {
+		return err
+	}
+	if err := fl.flushFile.setFlushed(ds.ID, true); err != nil {
+		return err
+	}
+	return fl.index.slide(ctx)
 }
 
 // now writes a dataset to the prefix directory while the application waits. It first rebuilds files that have changed since they
@@ -93,7 +136,24 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	}
 	began := fl.cfg.Clock()
 	fl.event(runlog.Entry{Event: runlog.FlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
-	err = fl.run(ctx, d)
+	return fl.ended(d, fl.run(ctx, d), began)
+}
+
+// replace deletes an older dataset with the name of a dataset whose map exists. Rank 0 only.
+func (fl *flusher) replace(ctx context.Context, ds record.Dataset) error {
+	m, err := fl.index.dir.Datasets.ReadMap(fl.index.dir.Datasets.Place(ds.ID))
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, name := range m.Paths() {
+		there[name] = true
+	}
+	return fl.index.replace(ctx, ds, there)
+}
+
+// ended records the end of a foreground flush.
+func (fl *flusher) ended(d *cachedSet, err error, began time.Time) error {
 	fl.logEnd(d.Dataset, d.Path, err == nil, false, began)
 	if err != nil {
 		fl.unfinished = true

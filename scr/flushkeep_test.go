@@ -19,9 +19,9 @@ import (
 // the power before each operation, and the caches are lost too. The next run must find one of the two datasets with its own
 // bytes.
 func TestFlushKeepsCrash(t *testing.T) {
-	for _, c := range []struct{ what, async, name string }{
+	for _, c := range crashtest.Some(t, 2, []struct{ what, async, name string }{
 		{"files", "0", "ckpt.%d"}, {"files, in the background", "1", "ckpt.%d"}, {"files and name", "0", "ckpt"}, {"files and name, in the background", "1", "ckpt"},
-	} {
+	}) {
 		t.Run(c.what, func(t *testing.T) {
 			base := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", c.async, "SCR_FLUSH_ASYNC_BW", "0", "SCR_COPY_TYPE", "SINGLE")
 			// In each checkpoint each rank has one new file and one file that is always the same.

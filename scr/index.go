@@ -245,20 +245,45 @@ func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
 	})
 }
 
-func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
+// isOther reports whether the index lists a dataset, and another one is current.
+func (ix *index) isOther(name string) (bool, error) {
+	x, _, _, err := ix.dir.Index.Load()
+	if err != nil {
+		return false, err
+	}
+	e, ok := x.Entry(name)
+	return ok && !e.Current, nil
+}
+
+// choose does the work of candidate on rank 0.
+func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (e prefixdir.Entry, ok, mark bool, err error) {
 	x, rebuilt, found, err := ix.dir.Index.Load()
 	if err != nil {
-		return prefixdir.Entry{}, false, err
+		return e, false, false, err
 	}
 	if rebuilt && len(found) > 0 {
 		ix.log.Warn("scr: the index was lost or damaged and is rebuilt from the summaries")
 		if err := ix.dir.Index.Update(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
-			return prefixdir.Entry{}, false, err
+			return e, false, false, err
 		}
 		if x, _, _, err = ix.dir.Index.Load(); err != nil {
-			return prefixdir.Entry{}, false, err
+			return e, false, false, err
 		}
 	}
+	current := x.Current()
+	if e, ok, err = ix.pick(x, d, tried, below); err != nil {
+		return e, false, false, err
+	}
+	name := e.Name
+	if !ok && d != nil {
+		name = d.Dataset.Name
+	}
+	_, listed := x.Entry(name)
+	return e, ok, listed && name != current, nil
+}
+
+// pick returns the checkpoint of the index to try next.
+func (ix *index) pick(x *prefixdir.Index, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
 	if ix.p.current != "" && !tried["\x00"] {
 		tried["\x00"] = true // only once
 		if _, ok := x.Entry(ix.p.current); ok {

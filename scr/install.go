@@ -31,11 +31,14 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 		}
 		files = append(files, pf)
 	}
-	over, err = wr.anyOrError(ctx, over, err)
-	if err != nil {
+	var own []byte
+	if err == nil {
+		own, err = packFiles(files)
+	}
+	if over, err = wr.anyOrError(ctx, over, err); err != nil {
 		return err
 	}
-	parts, err := wr.gatherFiles(ctx, files)
+	parts, err := wr.c.Gather(ctx, 0, own)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type redundancy struct{ *job }
 
 // protect makes the redundancy of a dataset. It first protects the files, which also gives their checksums. Then it protects the
 // file maps, which contain the checksums. With bypass the files are in the prefix directory, and install has recorded their
-// checksums. Then protect protects only the maps.
-func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
+// checksums. Then protect protects only the maps. mine is the error that this rank already has.
+func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset, mine error) error {
 	if err := rd.step("encode"); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		for _, f := range d.maps.Files() {
 			names = append(names, f.Name)
 		}
-		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names, nil); err != nil {
+		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names, mine); err != nil {
 			return err
 		}
 		sums := l.set.Sums()
@@ -46,8 +46,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		}
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
-	var mine error
-	if err := d.maps.Write(rd.fs, name); err != nil {
+	if err := d.maps.Write(rd.fs, name); err != nil && mine == nil {
 		mine = fmt.Errorf("file map: %w", err)
 	}
 	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
@@ -57,7 +56,8 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 // Collective. At a restart the files are compared with the cached maps.
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
-		for _, f := range d.maps.Files() {
+		files := d.maps.Files()
+		for _, f := range files {
 			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name)
 			if err != nil {
 				return err
@@ -68,15 +68,15 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 			f.Meta.CRC, f.Meta.HasCRC = crc, true
 			d.maps.Put(f)
 		}
-		d.summed = true
-		return nil
+		return syncFolders(rd.cfg.FS, files)
 	})
 }
 
 // encode protects the files of one group. mine is the error that this rank already has.
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
 	if l.dc.Rank() == 0 && mine == nil {
-		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
+		// After a power loss the catalogue does not list the dataset as complete, whatever this file has.
+		if err := cachedir.WriteState(vfs.NoSync(rd.fs), e.Path, group, cachedir.StateCorrupt); err != nil {
 			mine = fmt.Errorf("redundancy: %w", err)
 		}
 	}

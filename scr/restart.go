@@ -32,15 +32,14 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 	if err := s.need("HaveRestart", between); err != nil {
 		return Restart{}, false, err
 	}
-	if s.offer != nil {
-		return s.offer.Restart, true, nil
+	if s.offer == nil {
+		o, err := s.fetch.newest(ctx, s.below)
+		if err != nil {
+			return Restart{}, false, err
+		}
+		s.offer = o
 	}
-	o, err := s.fetch.newest(ctx, s.below)
-	if err != nil || o == nil {
-		return Restart{}, false, err
-	}
-	s.offer = o
-	return o.Restart, true, nil
+	return s.offer.Restart, s.offer.ID != 0, nil
 }
 
 // StartRestart begins to read the checkpoint that HaveRestart offered. Collective. If the application has not called HaveRestart,
@@ -72,7 +71,9 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	}
 	r := s.restart
 	s.restart, s.state = nil, between
-	s.scratch.clear()
+	if r.inPlace != nil {
+		s.scratch.clear()
+	}
 	verdict, err := s.unanimous(ctx, valid, "restart from "+r.Name)
 	if err != nil {
 		return err
@@ -94,11 +95,9 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 		ev = runlog.RestartFail
 	}
 	s.event(runlog.Entry{Event: ev, Dset: runlog.Num(int64(r.ID)), Name: r.Name})
-	if s.c.Rank() == 0 {
-		err = s.index.markRestart(ctx, r.Name, verdict == nil)
-	}
-	if err := s.agree(ctx, err); err != nil {
-		if verdict == nil || fatal(ctx, err) {
+	if verdict != nil || r.mark {
+		err := s.onRoot(ctx, func() error { return s.index.markRestart(ctx, r.Name, verdict == nil) })
+		if err != nil && (verdict == nil || fatal(ctx, err)) {
 			return err
 		}
 		verdict = errors.Join(verdict, err) // the next offer is older even if this checkpoint could not be marked as failed
@@ -113,36 +112,38 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	return verdict
 }
 
-// offer is the checkpoint that HaveRestart found.
+// offer is the checkpoint that HaveRestart found. ID 0 means that there is none.
 type offer struct {
 	Restart
 	set     *cachedSet // nil unless the checkpoint is in the caches
 	inPlace *inPlace   // nil unless the checkpoint is read in the prefix directory
+	mark    bool       // the index lists the checkpoint, and another one is current
 }
 
 // newest finds the newest whole checkpoint to restart from. If it is not in the caches, newest fetches it. If below is set, the
-// number of the checkpoint must be lower than below. If there is no checkpoint, newest returns nil. Collective.
+// number of the checkpoint must be lower than below. Collective.
 func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 	tried := map[string]bool{}
 	for {
 		d := fe.cache.newest()
-		e, ok, err := fe.candidate(ctx, d, tried, below)
+		e, ok, mark, err := fe.candidate(ctx, d, tried, below)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			if d == nil {
-				return nil, nil
+				return &offer{}, nil
 			}
 			if fe.p.global || fe.p.fetchBypass {
 				// Open has flushed the checkpoint. If it is still not in the prefix directory, use the caches.
 				fe.warn("scr: the checkpoint is not in the prefix directory; restarting from the cache", "name", d.Dataset.Name)
 			}
-			return &offer{Restart: Restart{ID: d.ID, Ckpt: d.Dataset.Ckpt, Name: d.Dataset.Name, Ranks: fe.c.Size()}, set: d}, nil
+			return &offer{Restart: Restart{ID: d.ID, Ckpt: d.Dataset.Ckpt, Name: d.Dataset.Name, Ranks: fe.c.Size()}, set: d, mark: mark}, nil
 		}
 		tried[e.Name], below = true, e.ID
 		o, err := fe.fetch(ctx, e)
 		if err == nil {
+			o.mark = mark
 			return o, nil
 		}
 		if fatal(ctx, err) {
@@ -153,30 +154,36 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 }
 
 // candidate returns the next checkpoint in the prefix directory to try. It is newer than all cached checkpoints, unless the restart
-// must use the prefix directory. If below is set, its number is lower than below. If the caches should be used, ok is false. All
-// ranks get the same result.
-func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
+// must use the prefix directory. If below is set, its number is lower than below. If the caches should be used, ok is false. mark
+// is set if the index must be changed when the run continues from the checkpoint. All ranks get the same result.
+func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (e prefixdir.Entry, ok, mark bool, err error) {
 	var t *kvtree.Tree
-	var err error
-	if fe.c.Rank() == 0 && (fe.p.fetch || fe.p.global || fe.p.fetchBypass) {
-		var e prefixdir.Entry
-		var found bool
-		if e, found, err = fe.index.choose(ctx, d, tried, below); found {
-			t = kvtree.New()
+	if fe.c.Rank() == 0 {
+		t = kvtree.New()
+		if fe.p.fetch || fe.p.global || fe.p.fetchBypass {
+			e, ok, mark, err = fe.index.choose(ctx, d, tried, below)
+		} else if d != nil {
+			mark, err = fe.index.isOther(d.Dataset.Name)
+		}
+		if ok {
 			t.SetAt(e.Dataset.Tree(), "DSET")
 			t.Value("NAME").SetStr(e.Name)
 			t.Value("ID").SetInt(e.ID)
 		}
+		record.SetBool(t, keyMark, mark)
 	}
 	if t, err = fe.bcast(ctx, t, err); err != nil {
-		return prefixdir.Entry{}, false, fmt.Errorf("index: %w", err)
+		return e, false, false, fmt.Errorf("index: %w", err)
 	}
-	if t.Len() == 0 {
-		return prefixdir.Entry{}, false, nil
+	f := record.Fields{Tree: t}
+	if mark = f.Bool(keyMark); !t.Has("ID") {
+		return e, false, mark, f.Err()
 	}
-	e, err := parseEntry(t)
-	return e, err == nil, err
+	e, err = parseEntry(t)
+	return e, err == nil, mark, err
 }
+
+const keyMark = "MARK" // of a message of candidate
 
 // bcast returns the tree of rank 0 on all ranks. A rank that has failed passes its error in err. Then all ranks get an error.
 func (fe *fetcher) bcast(ctx context.Context, t *kvtree.Tree, err error) (*kvtree.Tree, error) {

@@ -72,10 +72,10 @@ func TestRounds(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "7 25 7 25"},
-		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "7 23 7 23"},
-		{[]string{"SCR_COPY_TYPE", "XOR"}, "7 23 7 23"},
-		{[]string{"SCR_CACHE_BYPASS", "1"}, "7 33 7 34"},
+		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "4 23 4 23"},
+		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "4 21 4 21"},
+		{[]string{"SCR_COPY_TYPE", "XOR"}, "4 21 4 21"},
+		{[]string{"SCR_CACHE_BYPASS", "1"}, "4 17 4 18"},
 	} {
 		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""
 		cl.wrap = func(c comm.Comm) comm.Comm { return counting{commtest.Isolate(c), new(int)} }

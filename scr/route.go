@@ -76,8 +76,11 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		if prefixdir.IsHidden(abs) {
 			return "", fault.Usage("%s has a name reserved for files of incomplete datasets", name)
 		}
-		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
-			return "", err
+		if dir := path.Dir(abs); dir != w.dir {
+			if err := durable.MkdirAll(wr.cfg.FS, dir, true); err != nil {
+				return "", err
+			}
+			w.dir = dir
 		}
 		if _, err := wr.checkPlace(w, abs); err != nil {
 			return "", err
@@ -117,21 +120,7 @@ func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if r.set == nil {
 		return "", ErrNoRestart
 	}
-	var found, base string
-	same := 0
-	for _, f := range r.set.maps.Files() {
-		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
-			found = f.Name
-			break
-		}
-		if f.Meta.Name == path.Base(abs) {
-			same++
-			base = f.Name
-		}
-	}
-	if found == "" && same == 1 && moved {
-		found = base
-	}
+	found := r.set.pathOf(abs, moved)
 	if found == "" {
 		return fe.routeToOthers(r, name, abs)
 	}
@@ -139,6 +128,31 @@ func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 		return "", fmt.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return fe.real(r.set, found), nil
+}
+
+// pathOf returns the name in the cache of this rank's file abs, or "".
+func (d *cachedSet) pathOf(abs string, moved bool) string {
+	if d.paths == nil {
+		d.paths = map[string]string{}
+		for _, f := range d.maps.Files() {
+			d.paths[path.Join(f.Meta.Path, f.Meta.Name)] = f.Name
+		}
+	}
+	if at, ok := d.paths[abs]; ok || !moved {
+		return at
+	}
+	var base string
+	same := 0
+	for at, name := range d.paths {
+		if path.Base(at) == path.Base(abs) {
+			same++
+			base = name
+		}
+	}
+	if same != 1 {
+		return ""
+	}
+	return base
 }
 
 // routeToOthers finds a file of another rank. The file must be on this node or in a place that all nodes see.

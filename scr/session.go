@@ -203,8 +203,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	var errs []error
 	if s.state == inDataset {
-		_, err := s.complete(ctx, false)
-		if err != nil && !errors.Is(err, ErrInvalid) {
+		if err := s.complete(ctx, false); err != nil && !errors.Is(err, ErrInvalid) {
 			errs = append(errs, err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -35,6 +34,7 @@ type writing struct {
 	ds      record.Dataset
 	began   time.Time
 	byOrig  map[string]string // for each absolute path of the application, the name in the cache
+	dir     string            // with bypass: the folder of the last file
 	reserve []string          // files that reserve names in the cache for this rank
 	claims  *prefixdir.Claims // read only if a file already exists
 	whole   bool              // with bypass: the prefix directory lists the dataset as whole, and its files will get their final names
@@ -51,7 +51,8 @@ func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record
 	if name == "" {
 		name = record.DefaultName(next.set)
 	}
-	if err = wr.sameName(ctx, name, flags); err != nil {
+	created, err := wr.sameName(ctx, name, flags)
+	if err != nil {
 		return ds, nil, err
 	}
 	if d := wr.cache.find(name); d != nil {
@@ -65,35 +66,38 @@ func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record
 	}
 	ds = record.Dataset{
 		ID: next.set, Name: name, User: wr.p.job.User, JobName: wr.p.jobName, JobID: wr.p.job.ID, Cluster: wr.p.cluster,
-		Created: wr.cfg.Clock().Truncate(time.Microsecond), Ckpt: ckpt, Checkpoint: flags&Checkpoint != 0, Output: flags&Output != 0,
+		Created: created, Ckpt: ckpt, Checkpoint: flags&Checkpoint != 0, Output: flags&Output != 0,
 	}
-	now, err := wr.c.Bcast(ctx, 0, []byte(strconv.FormatInt(ds.Created.UnixMicro(), 10)))
-	if err != nil {
-		return ds, nil, err
-	}
-	us, _ := strconv.ParseInt(string(now), 10, 64)
-	ds.Created = time.UnixMicro(us)
 	l, err = wr.cache.levels.choose(next.ckpt, flags)
 	return ds, l, err
 }
 
-// sameName checks that all ranks passed the same valid name and the same flags.
-func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error {
-	b, err := wr.c.Bcast(ctx, 0, append([]byte{byte(flags)}, name...))
+// sameName checks that all ranks passed the same valid name and the same valid flags. It returns rank 0's time in microseconds.
+func (wr *writer) sameName(ctx context.Context, name string, flags Flags) (created time.Time, err error) {
+	const head = 9 // bytes before the name
+	own := append([]byte{byte(flags)}, binary.BigEndian.AppendUint64(nil, uint64(wr.cfg.Clock().UnixMicro()))...)
+	b, err := wr.c.Bcast(ctx, 0, append(own, name...))
 	if err != nil {
-		return err
+		return created, err
 	}
 	switch {
-	case len(b) > 0 && b[0] != byte(flags):
+	case flags == 0 || flags&^(Checkpoint|Output) != 0:
+		err = fault.Usage("flags %d", flags)
+	case len(b) < head:
+		err = fault.Usage("message of rank 0 has %d bytes, want at least %d", len(b), head)
+	case b[0] != byte(flags):
 		err = fault.Usage("flags %d, want %d as on rank 0", flags, b[0])
-	case len(b) == 0 || string(b[1:]) != name:
-		err = fault.Usage("name of the dataset is %q, want %q as on rank 0", name, b[1:])
+	case string(b[head:]) != name:
+		err = fault.Usage("name of the dataset is %q, want %q as on rank 0", name, b[head:])
 	case len(name) > 1023 || hasControl(name):
 		err = fault.Usage("name of the dataset is %.80q, want at most 1023 bytes without control characters", name)
 	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
 		err = fault.Usage("dataset %q is already in the cache", name)
 	}
-	return wr.agree(ctx, err)
+	if err = wr.agree(ctx, err); err != nil {
+		return created, err
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(b[1:]))), nil
 }
 
 func hasControl(s string) bool {
@@ -114,14 +118,14 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass},
 		level:  l, maps: cachedir.NewFilemap(),
 	}
-	// A crashed run may have left a folder with this number.
-	err := wr.cache.removeDir(l, d.Path)
+	err := wr.cache.removeDir(l, d.Path) // a crashed run may have left a folder with this number
+	if err == nil {
+		if err = wr.cache.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) }); err != nil {
+			err = fmt.Errorf("catalogue: %w", err)
+		}
+	}
 	if err := wr.agree(ctx, err); err != nil {
 		return nil, err
-	}
-	err = wr.cache.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
-	if err := wr.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("catalogue: %w", err)
 	}
 	err = wr.cache.makeDir(l, d.Path)
 	if err := wr.agree(ctx, err); err != nil {
@@ -133,13 +137,6 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 
 // seal measures the files, protects them, and commits the dataset to the caches.
 func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
-	verdict, err := wr.unanimous(ctx, valid, "dataset "+w.ds.Name)
-	if err == nil {
-		err = verdict
-	}
-	if err != nil {
-		return err
-	}
 	var mine error
 	var size, count int64
 	for _, f := range w.maps.Files() {
@@ -154,23 +151,29 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 		w.maps.Put(f)
 		size, count = size+m.Size, count+1
 	}
-	for _, n := range w.reserve {
+	sums := []int64{size, count, 0, 0}
+	if mine != nil {
+		sums[2] = 1
+	}
+	if !valid {
+		sums[3] = 1
+	}
+	total, err := wr.c.AllreduceInt64(ctx, sums, comm.Sum)
+	switch {
+	case err != nil:
+		return errors.Join(mine, err)
+	case total[3] > 0:
+		verdict, err := wr.unanimous(ctx, valid, "dataset "+w.ds.Name)
+		return errors.Join(err, verdict)
+	case total[2] > 0:
+		return wr.agree(ctx, mine)
+	}
+	w.ds.Size, w.ds.Files, w.ds.Complete = total[0], total[1], true
+	for _, n := range w.reserve { // all ranks have called Complete, and no more names are given out
 		if err := wr.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) && mine == nil {
 			mine = err
 		}
 	}
-	failed := int64(0)
-	if mine != nil {
-		failed = 1
-	}
-	total, err := wr.c.AllreduceInt64(ctx, []int64{size, count, failed}, comm.Sum)
-	if err != nil {
-		return errors.Join(mine, err)
-	}
-	if total[2] > 0 {
-		return wr.agree(ctx, mine)
-	}
-	w.ds.Size, w.ds.Files, w.ds.Complete = total[0], total[1], true
 	if !w.Bypass {
 		if err := wr.separateNames(ctx, w, true); err != nil {
 			return err
@@ -182,7 +185,7 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 			return err
 		}
 	}
-	if err := wr.redundancy.protect(ctx, w.cachedSet, w.ds); err != nil {
+	if err := wr.redundancy.protect(ctx, w.cachedSet, w.ds, mine); err != nil {
 		return err
 	}
 	if err := wr.sameContent(ctx, w); err != nil {

@@ -208,7 +208,7 @@ func (b *board) fold(k kind, op comm.Op, res []int64) bool {
 		if x := numbers(b.left(j)); j == 0 { // slots are aligned
 			copy(res, x)
 		} else {
-			op.CombineInt64(res, x)
+			op.CombineInt64(res, x[:len(res)])
 		}
 	}
 	return true

@@ -9,6 +9,8 @@ import (
 	"bytes"
 	"context"
 	"slices"
+
+	"blobio/comm"
 )
 
 func (r *rank) Barrier(ctx context.Context) error {
@@ -72,63 +74,80 @@ func (l *link) bcast(ctx context.Context, root int, buf []byte) error {
 	return nil
 }
 
-func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err error) {
-	err = r.call(ctx, func() error {
-		out, err = r.alltoall(ctx, b)
-		return err
-	})
+func (r *rank) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
+	out, _, err := r.AlltoallvMin(ctx, b, nil)
 	return out, err
 }
 
-// alltoall does the work of Alltoallv. It runs on a thread that may call MPI.
-func (l *link) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
+// AlltoallvMin is Alltoallv with an AllreduceInt64 of up to 8 numbers by Min, for comm.AlltoallvMin.
+func (r *rank) AlltoallvMin(ctx context.Context, b [][]byte, v []int64) (out [][]byte, least []int64, err error) {
+	least = make([]int64, len(v))
+	err = r.call(ctx, func() error {
+		if len(v) > freeWords {
+			return r.usage("AlltoallvMin of %d numbers, want at most %d", len(v), freeWords)
+		}
+		out, err = r.alltoall(ctx, b, v, least)
+		return err
+	})
+	return out, least, err
+}
+
+// alltoall does the work of AlltoallvMin. It runs on a thread that may call MPI.
+func (l *link) alltoall(ctx context.Context, b [][]byte, v, least []int64) ([][]byte, error) {
 	if len(b) != 0 && len(b) != l.size {
 		return nil, l.usage("Alltoallv has %d slices, want %d", len(b), l.size)
 	}
 	if len(b) == 0 {
 		b = make([][]byte, l.size)
 	}
-	longest, total := 0, 8*int64(l.size)
+	longest, total := 0, 8*int64(len(v)+l.size)
 	for _, x := range b {
 		longest, total = max(longest, len(x)), total+int64(len(x))
 	}
-	this := sig(kAlltoallv, 0, 0)
-	if l.fits(0) {
+	m := mark{sig: sig(kAlltoallv, comm.Min, 0), elems: int64(len(v))}
+	if l.fits(8 * int64(len(v)+l.size)) {
 		data := l.room(total)
-		pack(data, b)
-		most, err := l.meet(ctx, mark{sig: this, n: total}, data, false)
+		if data != nil {
+			pack(data, v, b)
+		} else {
+			data = raw(v)
+		}
+		m.n = total
+		most, err := l.meet(ctx, m, data, false)
 		if err != nil {
 			return nil, err
 		}
 		if l.fits(most) {
-			return l.unpacked(), nil
+			l.fold(kAlltoallv, comm.Min, least)
+			return l.unpacked(len(v)), nil
 		}
 	}
-	most, err := l.meet(ctx, mark{sig: this, n: int64(longest)}, nil, false)
+	m.n = int64(longest)
+	most, err := l.meet(ctx, m, raw(v), false)
 	if err != nil {
 		return nil, err
 	}
+	l.fold(kAlltoallv, comm.Min, least)
 	return l.alltoallv(ctx, b, most)
 }
 
-// pack writes the messages to all ranks, preceded by their lengths. It writes nothing if there is no room.
-func pack(room []byte, b [][]byte) {
-	if room == nil {
-		return
-	}
-	lens, at := numbers(room[:8*len(b)]), 8*len(b)
+// pack writes v, the lengths of the messages to all ranks, and the messages.
+func pack(room []byte, v []int64, b [][]byte) {
+	at := 8 * (len(v) + len(b))
+	lens := numbers(room[:at])[copy(numbers(room), v):]
 	for i, x := range b {
 		lens[i] = int64(len(x))
 		at += copy(room[at:], x)
 	}
 }
 
-// unpacked returns copies of the messages to this rank from what the ranks packed in the last rendezvous.
-func (l *link) unpacked() [][]byte {
+// unpacked returns copies of the messages to this rank from what the ranks packed in the last rendezvous, with nv numbers.
+func (l *link) unpacked(nv int) [][]byte {
 	out := make([][]byte, l.size)
 	for i := range out {
 		p := l.left(i)
-		lens, at := numbers(p[:8*l.size]), 8*int64(l.size)
+		at := 8 * int64(nv+l.size)
+		lens := numbers(p[:at])[nv:]
 		for _, n := range lens[:l.rank] {
 			at += n
 		}

@@ -18,8 +18,8 @@ import (
 
 const (
 	fixedWords = 7
-	// freeWords is the number of words for the elements of a short Allreduce. It is constant, so that the counts of all ranks in
-	// the MPI call are equal even if the ranks' calls do not match.
+	// freeWords is the number of words for the elements of a short Allreduce or of AlltoallvMin. It is constant, so that the counts of
+	// all ranks in the MPI call are equal even if the ranks' calls do not match.
 	freeWords = 8
 	headWords = fixedWords + freeWords
 )
@@ -32,7 +32,7 @@ type header struct {
 
 // short reports whether the elements of a reduction fit in the header.
 func short(k kind, op comm.Op, n int) bool {
-	return k == kAllreduce && (op == comm.Max || op == comm.Min) && n <= freeWords
+	return (k == kAllreduce || k == kAlltoallv) && (op == comm.Max || op == comm.Min) && n <= freeWords
 }
 
 // turn returns the mask for an XOR before and after a maximum: -1 for Min, because ^x reverses the order of numbers, and

@@ -285,7 +285,11 @@ func TestJobPieces(t *testing.T) {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
 	commtest.Suite(t, inJob(Options{Piece: 4096})) // with smaller pieces, long messages would take minutes
-	err := inJob(Options{Piece: 64})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
+	err := inJob(Options{Piece: 4096})(t, 99, 0, alltoallvAtLimit)
+	if err != nil {
+		t.Error(err)
+	}
+	err = inJob(Options{Piece: 64})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
 		part := func(from, to int) []byte { return bytes.Repeat([]byte{byte(from + 10*to + 1)}, 1000*from+100*to) }
 		want := func(what string, got []byte, from, to int) error {
 			if !bytes.Equal(got, part(from, to)) {
@@ -484,4 +488,30 @@ func TestJobFailures(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// alltoallvAtLimit exchanges messages whose lengths on one rank are at and around the room on a board.
+func alltoallvAtLimit(ctx context.Context, c comm.Comm) error {
+	last := c.Size() - 1
+	room := strideOf(c.Size()) - slotHead - 8*(2+c.Size())
+	for _, n := range []int{room - 1, room, room + 1} {
+		row := make([][]byte, c.Size())
+		if c.Rank() == 0 {
+			row[last] = bytes.Repeat([]byte{7}, n)
+		}
+		got, least, err := comm.AlltoallvMin(ctx, c, nil, row, int64(c.Rank()))
+		if err != nil {
+			return err
+		}
+		for from, b := range got {
+			want := 0
+			if from == 0 && c.Rank() == last {
+				want = n
+			}
+			if len(b) != want || bytes.Count(b, []byte{7}) != want || least[0] != 0 {
+				return fmt.Errorf("%d bytes from rank %d, want %d; minima %v", len(b), from, want, least)
+			}
+		}
+	}
+	return nil
 }

@@ -20,10 +20,11 @@ import (
 // time, and ends with the right result. Without BLOBIO_LONG the test kills only a few times.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	prog := filepath.Join(dir, "amr-waves")
-	if out, err := exec.Command("go", "build", "-o", prog, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	prog, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Setenv(asProgram, "1")
 	rng := rand.New(rand.NewSource(3))
 	killed := 0
 	rounds := 1

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,17 @@ import (
 	"blobio/versioned"
 	"blobio/versioned/recovery"
 )
+
+// asProgram makes the test binary act as the program, for tests that kill it.
+const asProgram = "BLOBIO_TEST_AS_AMR_WAVES"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
+	crashtest.Main(m)
+}
 
 var cadences = []versioned.Cadence{{1, 1, 1}, {1, 0, 0}, {1, 2, 4}, {1, 1, 0}, {2, 0, 1}, {1, 0, 2}, {0, 1, 1}}
 
@@ -340,11 +352,11 @@ func TestFullStore(t *testing.T) {
 
 func TestStory(t *testing.T) {
 	var out strings.Builder
-	if err := story([]string{"-dir", t.TempDir(), "-cadence", "1,0,2", "-steps", "5"}, &out); err != nil || strings.Count(out.String(), "equals the undisturbed run") != len(modes) {
+	if err := story([]string{"-dir", t.TempDir(), "-cadence", "1,0,2", "-steps", "5", "-cells", "8"}, &out); err != nil || strings.Count(out.String(), "equals the undisturbed run") != len(modes) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := story([]string{"-measure", "-steps", "2", "-ranks", "2", "-dir", t.TempDir()}, &out); err != nil || strings.Count(out.String(), "\n") != 5 {
+	if err := story([]string{"-measure", "-steps", "2", "-ranks", "2", "-cells", "8", "-dir", t.TempDir()}, &out); err != nil || strings.Count(out.String(), "\n") != 5 {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, args := range [][]string{{"-cadence", "1"}, {"-at", "x"}, {"-cells", "12"}} {

@@ -6,28 +6,36 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // JSONFlag adds --json. form is a sample of the printed value: the help lists its fields, unless it already does.
 func JSONFlag(cmd *cobra.Command, p *bool, form ...any) {
-	forms.Store(cmd, form)
 	cmd.Flags().BoolVar(p, "json", false, "print JSON with stable field names and sizes in bytes")
+	f := cmd.Flags().Lookup("json")
+	f.Value = &jsonFlag{f.Value, form}
 }
 
-// forms holds the samples of JSONFlag until Describe writes them: all verbs are made in each run, but few runs print help.
-var forms sync.Map // by *cobra.Command
+// jsonFlag is a boolean flag that keeps the samples until Describe writes them: all verbs are made in each run, but few runs
+// print help.
+type jsonFlag struct {
+	pflag.Value
+	form []any
+}
 
 // Describe completes the help of a verb. It must be called before Long is used.
 func Describe(cmd *cobra.Command) {
-	form, ok := forms.LoadAndDelete(cmd)
-	if !ok {
+	f := cmd.Flags().Lookup("json")
+	if f == nil {
 		return
 	}
-	for _, v := range form.([]any) {
-		cmd.Long += "\n\n" + strings.Join(Wrapped("JSON: "+Shape(v)+"."), "\n")
+	if j, ok := f.Value.(*jsonFlag); ok {
+		for _, v := range j.form {
+			cmd.Long += "\n\n" + strings.Join(Wrapped("JSON: "+Shape(v)+"."), "\n")
+		}
+		j.form = nil
 	}
 }
 

@@ -39,8 +39,8 @@ func TestCrash(t *testing.T) {
 			}
 			var now atomic.Int64
 			sc := crashtest.Scenario{
-				Start: []*vfs.Mem{disk(t, "")}, Every: crashtest.Times(9, 1), Seed: int64(len(name)), Torn: crashtest.Times(1, 2), Mark: now.Load,
-				Always: func(op vfs.Op) bool { return op.Kind == vfs.OpRename || op.Kind == vfs.OpSyncDir },
+				Start: []*vfs.Mem{disk(t, "")}, Every: crashtest.Times(15, 1), Seed: int64(len(name)), Torn: crashtest.Times(1, 2), Mark: now.Load,
+				Always: func(op vfs.Op) bool { return op.Kind == vfs.OpRename },
 				Run: crashtest.One(func(fsys vfs.FS) error {
 					return job(fsys, func(ctx context.Context, k comm.Comm, s *Session) error {
 						for step := 1; step <= len(c.order); step++ {
@@ -126,7 +126,7 @@ func TestGoingOn(t *testing.T) {
 			t.Parallel()
 			var done atomic.Int64
 			sc := crashtest.Scenario{
-				Start: []*vfs.Mem{disk(t, "")}, Every: crashtest.Times(2, 1), Seed: int64(len(order)),
+				Start: []*vfs.Mem{disk(t, "")}, Every: crashtest.Times(8, 1), Seed: int64(len(order)),
 				Run: crashtest.One(func(fsys vfs.FS) error {
 					done.Store(0)
 					return job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"blobio/internal/base/durable"
@@ -21,7 +22,7 @@ import (
 // error and writes nothing. It also writes nothing if the bytes of the tree did not change. A crash during the write may leave a
 // damaged file (see Options.Replace). Therefore WriteFile is better if no program of SCR writes to the file.
 //
-// Before the change, Update tries to take the lock with a second descriptor. If this succeeds, or if the file system has no
+// Before the first change of a file, Update tries to take the lock with a second descriptor. If this succeeds, or if the file system has no
 // locks, the error wraps ErrNoLocks. This test cannot detect that locks work on one node but not between nodes.
 func Update(ctx context.Context, fsys vfs.FS, name string, o *Options, change func(t *Tree) error) error {
 	fsys = vfs.OrOS(fsys)
@@ -160,8 +161,26 @@ func waitLock(ctx context.Context, f vfs.File, name string, exclusive bool) erro
 	}
 }
 
-// tryTwice tries to take the exclusive lock of f with a second descriptor. If this succeeds, locks do not work.
+// proven has the names of the files of vfs.OS whose locks work.
+var proven sync.Map
+
+// tryTwice tries to take the exclusive lock of f with a second descriptor. If this succeeds, locks do not work. It tries each
+// name once.
 func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
+	if fsys != vfs.OS {
+		return tryLock(fsys, f, name)
+	}
+	if _, ok := proven.Load(name); ok {
+		return nil
+	}
+	err := tryLock(fsys, f, name)
+	if err == nil {
+		proven.Store(name, nil)
+	}
+	return err
+}
+
+func tryLock(fsys vfs.FS, f vfs.File, name string) error {
 	second, err := fsys.OpenRW(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/crashtest"
 	"blobio/internal/base/crccat"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/testfiles"
@@ -173,7 +174,7 @@ func (z zeroFile) ReadAt(b []byte, off int64) (int, error) {
 // TestDefect12Large checks lengths and checksums of files larger than 4 GiB. Positions of chunks must not overflow, and a
 // header that is too long for its checksum must cause an error.
 func TestDefect12Large(t *testing.T) {
-	const size = 1<<32 + 5
+	size := crashtest.Times[int64](1<<31+5, 1<<32+5)
 	m := vfs.NewMem()
 	must(t, vfs.WriteFile(m, "big", nil))
 	fsys := zeros{m, size}

@@ -96,11 +96,6 @@ func (e *encoding) prepare(files []string) error {
 	if err := Drop(e.fs, e.prefix, e.s.p.world); err != nil {
 		return err
 	}
-	for _, name := range e.s.p.names(e.prefix) {
-		if err := errors.Join(durable.Remove(e.fs, name), durable.Remove(e.fs, durable.TempName(name, writer))); err != nil {
-			return err
-		}
-	}
 	seen := map[string]bool{}
 	for _, name := range files {
 		if name == "" || strings.ContainsRune(name, 0) || seen[name] {

@@ -85,7 +85,7 @@ func TestCostOfPlans(t *testing.T) {
 
 // TestCostOfManySteps: the largest hierarchy is visited once, not once for each of its steps, which would take hours.
 func TestCostOfManySteps(t *testing.T) {
-	const levels = 20
+	const levels = 18
 	m := Model{Ratio: 2}
 	p := &Planner{Subcycling: versioned.Subcycling{Levels: levels, Ratio: 2}, Cadence: make(versioned.Cadence, levels)}
 	p.Cadence[0] = 1
@@ -98,7 +98,7 @@ func TestCostOfManySteps(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if m.CanTry() {
-		t.Error("all cadences of 20 levels are to be tried")
+		t.Error("all cadences of 18 levels are to be tried")
 	}
 	if _, _, err := m.BestCadence(1); !errors.Is(err, fault.ErrUsage) {
 		t.Error(err)

@@ -6,16 +6,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"iter"
 	"path/filepath"
 	"slices"
 	"sort"
 
 	"blobio/blob/internal/dataset"
-	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -37,12 +34,13 @@ type Collective struct {
 // spare is memory that the next read uses again: new memory costs several times as much as a copy to it.
 type spare []byte
 
-const maxSpare = 16 << 20
+const maxSpare = 16 << 20 // bytes
 
-// of returns n bytes of any content, which are valid until the next call.
-func (s *spare) of(n int64) []byte {
+// of returns n bytes of any content, which are valid until the next call. It keeps them if they are a small part of memory, the
+// limit of the options.
+func (s *spare) of(n, memory int64) []byte {
 	switch {
-	case n > maxSpare:
+	case n > min(maxSpare, memory/4):
 		return make([]byte, n)
 	case n > int64(cap(*s)):
 		*s = make([]byte, n)
@@ -144,7 +142,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	ctx = comm.In(ctx, "ReadPlan.Read")
 	k := p.k
 	jobs, sum, err := p.check(gets)
-	have, exact := int64(1), int64(1)
+	have, exact, begun := int64(1), int64(1), int64(0)
 	for i := range jobs {
 		if p.own[jobs[i].key] == nil {
 			have = 0
@@ -153,12 +151,21 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 			exact = 0
 		}
 	}
-	all, err := comm.AgreeMin(ctx, k.C, err, sum, ^sum, have, exact)
+	var b *batch
+	var msgs [][]byte
+	if err == nil && have == 1 {
+		if b = p.ready(ctx, jobs); b != nil {
+			msgs, begun = b.x.messages(0), 1
+		}
+	}
+	got, all, err := comm.AlltoallvMin(ctx, k.C, err, msgs, sum, ^sum, have, exact, begun)
 	switch {
 	case err != nil:
 		return err
 	case all[0] != ^all[1]:
 		return fault.Usage("%s: the ranks differ in dataset, commit, options, variables, records or their order", k.r.Files.Base)
+	case all[4] == 1: // the messages are the data
+		return b.run(ctx, got, all[3] == 0)
 	}
 	if all[2] == 0 { // some rank does not know the owners, so all ranks find them together
 		clear(p.own)
@@ -173,13 +180,8 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 		if err != nil {
 			return err
 		}
-		n, room := 0, k.r.Files.Opt.Memory/2
-		for ; n < len(jobs) && jobs[n].s == first.s && jobs[n].key == first.key; n++ {
-			if room -= own.most * jobs[n].size; room < 0 && n > 0 {
-				break
-			}
-		}
-		if err := p.batch(ctx, js, own, jobs[:n], all[3] == 0); err != nil {
+		n := k.together(own, jobs)
+		if err := p.batch(js, own, jobs[:n]).run(ctx, nil, all[3] == 0); err != nil {
 			return err
 		}
 		jobs = jobs[n:]
@@ -187,9 +189,22 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	return nil
 }
 
+// together returns how many of the first jobs are read at once: they have the same map and set, and fit in memory.
+func (k *Collective) together(own *owners, jobs []job) (n int) {
+	for room := k.r.Files.Opt.Memory / 2; n < len(jobs) && jobs[n].s == jobs[0].s && jobs[n].key == jobs[0].key; n++ {
+		if room -= own.most * jobs[n].size; room < 0 && n > 0 {
+			break
+		}
+	}
+	return n
+}
+
 // Refuse is blob.Collective.Refuse.
 func (k *Collective) Refuse(ctx context.Context, err error) error {
-	_, err = comm.AgreeMin(comm.In(ctx, "ReadPlan.Read"), k.C, err, 0, 0, 0, 0)
+	_, _, err = comm.AlltoallvMin(comm.In(ctx, "ReadPlan.Read"), k.C, err, nil, 0, 0, 0, 0, 0)
+	if err == nil {
+		err = fault.Usage("%s: Refuse without an error", k.r.Files.Base)
+	}
 	return err
 }
 
@@ -259,112 +274,4 @@ func (p *ReadPlan) beyond(elems int64) string {
 		}
 	}
 	return ""
-}
-
-// batch reads records of variables with the same map and set. If some rank converts numbers, which can fail, all ranks agree at
-// the end. Collective.
-func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []job, converts bool) error {
-	k := p.k
-	lacks := own.lacks(js, jobs[0].key.d, p.wanted())
-	var err error
-	var read []job // the jobs whose variables the set has
-	width := int64(0)
-	for i := range jobs {
-		width += jobs[i].size
-	}
-	got := k.got.of(p.wanted() * width)
-	for i := range jobs {
-		j := &jobs[i]
-		if js.lead != nil {
-			var e error
-			if j.id, e = js.s.lookUp(js.vars, j.V, j.sv); e != nil {
-				err, j.id = e, 0 // take part in the exchange
-			}
-		}
-		if j.holes = lacks; j.id < 0 && p.wanted() > 0 {
-			j.holes = []decomp.Req{{Length: p.wanted()}}
-		}
-		if p.straight && j.out.raw != nil && (!j.keep || len(j.holes) == 0) {
-			j.got = j.out.raw
-		} else {
-			j.got, got = got[:p.wanted()*j.size], got[p.wanted()*j.size:]
-		}
-		if j.id >= 0 {
-			read = append(read, *j)
-		}
-	}
-	if js.lead != nil && len(read) > 0 {
-		if err == nil {
-			err = own.damage(js, jobs[0].key.d)
-		}
-		if k.exchange(ctx, js, own, read, false, err) != nil { // all ranks learn of the error, but it may concern bytes that no rank wants
-			if err := k.exchange(ctx, js, own, read, true, err); err != nil {
-				return err
-			}
-		}
-	}
-	for i := range jobs {
-		if e := p.deliver(js, &jobs[i]); e != nil && err == nil {
-			err = fmt.Errorf("%s: read of %q, record %d: %w", k.r.Files.Base, jobs[i].sv.Name, jobs[i].Rec, e)
-		}
-	}
-	if !converts {
-		return nil
-	}
-	return comm.Agree(ctx, k.C, err)
-}
-
-// deliver converts received elements into the caller's slice.
-func (p *ReadPlan) deliver(js *jointSet, j *job) error {
-	holes := j.holes
-	if js.lead != nil && js.lead.Place.Big != dataset.HostBig {
-		elem.Swap(j.got, j.got, int(j.size))
-	}
-	if !j.keep {
-		for _, q := range holes {
-			Form{Big: dataset.HostBig, Zero: p.k.r.Files.Opt.ZeroFill}.fill(j.got[q.Offset*j.size:q.End()*j.size], j.sv)
-		}
-		holes = nil
-	}
-	if p.straight && j.out.raw != nil && len(holes) == 0 {
-		if len(j.got) > 0 && &j.got[0] != &j.out.raw[0] {
-			copy(j.out.raw, j.got)
-		}
-		return nil
-	}
-	for to, u := range p.moves(holes) {
-		src := j.got[u.Offset*j.size : u.End()*j.size]
-		if j.out.raw != nil {
-			copy(j.out.raw[to*j.size:], src)
-		} else if err := cdf5.FromFile(subslice(j.out.dst, to, u.Length), src, dataset.HostBig, j.sv.Type); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// moves yields contiguous ranges of received elements, each with its position in the caller's slice. It leaves out the holes,
-// which are sorted.
-func (p *ReadPlan) moves(holes []decomp.Req) iter.Seq2[int64, decomp.Req] {
-	return func(yield func(int64, decomp.Req) bool) {
-		to := int64(0)
-		for _, q := range p.runs {
-			at := p.place(q.Offset)
-			end := at + q.Length
-			i := sort.Search(len(holes), func(i int) bool { return holes[i].End() > at })
-			for x := at; x < end; i++ {
-				stop := end
-				if i < len(holes) {
-					stop = min(end, holes[i].Offset)
-				}
-				if stop > x && !yield(to+x-at, decomp.Req{Offset: x, Length: stop - x}) {
-					return
-				}
-				if x = stop; i < len(holes) && x < end {
-					x = holes[i].End()
-				}
-			}
-			to += q.Length
-		}
-	}
 }

@@ -57,24 +57,24 @@ func appendSums(b []byte, list []extentSums) []byte {
 
 // parseSums returns the checksums of a message of appendSums, and the rest of the message. An empty message has no checksums.
 func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
-	next := func() int {
+	next := func() int64 {
 		n, w := binary.Uvarint(b)
 		if w <= 0 || n > math.MaxInt64 {
-			err = errShort
+			err = errMessage
 			return 0
 		}
 		b = b[w:]
-		return int(n)
+		return int64(n)
 	}
 	if len(b) == 0 {
 		return nil, nil, nil
 	}
 	for range next() {
-		x := extentSums{part: next(), ext: next()}
+		x := extentSums{part: int(next()), ext: int(next())}
 		for range next() {
-			g := checksum.Seg{At: int64(next()), N: int64(next())}
+			g := checksum.Seg{At: next(), N: next()}
 			if len(b) < 4 {
-				return nil, nil, errShort
+				return nil, nil, errMessage
 			}
 			g.CRC, b = binary.LittleEndian.Uint32(b), b[4:]
 			x.segs = append(x.segs, g)
@@ -87,7 +87,7 @@ func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
 	return list, b, err
 }
 
-var errShort = fmt.Errorf("a message of another rank is too short: %w", dataset.ErrBroken)
+var errMessage = fmt.Errorf("a message of another rank has wrong contents: %w", dataset.ErrBroken)
 
 // partError is an error of reading the lists of a subfile. A checksum error may be the consequence of a read error.
 type partError struct {
@@ -122,9 +122,12 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 		if runs[i] = rest; err == nil {
 			err = e
 		}
-		for j := range told {
-			x := &told[j]
-			x.addTo(sums[x.part], int64(x.ext))
+		for _, x := range told {
+			if sums[x.part] != nil {
+				x.addTo(sums[x.part], int64(x.ext))
+			} else if err == nil {
+				err = errMessage
+			}
 		}
 	}
 	for part, s := range sums {

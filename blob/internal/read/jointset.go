@@ -112,8 +112,8 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 			first = min(first, int64(i))
 		}
 	}
-	known := int64(0) // all ranks that opened the dataset have usually read the header of its first subfile
-	if s.Parts[0].header() != nil {
+	known, lead := int64(0), s.Parts[0].headed()
+	if lead != nil && lead.Info != nil { // the keeper has compared the header's checksum, too
 		known = 1
 	}
 	all, err := comm.AgreeMin(ctx, k.C, ctx.Err(), first, known)
@@ -121,7 +121,10 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 		return nil, err
 	}
 	if all[0] != math.MaxInt64 {
-		if err := k.follow(ctx, js, int(all[0]), all[0] == 0 && all[1] == 1); err != nil {
+		if all[0] == 0 && all[1] == 1 {
+			js.lead = lead
+		}
+		if err := k.follow(ctx, js, int(all[0])); err != nil {
 			return nil, err
 		}
 	}
@@ -168,11 +171,9 @@ func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
 	return p, nil
 }
 
-// follow gives all ranks the header of the first readable subfile, which they may know. Collective.
-func (k *Collective) follow(ctx context.Context, js *jointSet, lead int, known bool) (err error) {
-	if part := js.s.Parts[lead]; known {
-		js.lead = part.headed()
-	} else {
+// follow gives all ranks the header of the first readable subfile, if they do not know it. Collective.
+func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) (err error) {
+	if js.lead == nil {
 		var b []byte
 		root := k.Keeper(js.s, lead)
 		if root == k.C.Rank() {
@@ -183,7 +184,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int, known b
 		}
 		var t tape
 		if err = decode(b, &t); err == nil {
-			js.lead, err = k.adopt(part, &t)
+			js.lead, err = k.adopt(js.s.Parts[lead], &t)
 		}
 	}
 	if err == nil && js.lead.Place.Layout != k.r.Data.Layout {

@@ -49,8 +49,13 @@ func (p *FilePart) unread() *FilePart {
 	return &FilePart{Files: p.Files, Index: p.Index, Name: p.Name, Info: p.Info, since: p.since}
 }
 
-// headed returns the part with its header only.
+// headed returns the part with its header only, or nil if the header is not read yet or missing.
 func (p *FilePart) headed() *FilePart {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Place == nil {
+		return nil
+	}
 	q := p.unread()
 	q.Size, q.Place, q.Records, q.View, q.loaded = p.Size, p.Place, p.Records, p.View, true
 	q.decoded.Store(true)

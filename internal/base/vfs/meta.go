@@ -178,11 +178,14 @@ func Named(fsys FS, f File, name string) (bool, error) {
 		return false, err
 	}
 	own, ok := f.(interface{ Stat() (fs.FileInfo, error) })
-	if !ok || !fsys.Local(name) {
+	if !ok {
 		return true, nil
 	}
 	is, err := own.Stat()
-	return err == nil && FileOf(is) == FileOf(at), err
+	if err == nil && FileOf(is) == FileOf(at) || !fsys.Local(name) { // Local is slow
+		return true, nil
+	}
+	return false, err
 }
 
 // Links returns the number of a file's names (hard links), or 1 if unknown.

@@ -39,10 +39,15 @@ func (osFS) Rename(oldname, newname string) error { return calls.Rename(oldname,
 
 // RenameFile is fsys.Rename for a file made by the caller. On OS it takes one system call.
 func RenameFile(fsys FS, oldname, newname string) error {
-	if _, ok := OrOS(fsys).(osFS); !ok {
-		return fsys.Rename(oldname, newname)
+	switch fsys := OrOS(fsys).(type) {
+	case osFS:
+		return calls.RenameFile(oldname, newname)
+	case *BindFS:
+		return RenameFile(fsys.under, fsys.Real(oldname), fsys.Real(newname))
+	case *noSyncFS:
+		return RenameFile(fsys.FS, oldname, newname)
 	}
-	return calls.RenameFile(oldname, newname)
+	return fsys.Rename(oldname, newname)
 }
 
 // Remove implements FS.

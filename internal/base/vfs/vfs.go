@@ -147,8 +147,13 @@ func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(n
 // RemoveAll removes a file, or a directory with its contents. It removes links without following them. A missing name is no
 // error.
 func RemoveAll(fsys FS, name string) error {
-	if _, ok := fsys.(osFS); ok {
+	switch fsys := fsys.(type) {
+	case osFS:
 		return os.RemoveAll(name) // safe if a directory is replaced by a link meanwhile
+	case *BindFS: // a listing does not have the binds below name
+		return RemoveAll(fsys.under, fsys.Real(name))
+	case *noSyncFS:
+		return RemoveAll(fsys.FS, name)
 	}
 	info, err := Lstat(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {

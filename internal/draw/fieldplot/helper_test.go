@@ -73,7 +73,7 @@ func draw(t testing.TB, d *Data, o Options) *Picture {
 // spots calls f with the spots of the picture on a lattice of points, except outside the data.
 func spots(p *Picture, f func(x, y float64, s *Spot)) {
 	w, h := p.Size()
-	for y := 1.0; y < h; y += 7 {
+	for y := 1.0; y < h; y += 11 {
 		for x := 1.0; x < w; x += 11 {
 			if s, ok := p.Spot(x, y); ok {
 				f(x, y, s)

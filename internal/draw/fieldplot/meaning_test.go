@@ -174,7 +174,12 @@ func TestWideLogarithm(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	counted := map[string]float64{}
-	spots(p, func(_, _ float64, s *Spot) { counted[s.Where] = s.Value })
+	_, h := p.Size()
+	for x := 0.0; x < 1400; x += 5 { // a column has the same text at any height
+		if s, ok := p.Spot(x, h-80); ok {
+			counted[s.Where] = s.Value
+		}
+	}
 	sum := 0.0
 	for _, n := range counted {
 		sum += n

@@ -27,10 +27,17 @@ func (d *Datasets) Create(id int) error {
 	if err := d.Folder.Create(); err != nil {
 		return err
 	}
+	if d.last.Load() == int64(id) && d.isThere(d.Dir(id)) {
+		return nil
+	}
 	if err := d.fs().MkdirAll(d.Dir(id)); err != nil {
 		return err
 	}
-	return d.fs().SyncDir(d.File(""))
+	if err := d.fs().SyncDir(d.File("")); err != nil {
+		return err
+	}
+	d.last.Store(int64(id))
+	return nil
 }
 
 // Place holds the folders of a dataset.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 )
 
 // Folder holds what all files of a prefix directory share: the path, the permissions and the locks.
@@ -22,6 +23,9 @@ type Folder struct {
 	// Shared allows the group to write to the prefix directory. If the directory has the sticky bit, others may write too; see
 	// CheckOwner.
 	Shared bool
+
+	made atomic.Bool  // Create has synced the metadata folder
+	last atomic.Int64 // the dataset whose folder Datasets.Create has made last
 }
 
 func (f *Folder) fs() vfs.FS { return vfs.OrOS(f.FS) }
@@ -32,10 +36,22 @@ func (f *Folder) Create() error {
 	if err := f.CheckOwner(); err != nil {
 		return err
 	}
+	if f.made.Load() && f.isThere(f.File("")) {
+		return nil
+	}
 	if err := f.fs().MkdirAll(f.File("")); err != nil {
 		return err
 	}
-	return f.fs().SyncDir(f.Path)
+	if err := f.fs().SyncDir(f.Path); err != nil {
+		return err
+	}
+	f.made.Store(true)
+	return nil
+}
+
+func (f *Folder) isThere(dir string) bool {
+	_, err := f.fs().Stat(dir)
+	return err == nil
 }
 
 // EnvShared is the environment variable with which users set Dir.Shared in programs and commands, by the value 1.
@@ -49,15 +65,17 @@ func (f *Folder) CheckOwner() error {
 	if f.Shared {
 		access = vfs.Shared
 	}
-	if f.fs() == vfs.OS { // the user may pass a symbolic link
-		real, err := filepath.EvalSymlinks(root)
+	if f.fs() == vfs.OS {
+		info, err := vfs.Lstat(f.fs(), root)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 { // the user may pass a symbolic link
+			root, err = filepath.EvalSymlinks(root)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		root = real
 	}
 	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
 		if err := vfs.CheckOwner(f.fs(), dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {

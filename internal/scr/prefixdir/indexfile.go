@@ -1,6 +1,7 @@
 package prefixdir
 
 import (
+	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 	"bytes"
@@ -109,7 +110,7 @@ func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) err
 		} else if bytes.Equal(before, after) && x.From == GenC {
 			return nil
 		}
-		return f.Write(x)
+		return durable.Replace(f.fs(), f.path(), after, durable.ReplaceOptions{Sync: true, SyncDir: true})
 	})
 }
 

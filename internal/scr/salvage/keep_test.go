@@ -26,14 +26,14 @@ var errKilled = errors.New("the power is cut")
 // before each operation. Even if the caches are lost too, the next run must find one of the two datasets with its own bytes.
 // If the caches exist, another attempt must restore the newer dataset.
 func TestKeepsCrash(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range crashtest.Some(t, 2, []struct {
 		what, redundancy, name string
 		up                     []string // nodes
 	}{
 		{"files", "SINGLE", "ckpt.%d", []string{"a", "b"}},
 		{"files, of which some are rebuilt", "XOR", "ckpt.%d", []string{"b"}},
 		{"files and name", "SINGLE", "ckpt", []string{"a", "b"}},
-	} {
+	}) {
 		t.Run(c.what, func(t *testing.T) {
 			nodes := []string{"a", "b"}
 			j := newJob(t, "SCR_COPY_TYPE="+c.redundancy, "SCR_SET_SIZE=2", "SCR_FLUSH=1", "SCR_CACHE_SIZE=4")

@@ -20,7 +20,7 @@ func TestPlotVariable(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	clitest.Good(t, "replay", "--ne", "2", "--lev", "6", "--pattern", "smooth", "--history", "h1", "--num-records", "3", "--no-convert", "--no-verify", "--no-sync", "-o", at("run"))
 	data := at("run/F_h1.nc")
-	for name, args := range crashtest.SomeOf(t, 5, map[string][]string{
+	for name, args := range crashtest.SomeOf(t, 3, map[string][]string{
 		"map of T850":       {"T850", data},
 		"map of U850":       {"U850", at("run/F_h1.h5"), "--records", "2", "--dark", "--plate"},
 		"line of lev":       {"lev", data},

@@ -70,7 +70,7 @@ func TestWhere(t *testing.T) {
 // TestWhereNobody checks that where reports an unwritten element in its text and exit code.
 func TestWhereNobody(t *testing.T) {
 	dir := t.TempDir()
-	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--lat", "24", "--lon", "36", "--layout", "process", "--num-records", "1", "--no-sync", "-o", dir)
+	clitest.Good(t, "replay", "--case", "I", "--history", "h0", "--lat", "24", "--lon", "36", "--layout", "process", "--num-records", "1", "--no-verify", "--no-convert", "--no-sync", "-o", dir)
 	found := [2]int{}
 	for i := 0; i < 24; i += 2 {
 		r := clitest.Blobio(t, "where", "--json", fmt.Sprintf("TSOI[0,0,%d,%d]", i, i), filepath.Join(dir, "I_h0.h5"))

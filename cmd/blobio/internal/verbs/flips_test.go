@@ -99,7 +99,9 @@ func TestFlips(t *testing.T) {
 				if w.Code != cli.Good {
 					t.Fatalf("%s, %s of whole files: exit code %d\n%s%s", f.name, v.name, w.Code, w.Out, w.Err)
 				}
-				if again := v.run(t, dir); again.Out != w.Out || !sameFiles(again.made, w.made, true) {
+				if !crashtest.Long() {
+					// a difference shows below
+				} else if again := v.run(t, dir); again.Out != w.Out || !sameFiles(again.made, w.made, true) {
 					t.Fatalf("%s, %s of whole files: no two outputs are the same:\n%.300s\n%.300s", f.name, v.name, w.Out, again.Out)
 				}
 				wholes[f.name] = append(wholes[f.name], w)
