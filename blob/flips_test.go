@@ -125,7 +125,7 @@ func (w whereabouts) sample(name string, size, k int) (list []int) {
 		step, some = 4*step, 4*some
 	}
 	if long {
-		step, some = 37, 1
+		step, some = 149, 3
 	}
 	for at := k % step; at < size; at += step {
 		list = append(list, at)

@@ -95,7 +95,7 @@ func TestSealFlips(t *testing.T) {
 						t.Fatalf("%d records", got)
 					}
 					for _, name := range seals {
-						for at := k % times(167, 1); at < len(base[name]); at += times(167, 1) {
+						for at := k % times(167, 7); at < len(base[name]); at += times(167, 7) {
 							files := maps.Clone(base)
 							files[name] = flipped(base[name], int64(at), uint(at%8))
 							what := fmt.Sprintf("end %v, once %v: byte %d of %s", end, once, at, name)
