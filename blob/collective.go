@@ -8,8 +8,9 @@ import (
 )
 
 // A Collective reads a dataset together with the other ranks of a Comm. One rank reads each piece of maps and data, at least 1
-// MiB where possible or 64 KiB if up to 16 ranks read, and sends it to the ranks that need it. Each rank has its own Collective of the same dataset, opened with
-// the same options. Only one goroutine at a time may use a Collective. A Collective stays usable after a read error.
+// MiB where possible or 64 KiB if up to 16 ranks read, and sends it to the ranks that need it. Each rank has its own Collective of
+// the same dataset, opened with the same options. Only one goroutine at a time may use a Collective. A Collective stays usable after
+// a read error.
 type Collective struct {
 	c     *read.Collective
 	ranks comm.Comm

@@ -46,8 +46,8 @@ func (s *Session) Route(name string) (string, error) {
 	return name, nil
 }
 
-// unasked returns the checkpoint for a program that reads without calling HaveRestart or StartRestart. It returns nil if there is no
-// checkpoint.
+// unasked returns the checkpoint for a program that reads without calling HaveRestart or StartRestart. Without a checkpoint it is
+// empty.
 func (s *Session) unasked() *offer {
 	if s.offer != nil {
 		return s.offer

@@ -68,8 +68,8 @@ package mpi
 // Boards. The rendezvous of ranks of one node is a board in the arena. Each rank writes up to a few kilobytes into
 // its slot, in one cache line if the data are short. A number marks a complete slot. If the data of
 // all ranks fit, the collective needs no MPI. Boards save time if ranks share cores, because an MPI collective spends many
-// time slices on polling. Longer data go through MPI. If a rank cannot open the memory (not Linux,
-// another user or container), all ranks use headers.
+// time slices on polling. Longer data go through MPI. If a rank cannot open the memory (not Linux, another user or
+// container), all ranks use headers.
 //
 // SharedMemory also uses a memfd, or else a window of MPI_Win_allocate_shared. Each communicator keeps this memory until
 // Finalize. If a call needs more memory, the communicator opens another, at least twice as large.
