@@ -108,6 +108,23 @@ func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
 	}
 }
 
+// TestPutIsCheap checks that Put does not encode a record. Complete changes the record of each file several times and writes it
+// once.
+func TestPutIsCheap(t *testing.T) {
+	m, f := NewFilemap(), MapFile{Name: "/c/a", Meta: record.Meta{Orig: "a", Path: "/c", Name: "a", Ranks: 2, Size: 10, Complete: true}}
+	m.Put(f)
+	if n := testing.AllocsPerRun(10, func() { m.Put(f) }); n > 1 {
+		t.Errorf("%v allocations, want at most 1", n)
+	}
+	f.Meta.Size = 11
+	m.Put(f)
+	got, err := ParseFilemap(m.Tree(), "map")
+	must(t, err)
+	if g, ok := got.File(f.Name); !ok || g.Meta.Size != 11 {
+		t.Errorf("%+v %v", g, ok)
+	}
+}
+
 func TestSurvey(t *testing.T) {
 	m := vfs.NewMem()
 	dir := cached(t, m)

@@ -25,12 +25,17 @@ type MapFile struct {
 // before the file is created, and removed from the list after the file is removed. Therefore a file that is not listed does
 // not exist. Unknown entries are kept. A Filemap is not safe for concurrent use.
 type Filemap struct {
-	tree *kvtree.Tree
-	list map[string]record.Meta
+	tree  *kvtree.Tree
+	list  map[string]record.Meta
+	stale map[string]bool // files whose records in the tree are older than those in the list
 }
 
 // NewFilemap returns an empty map.
-func NewFilemap() *Filemap { return &Filemap{tree: kvtree.New(), list: map[string]record.Meta{}} }
+func NewFilemap() *Filemap { return newFilemap(kvtree.New()) }
+
+func newFilemap(t *kvtree.Tree) *Filemap {
+	return &Filemap{tree: t, list: map[string]record.Meta{}, stale: map[string]bool{}}
+}
 
 // ReadFilemap reads a file map. The error wraps fs.ErrNotExist if the map is missing, and is a *FormatError if it is damaged.
 func ReadFilemap(fsys vfs.FS, name string) (*Filemap, error) {
@@ -46,7 +51,7 @@ func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 	if t == nil {
 		t = kvtree.New()
 	}
-	m := &Filemap{tree: t, list: map[string]record.Meta{}}
+	m := newFilemap(t)
 	for name, sub := range t.Get(keyFile).All() {
 		if name == "" {
 			return nil, fault.In(file, keyFile, fault.ErrCorrupt, "an empty name")
@@ -61,10 +66,18 @@ func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 }
 
 // Tree returns the tree of the file. The tree belongs to the Filemap.
-func (m *Filemap) Tree() *kvtree.Tree { return m.tree }
+func (m *Filemap) Tree() *kvtree.Tree {
+	for name := range m.stale {
+		m.tree.SetKV(keyFile, name).Set(keyMeta, m.list[name].Tree())
+	}
+	clear(m.stale)
+	return m.tree
+}
 
 // Write replaces the file of the map.
-func (m *Filemap) Write(fsys vfs.FS, name string) error { return kvtree.WriteFile(fsys, name, m.tree) }
+func (m *Filemap) Write(fsys vfs.FS, name string) error {
+	return kvtree.WriteFile(fsys, name, m.Tree())
+}
 
 // Len returns the number of files.
 func (m *Filemap) Len() int { return len(m.list) }
@@ -88,12 +101,13 @@ func (m *Filemap) File(name string) (MapFile, bool) {
 
 // Put registers a file, or replaces its record without changing the order.
 func (m *Filemap) Put(f MapFile) {
-	m.tree.SetKV(keyFile, f.Name).Set(keyMeta, f.Meta.Tree())
-	m.list[f.Name] = f.Meta
+	m.tree.SetKV(keyFile, f.Name)
+	m.list[f.Name], m.stale[f.Name] = f.Meta, true
 }
 
 // Remove removes a file.
 func (m *Filemap) Remove(name string) {
 	m.tree.UnsetKV(keyFile, name)
 	delete(m.list, name)
+	delete(m.stale, name)
 }
