@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"blobio/internal/base/vfs"
+	"blobio/internal/scr/prefixdir"
 )
 
 // TestBypassFlippedByte checks that a changed byte of a file written with bypass is found. The file exists only in the prefix
@@ -92,6 +94,23 @@ func TestBypassDurable(t *testing.T) {
 	after.mustRestart(1)
 	after.lose("node0", "node1", "node2", "node3")
 	after.mustRestart(1)
+}
+
+// TestBypassFileVanishes removes a file before Complete gives it its final name. Complete must not accept the dataset.
+func TestBypassFileVanishes(t *testing.T) {
+	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1")
+	cl.hook = func(rank int, step string) error {
+		if rank == 2 && step == "rename" {
+			return cl.fs.Remove(prefixdir.Hidden(testPrefix + "/" + fileName(1, 2, 0)))
+		}
+		return nil
+	}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 1); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("rank %d: %v, want an error that a file is missing", rank, err)
+		}
+		return nil
+	})
 }
 
 // TestBypassFlushAgain repeats a failed flush. A file that has changed or was truncated in between must not be listed as correct.

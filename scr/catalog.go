@@ -149,14 +149,9 @@ func (ff *flushFile) setCached(ds record.Dataset) error {
 	return ff.edit(func(f *prefixdir.Flush) error { return f.Put(ds, prefixdir.Cache) })
 }
 
-// setFetched records that a dataset was fetched into the caches and is also in the prefix directory.
-func (ff *flushFile) setFetched(ds record.Dataset) error {
-	return ff.edit(func(f *prefixdir.Flush) error {
-		if err := f.Put(ds, prefixdir.Cache); err != nil {
-			return err
-		}
-		return f.Add(ds.ID, prefixdir.PFS)
-	})
+// setBoth records that a dataset is in the caches and in the prefix directory.
+func (ff *flushFile) setBoth(ds record.Dataset) error {
+	return ff.edit(func(f *prefixdir.Flush) error { return f.Put(ds, prefixdir.Cache|prefixdir.PFS) })
 }
 
 // setFound records that a new run has found a dataset in the caches. If the old run was flushing the dataset, that flush has

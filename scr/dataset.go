@@ -86,7 +86,9 @@ func (s *Session) complete(ctx context.Context, valid bool) error {
 	}
 	w.usable = true
 	s.writer.logEnd(w)
-	err = s.flushFile.setCached(w.Dataset)
+	if !w.Bypass { // otherwise list does it
+		err = s.flushFile.setCached(w.Dataset)
+	}
 	if err == nil && s.c.Rank() == 0 && w.ds.Checkpoint {
 		err = s.halts.countdown(ctx)
 	}

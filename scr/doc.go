@@ -36,7 +36,8 @@ package scr
 //	       incomplete; files renamed
 //	       redundancy of files, of maps
 //	       catalogues: COMPLETE              some nodes may have it: the dataset is complete, as redundancy exists
-//	       flush file                        commands outside do not know the dataset; the next run does
+//	       flush file; bypass: after the      commands outside do not know the dataset; the next run does
+//	       index
 //	Flush: index: dataset, incomplete        the dataset is still in the caches (bypass: only the last step)
 //	       datasets that lose files to it:   they are incomplete; the new one is still in the caches
 //	       incomplete

@@ -207,7 +207,7 @@ func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.
 		err = fe.cache.commit(ctx, w.cachedSet, ds)
 	}
 	if err == nil {
-		err = fe.agree(ctx, fe.flushFile.setFetched(ds))
+		err = fe.agree(ctx, fe.flushFile.setBoth(ds))
 	}
 	if err != nil {
 		if fatal(ctx, err) {

@@ -88,7 +88,13 @@ func (fl *flusher) list(ctx context.Context, d *cachedSet) error {
 	}
 	began := fl.cfg.Clock()
 	fl.event(runlog.Entry{Event: runlog.FlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
-	err := fl.onRoot(ctx, func() error { return fl.enter(ctx, d.Dataset) })
+	err := fl.onRoot(ctx, func() error {
+		err := fl.enter(ctx, d.Dataset)
+		if err != nil {
+			err = errors.Join(err, fl.flushFile.setCached(d.Dataset))
+		}
+		return err
+	})
 	return fl.ended(d, err, began)
 }
 
@@ -114,7 +120,7 @@ func (fl *flusher) enter(ctx context.Context, ds record.Dataset) error {
 	if err := fl.index.dir.Datasets.WriteSummary(ds, true); err != nil {
 		return err
 	}
-	if err := fl.flushFile.setFlushed(ds.ID, true); err != nil {
+	if err := fl.flushFile.setBoth(ds); err != nil {
 		return err
 	}
 	return fl.index.slide(ctx)

@@ -10,47 +10,22 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// install handles a dataset written with bypass. When all its files are whole, install gives them their final names and
-// records their checksums. Collective. prefixdir.Hidden describes the states after a crash.
+// install handles a dataset written with bypass. When all its files are whole, install records this, with their checksums. Then
+// renameAll may give them their final names. Collective. prefixdir.Hidden describes the states after a crash.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
 		return err
 	}
-	var files []prefixdir.File
-	var err error
-	over := false // a file with one of the final names exists and may belong to another dataset
-	for _, f := range w.maps.Files() {
-		at := path.Join(f.Meta.Path, f.Meta.Name)
-		there, bad := wr.checkPlace(w, at)
-		if over, err = over || there, bad; err != nil {
-			break
-		}
-		pf := prefixdir.File{Size: f.Meta.Size, HasSize: true, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC}
-		if pf.Path, err = wr.relative(at); err != nil {
-			break
-		}
-		files = append(files, pf)
-	}
-	var own []byte
-	if err == nil {
-		own, err = packFiles(files)
-	}
-	if over, err = wr.anyOrError(ctx, over, err); err != nil {
-		return err
-	}
+	own, mine := wr.listed(w)
 	parts, err := wr.c.Gather(ctx, 0, own)
 	if err != nil {
 		return err
 	}
-	err = wr.onRoot(ctx, func() error {
-		if err := wr.step("whole"); err != nil {
-			return err
-		}
-		if err := wr.index.writeMap(w.ds.ID, parts); err != nil {
-			return err
-		}
-		return wr.index.dir.BeginInstall(w.ds)
-	})
+	missing := slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) // a rank has failed
+	if wr.c.Rank() == 0 && mine == nil && !missing {
+		mine = wr.record(w, parts)
+	}
+	over, err := wr.anyOrError(ctx, w.over, mine)
 	if err != nil {
 		return err
 	}
@@ -65,10 +40,31 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 			return err
 		}
 	}
-	if err := wr.overwrite(ctx, w, lost); err != nil {
+	return wr.overwrite(ctx, w, lost)
+}
+
+// listed lists the files of this rank for the map. After an error the list is empty.
+func (wr *writer) listed(w *writing) ([]byte, error) {
+	var files []prefixdir.File
+	for _, f := range w.maps.Files() {
+		rel, err := wr.relative(path.Join(f.Meta.Path, f.Meta.Name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, prefixdir.File{Path: rel, Size: f.Meta.Size, HasSize: true, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC})
+	}
+	return packFiles(files)
+}
+
+// record writes the map, and records that all files of the dataset are whole. Rank 0 only.
+func (wr *writer) record(w *writing, parts [][]byte) error {
+	if err := wr.step("whole"); err != nil {
 		return err
 	}
-	return wr.agree(ctx, wr.renameAll(w))
+	if err := wr.index.writeMap(w.ds.ID, parts); err != nil {
+		return err
+	}
+	return wr.index.dir.BeginInstall(w.ds)
 }
 
 // takeAll marks datasets that have files with the same names as incomplete, and returns them. Rank 0 only.
@@ -112,7 +108,7 @@ func (wr *writer) renameAll(w *writing) error {
 		return err
 	}
 	files := w.maps.Files()
-	err := wr.index.dir.Rename(func(yield func(string) bool) {
+	absent, err := wr.index.dir.Rename(func(yield func(string) bool) {
 		for _, f := range files {
 			if !yield(path.Join(f.Meta.Path, f.Meta.Name)) {
 				return
@@ -125,7 +121,9 @@ func (wr *writer) renameAll(w *writing) error {
 	for _, f := range files {
 		old := f.Name
 		f.Name = path.Join(f.Meta.Path, f.Meta.Name)
-		if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
+		if !slices.Contains(absent, f.Name) {
+			// its size is the size of the hidden file
+		} else if st, err := wr.cfg.FS.Stat(f.Name); err != nil {
 			return err
 		} else if st.Size() != f.Meta.Size {
 			return fmt.Errorf("%s: %w: size %d, want %d as in the hidden file", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)

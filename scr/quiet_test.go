@@ -65,7 +65,7 @@ func TestBypassFewSyncs(t *testing.T) {
 		must(t, cl.write(ctx, s, rank, 2))
 		return nil
 	})
-	if n, want := syncs.Load(), int64(24); n != want {
+	if n, want := syncs.Load(), int64(22); n != want {
 		t.Errorf("%d syncs of folders, want %d", n, want)
 	}
 }

@@ -46,8 +46,10 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		}
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
-	if err := d.maps.Write(rd.fs, name); err != nil && mine == nil {
-		mine = fmt.Errorf("file map: %w", err)
+	if mine == nil {
+		if mine = d.maps.Write(rd.fs, name); mine != nil {
+			mine = fmt.Errorf("file map: %w", mine)
+		}
 	}
 	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
 }
@@ -74,25 +76,23 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 
 // encode protects the files of one group. mine is the error that this rank already has.
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
-	if l.dc.Rank() == 0 && mine == nil {
-		// After a power loss the catalogue does not list the dataset as complete, whatever this file has.
-		if err := cachedir.WriteState(vfs.NoSync(rd.fs), e.Path, group, cachedir.StateCorrupt); err != nil {
-			mine = fmt.Errorf("redundancy: %w", err)
-		}
-	}
 	if err := rd.agree(ctx, mine); err != nil {
 		return err
 	}
 	if err := l.set.Encode(ctx, rd.fs, names, groupPrefix(e.Path, group)); err != nil {
 		return fmt.Errorf("redundancy: %w", err)
 	}
-	return rd.sealGroup(ctx, l, e, group, names)
+	return rd.sealGroup(ctx, l, e, group, slices.Concat(names, l.set.Names(groupPrefix(e.Path, group))), nil)
 }
 
 // sealGroup writes a list of the group's files on this device, by rank, and marks the group as whole. e is the catalogue entry
-// that the dataset will get.
-func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
-	own, err := rd.ownNames(e.Path, group, names)
+// that the dataset will get. names are this rank's files of the group and their redundancy files. err is the error that this rank
+// already has.
+func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, err error) error {
+	var own []byte
+	if err == nil {
+		own, err = rd.ownNames(names)
+	}
 	parts, gerr := l.dc.Gather(ctx, 0, own)
 	if err == nil {
 		err = gerr
@@ -145,25 +145,27 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 		for _, f := range d.maps.Files() {
 			names = append(names, f.Name)
 		}
-		if err := rd.sealGroup(ctx, d.level, d.Cached, cachedir.DataGroup, names); err != nil {
+		if err := rd.resealGroup(ctx, d, cachedir.DataGroup, names); err != nil {
 			return err
 		}
 	}
-	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
+	return rd.resealGroup(ctx, d, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
 }
 
-// ownNames returns the names of this rank's files of a group and of their redundancy files. The first rank of a device gathers
-// them for parseNames.
-func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error) {
-	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
-	if err != nil {
-		return nil, err
-	}
+// resealGroup does the work of reseal for one group. An earlier run may have used another scheme, so the redundancy files are
+// listed.
+func (rd *redundancy) resealGroup(ctx context.Context, d *cachedSet, group string, names []string) error {
+	red, err := redset.Files(rd.fs, groupPrefix(d.Path, group), rd.c.Rank())
+	return rd.sealGroup(ctx, d.level, d.Cached, group, slices.Concat(names, red), err)
+}
+
+// ownNames packs the names of this rank's files. The first rank of a device gathers them for parseNames.
+func (rd *redundancy) ownNames(names []string) ([]byte, error) {
 	t := kvtree.New()
 	t.Value("RANK").SetInt(rd.c.Rank())
 	files := t.SetAt(kvtree.New(), "FILE")
 	i := 0
-	for _, n := range slices.Concat(names, red) {
+	for _, n := range names {
 		if strings.HasSuffix(n, ".redsum") {
 			continue // only this library writes this file, and the list contains only files that SCR writes
 		}

@@ -75,7 +75,7 @@ func TestRounds(t *testing.T) {
 		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "4 23 4 23"},
 		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "4 21 4 21"},
 		{[]string{"SCR_COPY_TYPE", "XOR"}, "4 21 4 21"},
-		{[]string{"SCR_CACHE_BYPASS", "1"}, "4 17 4 18"},
+		{[]string{"SCR_CACHE_BYPASS", "1"}, "4 15 4 16"},
 	} {
 		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""
 		cl.wrap = func(c comm.Comm) comm.Comm { return counting{commtest.Isolate(c), new(int)} }

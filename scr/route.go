@@ -82,9 +82,11 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 			}
 			w.dir = dir
 		}
-		if _, err := wr.checkPlace(w, abs); err != nil {
+		there, err := wr.checkPlace(w, abs)
+		if err != nil {
 			return "", err
 		}
+		w.over = w.over || there
 		at = prefixdir.Hidden(abs)
 	} else if err := wr.foresee(w, abs); err != nil {
 		return "", err

@@ -36,6 +36,7 @@ type writing struct {
 	byOrig  map[string]string // for each absolute path of the application, the name in the cache
 	dir     string            // with bypass: the folder of the last file
 	reserve []string          // files that reserve names in the cache for this rank
+	over    bool              // with bypass: a file with one of the final names exists and may belong to another dataset
 	claims  *prefixdir.Claims // read only if a file already exists
 	whole   bool              // with bypass: the prefix directory lists the dataset as whole, and its files will get their final names
 }
@@ -183,6 +184,9 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 	if w.Bypass {
 		if err := wr.install(ctx, w); err != nil {
 			return err
+		}
+		if err := wr.renameAll(w); mine == nil {
+			mine = err
 		}
 	}
 	if err := wr.redundancy.protect(ctx, w.cachedSet, w.ds, mine); err != nil {

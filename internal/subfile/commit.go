@@ -163,7 +163,7 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
 	// The subfiles' names must be durable before the record is renamed, because partial names are ignored afterwards. finishShared
 	// syncs the directory before that.
-	if err := durable.RenameAll(fsys, m.partials(Dir(base)), sync && !by.Shared); err != nil {
+	if _, err := durable.RenameAll(fsys, m.partials(Dir(base)), sync && !by.Shared); err != nil {
 		return err
 	}
 	if by.Shared {

@@ -135,6 +135,9 @@ func (s *Set) Place() Place {
 // Sums returns the CRC-32 (IEEE) of each file of this rank, by name, as the last Encode computed it.
 func (s *Set) Sums() map[string]uint32 { return s.sums }
 
+// Names returns the names of the redundancy files that Encode writes for this rank.
+func (s *Set) Names(prefix string) []string { return s.p.names(prefix) }
+
 // resolve converts a name in a header to a path in the file system.
 func resolve(root, name string) string {
 	if root == "" || filepath.IsAbs(name) {

@@ -186,13 +186,14 @@ func (s *files) nameSet(set string) error {
 		return err
 	}
 	s.named = true
-	return durable.RenameAll(s.job.Opt.Fs, func(yield func(from, to string) bool) {
+	_, err := durable.RenameAll(s.job.Opt.Fs, func(yield func(from, to string) bool) {
 		for i := range s.job.Subfiles {
 			if name := subfile.Name(set, i); !yield(subfile.PartialBy(name, s.job.Ten.Tag()), name) {
 				return
 			}
 		}
 	}, s.job.Opt.Durability == dataset.DurableCommit)
+	return err
 }
 
 // unname removes the subfiles of an uncommitted set that have their final names. Only world rank 0 calls it.

@@ -76,7 +76,7 @@ func TestRenameAll(t *testing.T) {
 			must(t, Replace(mem, from, nil, ReplaceOptions{Sync: true, SyncDir: true}))
 		}
 		done = true
-		err := RenameAll(vfs.NewFault(mem, func(op vfs.Op) error {
+		_, err := RenameAll(vfs.NewFault(mem, func(op vfs.Op) error {
 			if op.Seq != at {
 				return nil
 			}
@@ -86,7 +86,10 @@ func TestRenameAll(t *testing.T) {
 		if done != (err == nil) {
 			t.Fatalf("operation %d: %v", at, err)
 		}
-		must(t, RenameAll(mem, maps.All(list), true))
+		absent, err := RenameAll(mem, maps.All(list), true)
+		if must(t, err); done && len(absent) != len(list) {
+			t.Errorf("%v were renamed before, want all", absent)
+		}
 		if l := names(t, mem.CrashClone(vfs.CrashOptions{}), "."); !slices.Equal(l, []string{"a", "b"}) {
 			t.Errorf("operation %d fails: %v", at, l)
 		}

@@ -62,23 +62,27 @@ func Rename(fsys vfs.FS, from, to string) error {
 }
 
 // RenameAll renames finished files to their second names, in order, and with syncDirs syncs the directories of the second
-// names. RenameAll may be repeated: a file whose first name is missing has already been renamed.
-func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error {
+// names. RenameAll may be repeated: a file whose first name is missing has already been renamed. absent lists the second names of
+// these files.
+func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) (absent []string, err error) {
 	dirs := map[string]bool{}
 	for from, to := range list {
-		if err := vfs.RenameFile(fsys, from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		err := vfs.RenameFile(fsys, from, to)
+		if errors.Is(err, fs.ErrNotExist) {
+			absent = append(absent, to)
+		} else if err != nil {
+			return absent, err
 		}
 		dirs[filepath.Dir(to)] = true
 	}
 	if syncDirs {
 		for dir := range dirs {
 			if err := fsys.SyncDir(dir); err != nil {
-				return err
+				return absent, err
 			}
 		}
 	}
-	return nil
+	return absent, nil
 }
 
 // Move is Rename without the sync. On some file systems a rename may succeed and yet return an error; if the outcome is unknown,

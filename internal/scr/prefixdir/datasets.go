@@ -21,23 +21,33 @@ func (d *Datasets) Dir(id int) string { return d.File(record.DefaultName(id)) }
 
 // Create makes the metadata folder of a dataset, durably.
 func (d *Datasets) Create(id int) error {
+	_, err := d.create(id)
+	return err
+}
+
+// create does the work of Create. It also reports whether the folder did not exist before.
+func (d *Datasets) create(id int) (fresh bool, err error) {
 	if err := checkID(id); err != nil {
-		return err
+		return false, err
 	}
 	if err := d.Folder.Create(); err != nil {
-		return err
+		return false, err
 	}
-	if d.last.Load() == int64(id) && d.isThere(d.Dir(id)) {
-		return nil
-	}
-	if err := d.fs().MkdirAll(d.Dir(id)); err != nil {
-		return err
+	err = d.fs().Mkdir(d.Dir(id))
+	if errors.Is(err, fs.ErrExist) {
+		if d.last.Load() == int64(id) {
+			return false, nil
+		}
+	} else if err != nil {
+		return false, err
+	} else {
+		fresh = true
 	}
 	if err := d.fs().SyncDir(d.File("")); err != nil {
-		return err
+		return fresh, err
 	}
 	d.last.Store(int64(id))
-	return nil
+	return fresh, nil
 }
 
 // Place holds the folders of a dataset.

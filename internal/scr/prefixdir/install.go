@@ -56,8 +56,8 @@ func IsHidden(name string) bool {
 func (d *Dir) BeginInstall(ds Dataset) error { return d.Datasets.writeSummary(ds, false, true) }
 
 // Rename durably gives files their final names. Several ranks may call Rename concurrently for a shared file, and calls may be
-// repeated.
-func (d *Dir) Rename(files iter.Seq[string]) error {
+// repeated. absent lists the files that had no hidden name, because they were renamed before or are missing.
+func (d *Dir) Rename(files iter.Seq[string]) (absent []string, err error) {
 	return durable.RenameAll(d.fs(), func(yield func(a, b string) bool) {
 		for name := range files {
 			if !yield(Hidden(name), name) {
@@ -162,7 +162,7 @@ func (i *installation) finish(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return lost, err
 	}
-	err = d.Rename(func(yield func(string) bool) {
+	_, err = d.Rename(func(yield func(string) bool) {
 		for _, name := range i.hidden {
 			if !yield(filepath.Join(i.place.Data, filepath.FromSlash(name))) {
 				return

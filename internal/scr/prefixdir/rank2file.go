@@ -193,10 +193,11 @@ func (d *Datasets) WriteMap(id, ranks int, files func(rank int) ([]File, error))
 	if ranks < 1 {
 		return fault.Usage("map of %d ranks, want at least 1", ranks)
 	}
-	if err := d.Create(id); err != nil {
+	fresh, err := d.create(id)
+	if err != nil {
 		return err
 	}
-	w := mapWriter{d: d, dir: d.Dir(id), ranks: ranks, bytes: mapBytes, entries: mapEntries}
+	w := mapWriter{d: d, dir: d.Dir(id), ranks: ranks, bytes: mapBytes, entries: mapEntries, fresh: fresh}
 	return w.write(files)
 }
 
@@ -206,6 +207,7 @@ type mapWriter struct {
 	ranks   int
 	bytes   int64 // maximum size of a file with more than one entry
 	entries int   // maximum number of entries in a file
+	fresh   bool  // there is no earlier map
 }
 
 // mapPart is a map file that is being assembled.
@@ -217,8 +219,10 @@ type mapPart struct {
 }
 
 func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
-	if err := w.removeOld(); err != nil {
-		return err
+	if !w.fresh {
+		if err := w.removeOld(); err != nil {
+			return err
+		}
 	}
 	var refs []mapPart // the parts of one level
 	p := mapPart{tree: kvtree.New()}
@@ -291,7 +295,12 @@ func (w *mapWriter) writePart(name string, p mapPart) error {
 	t.Set(keyRank, p.tree)
 	t.Value(keyLevel).SetInt(p.level)
 	t.Value(keyRanks).SetInt(w.ranks)
-	return kvtree.WriteFile(w.d.fs(), filepath.Join(w.dir, name), t)
+	b, err := kvtree.Encode(t)
+	if err != nil {
+		return err
+	}
+	// The root is written last, and one sync makes all names durable.
+	return durable.Replace(w.d.fs(), filepath.Join(w.dir, name), b, durable.ReplaceOptions{Sync: true, SyncDir: name == mapName})
 }
 
 // removeOld removes the files of an earlier map. It removes the root first.

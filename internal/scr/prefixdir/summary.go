@@ -82,14 +82,14 @@ func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 // WriteSummary writes the summary of a dataset. It is the last step of a flush: all other files must
 // already be durable.
 func (d *Datasets) WriteSummary(ds Dataset, complete bool) error {
+	if err := d.Create(ds.ID); err != nil {
+		return err
+	}
 	return d.writeSummary(ds, complete, false)
 }
 
 func (d *Datasets) writeSummary(ds Dataset, complete, renames bool) error {
 	if err := checkName(ds.Name); err != nil {
-		return err
-	}
-	if err := d.Create(ds.ID); err != nil {
 		return err
 	}
 	t := kvtree.New()
