@@ -19,7 +19,7 @@ import (
 type catalog struct {
 	*job
 	levels levels
-	remade *cachedir.Catalog // replaces an unusable catalogue on disk; only on the first rank of the node
+	now    *cachedir.Catalog // set by find, on the first rank of the node; no other process changes the file during the run
 }
 
 // file returns the path of the catalogue of this node.
@@ -30,23 +30,17 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	if cat.node.c.Rank() != 0 {
 		return nil
 	}
-	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
-	if err != nil && cat.remade != nil {
-		c, err = cat.remade, nil // the catalogue on disk is unreadable and is replaced
-	}
-	if err != nil {
-		return err
-	}
-	edit(c)
-	return c.Write(cat.fs, cat.file())
+	edit(cat.now)
+	return cat.now.Write(cat.fs, cat.file())
 }
 
-// find reads the catalogue of this node, on the first rank of the node. If the catalogue is lost, damaged or unreadable, find
+// find reads the catalogue of this node, on the first rank of the node. Later calls of change do not read it again. If the catalogue is lost, damaged or unreadable, find
 // rebuilds it from the folders in the caches. Unknown folders are not used, because they may hold an older dataset with the same
 // number; they are set aside for the user. All other lost entries are taken from the catalogues of the other nodes.
-func (cat *catalog) find() (*cachedir.Catalog, error) {
+func (cat *catalog) find() (c *cachedir.Catalog, err error) {
+	defer func() { cat.now = c }()
 	_, serr := cat.fs.Stat(cat.file())
-	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
+	c, err = cachedir.ReadCatalog(cat.fs, cat.file())
 	if err == nil && !errors.Is(serr, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -83,7 +77,6 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 		return c, nil // a new node
 	}
 	cat.log.Warn("scr: the catalogue of a node is rebuilt from its caches", "node", cat.node.name, "datasets", c.Len())
-	cat.remade = c
 	return c, c.Write(cat.fs, cat.file())
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blobio/internal/base/vfs"
+	"blobio/internal/scr/cachedir"
 )
 
 // TestRestartReadsOnce checks that HaveRestart finds out only once that there is no checkpoint, and that CompleteRestart leaves the
@@ -46,26 +47,43 @@ func TestRestartReadsOnce(t *testing.T) {
 	})
 }
 
-// TestBypassFewSyncs counts the syncs of folders in the second checkpoint. Syncs of the prefix directory itself are not counted,
-// because their number depends on the ranks that make a folder at the same time.
-func TestBypassFewSyncs(t *testing.T) {
+// TestBypassFewOperations counts operations of the second checkpoint. Syncs of the prefix directory itself are not counted, because
+// their number depends on the ranks that make a folder at the same time.
+func TestBypassFewOperations(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1")
-	var syncs atomic.Int64
+	var counts [7]atomic.Int64
 	cl.fs = vfs.NewFault(cl.fs, func(op vfs.Op) error {
-		if op.Kind == vfs.OpSyncDir && strings.HasPrefix(op.Name, testPrefix+"/") {
-			syncs.Add(1)
+		inPrefix, inCache := strings.HasPrefix(op.Name, testPrefix+"/"), strings.Contains(op.Name, "/local/")
+		for i, is := range []bool{
+			op.Kind == vfs.OpSyncDir && inPrefix,
+			op.Kind == vfs.OpSyncDir && inCache,
+			op.Kind == vfs.OpRename && inCache,
+			op.Kind == vfs.OpReadDir && inPrefix,
+			op.Kind == vfs.OpOpen && inCache && strings.HasSuffix(op.Name, cachedir.CatalogName),
+			op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/flush.scr"),
+			op.Kind == vfs.OpRename && strings.Contains(op.New, "/filemap_"),
+		} {
+			if is {
+				counts[i].Add(1)
+			}
 		}
 		return nil
 	})
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		must(t, cl.write(ctx, s, rank, 1))
 		must(t, s.c.Barrier(ctx))
-		syncs.Store(0)
+		for i := range counts {
+			counts[i].Store(0)
+		}
 		must(t, s.c.Barrier(ctx))
 		must(t, cl.write(ctx, s, rank, 2))
 		return nil
 	})
-	if n, want := syncs.Load(), int64(22); n != want {
-		t.Errorf("%d syncs of folders, want %d", n, want)
+	for i, want := range []int64{22, 32, 32, 0, 0, 1, 4} {
+		what := []string{"syncs of folders in the prefix directory", "syncs of folders in the caches", "renames in the caches",
+			"lists of folders in the prefix directory", "reads of catalogues", "writes of the flush file", "replaced file maps"}[i]
+		if n := counts[i].Load(); n != want {
+			t.Errorf("%d %s, want %d", n, what, want)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
 	if mine == nil {
-		if mine = d.maps.Write(rd.fs, name); mine != nil {
+		if mine = d.maps.Replace(rd.fs, name); mine != nil { // Encode syncs the folder
 			mine = fmt.Errorf("file map: %w", mine)
 		}
 	}
@@ -101,7 +101,7 @@ func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached
 	if l.dc.Rank() == 0 && err == nil && !slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) {
 		var list map[int][]string
 		if list, err = parseNames(parts); err == nil {
-			err = cachedir.WriteShuffile(rd.fs, e.Path, group, list)
+			err = cachedir.WriteShuffile(rd.fs, e.Path, group, list) // the state file is written next and syncs the folder
 		}
 		switch {
 		case err != nil:

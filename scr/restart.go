@@ -191,13 +191,14 @@ func (fe *fetcher) bcast(ctx context.Context, t *kvtree.Tree, err error) (*kvtre
 	if err == nil && fe.c.Rank() == 0 {
 		b, err = kvtree.Pack(t)
 	}
-	if err := comm.Agree(ctx, fe.c, err); err != nil {
-		return nil, err
+	if err != nil {
+		b = nil // the other ranks get the error when all agree
 	}
-	if b, err = fe.c.Bcast(ctx, 0, b); err != nil {
-		return nil, err
+	b, cerr := fe.c.Bcast(ctx, 0, b)
+	if cerr != nil {
+		return nil, errors.Join(err, cerr)
 	}
-	if fe.c.Rank() != 0 {
+	if len(b) > 0 && fe.c.Rank() != 0 && err == nil {
 		t, err = kvtree.Unpack(b, nil)
 	}
 	return t, comm.Agree(ctx, fe.c, err)

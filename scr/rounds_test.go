@@ -84,6 +84,10 @@ func TestRounds(t *testing.T) {
 			var list []int
 			told := func() { list, *n = append(list, *n), 0 }
 			*n = 0
+			if _, _, err := s.HaveRestart(ctx); err != nil || *n != 2 {
+				t.Errorf("HaveRestart: %d collectives, want 2 (%v)", *n, err)
+			}
+			*n = 0
 			for i := range 2 {
 				must(t, s.Start(ctx, fmt.Sprint("ckpt.", i), Checkpoint))
 				name, err := s.Route(fileName(i, rank, 0))

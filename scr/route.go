@@ -13,6 +13,7 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
 )
 
 // Route returns the path under which to write or read a file. It is not collective.
@@ -97,13 +98,29 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	// If the run dies, its files are left. The next run removes cached files with their folder. It removes hidden files according to
 	// the map. A power loss before Complete syncs the map may lose the map, and then hidden files are left.
 	if w.Bypass {
-		if err := w.maps.Write(vfs.NoSync(wr.fs), cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+		if err := wr.noteMap(w); err != nil {
 			w.maps.Remove(at)
 			return "", fmt.Errorf("file map: %w", err)
 		}
 	}
 	w.byOrig[abs] = at
 	return wr.real(w.cachedSet, at), nil
+}
+
+// noteMap writes the file map of this rank in place. Complete replaces it. Only a rank that is killed inside the write of a map
+// longer than a page can leave a damaged map. Then the next run does not remove the hidden files of the rank.
+func (wr *writer) noteMap(w *writing) error {
+	b, err := kvtree.Encode(w.maps.Tree())
+	if err != nil {
+		return err
+	}
+	if w.mapFile == nil {
+		if w.mapFile, err = wr.fs.Create(cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+			return err
+		}
+	}
+	_, err = w.mapFile.WriteAt(b, 0)
+	return err
 }
 
 // route finds a file of the checkpoint that is being read. If moved is set, it also accepts a unique base name, because the prefix

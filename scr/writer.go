@@ -36,6 +36,7 @@ type writing struct {
 	byOrig  map[string]string // for each absolute path of the application, the name in the cache
 	dir     string            // with bypass: the folder of the last file
 	reserve []string          // files that reserve names in the cache for this rank
+	mapFile vfs.File          // with bypass: the file map, until Complete; nil if there are no files yet
 	over    bool              // with bypass: a file with one of the final names exists and may belong to another dataset
 	claims  *prefixdir.Claims // read only if a file already exists
 	whole   bool              // with bypass: the prefix directory lists the dataset as whole, and its files will get their final names
@@ -139,6 +140,9 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 // seal measures the files, protects them, and commits the dataset to the caches.
 func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 	var mine error
+	if w.mapFile != nil {
+		mine = w.mapFile.Close()
+	}
 	var size, count int64
 	for _, f := range w.maps.Files() {
 		m, err := vfs.MetaOf(wr.fileFS(w.cachedSet), f.Name)

@@ -3,6 +3,7 @@ package cachedir
 import (
 	"slices"
 
+	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
@@ -77,6 +78,17 @@ func (m *Filemap) Tree() *kvtree.Tree {
 // Write replaces the file of the map.
 func (m *Filemap) Write(fsys vfs.FS, name string) error {
 	return kvtree.WriteFile(fsys, name, m.Tree())
+}
+
+// Replace is like Write, but the caller must sync the folder.
+func (m *Filemap) Replace(fsys vfs.FS, name string) error { return replace(fsys, name, m.Tree()) }
+
+func replace(fsys vfs.FS, name string, t *kvtree.Tree) error {
+	b, err := kvtree.Encode(t)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(fsys, name, b, durable.ReplaceOptions{Sync: true})
 }
 
 // Len returns the number of files.

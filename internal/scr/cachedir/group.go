@@ -61,7 +61,7 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 }
 
 // WriteShuffile writes <dir>/.scr/<group>shuffile. It lists the files on this device by rank, protected files and redundancy
-// files. WriteShuffile keeps the order of the files.
+// files. WriteShuffile keeps the order of the files. The caller must sync the folder.
 func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
 	t := kvtree.New()
 	list := t.Touch(keyRank)
@@ -76,7 +76,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 		}
 		sub.Value(keyFiles).SetInt(names.Len())
 	}
-	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
+	return replace(fsys, GroupFile(dir, group, shuffileName), t)
 }
 
 // ReadShuffile reads the list that WriteShuffile wrote. The error wraps fs.ErrNotExist if the file does not exist.
