@@ -57,7 +57,7 @@ func TestMoveErrors(t *testing.T) {
 
 // TestParseNames checks that all ranks get an error if the first rank of a device cannot read a list.
 func TestParseNames(t *testing.T) {
-	if _, err := parseNames([][]byte{[]byte("garbage")}); err == nil {
+	if _, err := parseNames([][]byte{[]byte("garbage")}, cachedir.MapGroup); err == nil {
 		t.Error("no error")
 	}
 }

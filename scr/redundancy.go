@@ -26,32 +26,43 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 	if err := rd.step("encode"); err != nil {
 		return err
 	}
-	l, entry := d.level, d.Cached
-	entry.Dataset = ds
-	entry.Dataset.Complete = true // this entry is written when all of the redundancy is on disk
+	var sealed []group
 	if !d.Bypass {
-		var names []string
+		g := group{name: cachedir.DataGroup}
 		for _, f := range d.maps.Files() {
-			names = append(names, f.Name)
+			g.files = append(g.files, f.Name)
 		}
-		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names, mine); err != nil {
+		if err := rd.encode(ctx, d, &g, mine); err != nil {
 			return err
 		}
-		sums := l.set.Sums()
+		sums := d.level.set.Sums()
 		for _, f := range d.maps.Files() {
 			if crc, ok := sums[f.Name]; ok {
 				f.Meta.CRC, f.Meta.HasCRC = crc, true
 				d.maps.Put(f)
 			}
 		}
+		sealed = append(sealed, g)
 	}
-	name := cachedir.FilemapName(d.Path, rd.c.Rank())
+	g := group{name: cachedir.MapGroup, files: []string{cachedir.FilemapName(d.Path, rd.c.Rank())}}
 	if mine == nil {
-		if mine = d.maps.Replace(rd.fs, name); mine != nil { // Encode syncs the folder
+		if mine = d.maps.Replace(rd.fs, g.files[0]); mine != nil { // Encode syncs the folder
 			mine = fmt.Errorf("file map: %w", mine)
 		}
 	}
-	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name}, mine)
+	if err := rd.encode(ctx, d, &g, mine); err != nil {
+		return err
+	}
+	entry := d.Cached
+	entry.Dataset = ds
+	entry.Dataset.Complete = true // this entry is written when all of the redundancy is on disk
+	return rd.seal(ctx, d.level, entry, append(sealed, g), nil)
+}
+
+// group lists this rank's files of a group.
+type group struct {
+	name  string
+	files []string // protected files, then redundancy files
 }
 
 // sumBypassed records checksums of files already in the prefix directory in the file maps, and makes the maps durable.
@@ -74,24 +85,25 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	})
 }
 
-// encode protects the files of one group. mine is the error that this rank already has.
-func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
+// encode protects the files of a group, and adds their redundancy files to the group. mine is the error that this rank already has.
+func (rd *redundancy) encode(ctx context.Context, d *cachedSet, g *group, mine error) error {
 	if err := rd.agree(ctx, mine); err != nil {
 		return err
 	}
-	if err := l.set.Encode(ctx, rd.fs, names, groupPrefix(e.Path, group)); err != nil {
+	set, prefix := d.level.set, groupPrefix(d.Path, g.name)
+	if err := set.Encode(ctx, rd.fs, g.files, prefix); err != nil {
 		return fmt.Errorf("redundancy: %w", err)
 	}
-	return rd.sealGroup(ctx, l, e, group, slices.Concat(names, l.set.Names(groupPrefix(e.Path, group))), nil)
+	g.files = append(g.files, set.Names(prefix)...)
+	return nil
 }
 
-// sealGroup writes a list of the group's files on this device, by rank, and marks the group as whole. e is the catalogue entry
-// that the dataset will get. names are this rank's files of the group and their redundancy files. err is the error that this rank
-// already has.
-func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, err error) error {
+// seal writes, for each group, a list of the files on this device by rank, and marks the group as whole. e is the catalogue entry
+// that the dataset will get. err is the error that this rank already has.
+func (rd *redundancy) seal(ctx context.Context, l *level, e cachedir.Cached, groups []group, err error) error {
 	var own []byte
 	if err == nil {
-		own, err = rd.ownNames(names)
+		own, err = rd.packNames(groups)
 	}
 	parts, gerr := l.dc.Gather(ctx, 0, own)
 	if err == nil {
@@ -99,22 +111,31 @@ func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached
 	}
 	// A rank that has failed sends no names. All ranks get its error when they agree.
 	if l.dc.Rank() == 0 && err == nil && !slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) {
-		var list map[int][]string
-		if list, err = parseNames(parts); err == nil {
-			err = cachedir.WriteShuffile(rd.fs, e.Path, group, list) // the state file is written next and syncs the folder
-		}
-		switch {
-		case err != nil:
-		case group == cachedir.MapGroup: // made last
-			err = cachedir.WriteEncoded(rd.fs, group, e)
-		default:
-			err = cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateEncoded)
-		}
-		if err == nil {
-			err = vfs.SyncParent(rd.fs, cachedir.MetaDir(e.Path))
-		}
+		err = rd.writeSeals(e, groups, parts)
 	}
 	return rd.agree(ctx, err)
+}
+
+// writeSeals does the work of seal on the first rank of the device.
+func (rd *redundancy) writeSeals(e cachedir.Cached, groups []group, parts [][]byte) error {
+	for _, g := range groups {
+		list, err := parseNames(parts, g.name)
+		if err == nil {
+			err = cachedir.WriteShuffile(rd.fs, e.Path, g.name, list)
+		}
+		if err == nil && g.name == cachedir.MapGroup {
+			err = cachedir.WriteEncoded(rd.fs, g.name, e)
+		} else if err == nil {
+			err = cachedir.WriteState(rd.fs, e.Path, g.name, cachedir.StateEncoded)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := rd.fs.SyncDir(cachedir.MetaDir(e.Path)); err != nil {
+		return err
+	}
+	return vfs.SyncParent(rd.fs, cachedir.MetaDir(e.Path))
 }
 
 // recoverMaps rebuilds lost or damaged file maps of a dataset. Collective.
@@ -138,46 +159,50 @@ func (rd *redundancy) recoverFiles(ctx context.Context, d *cachedSet) (*redset.R
 	return redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
 }
 
-// reseal rewrites the files that protect writes after the redundancy. It is called for a rebuilt dataset. Collective.
+// reseal rewrites the files that protect writes after the redundancy. It is called for a rebuilt dataset. An earlier run may have
+// used another scheme, so the redundancy files are listed. Collective.
 func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
+	var groups []group
 	if !d.Bypass {
-		var names []string
+		g := group{name: cachedir.DataGroup}
 		for _, f := range d.maps.Files() {
-			names = append(names, f.Name)
+			g.files = append(g.files, f.Name)
 		}
-		if err := rd.resealGroup(ctx, d, cachedir.DataGroup, names); err != nil {
-			return err
-		}
+		groups = append(groups, g)
 	}
-	return rd.resealGroup(ctx, d, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
+	groups = append(groups, group{name: cachedir.MapGroup, files: []string{cachedir.FilemapName(d.Path, rd.c.Rank())}})
+	var err error
+	for i := range groups {
+		red, ferr := redset.Files(rd.fs, groupPrefix(d.Path, groups[i].name), rd.c.Rank())
+		if err == nil {
+			err = ferr
+		}
+		groups[i].files = append(groups[i].files, red...)
+	}
+	return rd.seal(ctx, d.level, d.Cached, groups, err)
 }
 
-// resealGroup does the work of reseal for one group. An earlier run may have used another scheme, so the redundancy files are
-// listed.
-func (rd *redundancy) resealGroup(ctx context.Context, d *cachedSet, group string, names []string) error {
-	red, err := redset.Files(rd.fs, groupPrefix(d.Path, group), rd.c.Rank())
-	return rd.sealGroup(ctx, d.level, d.Cached, group, slices.Concat(names, red), err)
-}
-
-// ownNames packs the names of this rank's files. The first rank of a device gathers them for parseNames.
-func (rd *redundancy) ownNames(names []string) ([]byte, error) {
+// packNames packs the names of this rank's files. The first rank of a device gathers them for parseNames.
+func (rd *redundancy) packNames(groups []group) ([]byte, error) {
 	t := kvtree.New()
 	t.Value("RANK").SetInt(rd.c.Rank())
-	files := t.SetAt(kvtree.New(), "FILE")
-	i := 0
-	for _, n := range names {
-		if strings.HasSuffix(n, ".redsum") {
-			continue // only this library writes this file, and the list contains only files that SCR writes
+	for _, g := range groups {
+		files := t.SetAt(kvtree.New(), "FILE", g.name)
+		i := 0
+		for _, n := range g.files {
+			if strings.HasSuffix(n, ".redsum") {
+				continue // only this library writes this file, and the list contains only files that SCR writes
+			}
+			files.SetAt(kvtree.New(), strconv.Itoa(i), n)
+			i++
 		}
-		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
-		i++
 	}
 	return kvtree.Pack(t)
 }
 
-// parseNames parses the lists that ownNames made. Only the first rank of the device calls it. Therefore the ranks must agree on
-// its error.
-func parseNames(parts [][]byte) (map[int][]string, error) {
+// parseNames returns the files of a group from the lists that packNames made. Only the first rank of the device calls it.
+// Therefore the ranks must agree on its error.
+func parseNames(parts [][]byte, group string) (map[int][]string, error) {
 	out := map[int][]string{}
 	for _, p := range parts {
 		t, err := kvtree.Unpack(p, nil)
@@ -188,7 +213,7 @@ func parseNames(parts [][]byte) (map[int][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := t.Get("FILE")
+		at := t.Get("FILE").Get(group)
 		for i := range at.Len() {
 			n, _ := at.Get(strconv.Itoa(i)).First()
 			out[r] = append(out[r], n)

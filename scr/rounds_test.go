@@ -72,9 +72,9 @@ func TestRounds(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "4 23 4 23"},
-		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "4 21 4 21"},
-		{[]string{"SCR_COPY_TYPE", "XOR"}, "4 21 4 21"},
+		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "4 21 4 21"},
+		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "4 19 4 19"},
+		{[]string{"SCR_COPY_TYPE", "XOR"}, "4 19 4 19"},
 		{[]string{"SCR_CACHE_BYPASS", "1"}, "4 15 4 16"},
 	} {
 		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""

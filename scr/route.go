@@ -13,7 +13,6 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/scr/kvtree"
 )
 
 // Route returns the path under which to write or read a file. It is not collective.
@@ -105,22 +104,6 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	}
 	w.byOrig[abs] = at
 	return wr.real(w.cachedSet, at), nil
-}
-
-// noteMap writes the file map of this rank in place. Complete replaces it. Only a rank that is killed inside the write of a map
-// longer than a page can leave a damaged map. Then the next run does not remove the hidden files of the rank.
-func (wr *writer) noteMap(w *writing) error {
-	b, err := kvtree.Encode(w.maps.Tree())
-	if err != nil {
-		return err
-	}
-	if w.mapFile == nil {
-		if w.mapFile, err = wr.fs.Create(cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
-			return err
-		}
-	}
-	_, err = w.mapFile.WriteAt(b, 0)
-	return err
 }
 
 // route finds a file of the checkpoint that is being read. If moved is set, it also accepts a unique base name, because the prefix

@@ -18,6 +18,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
+	"blobio/scr/kvtree"
 )
 
 // writer puts the files of a dataset into the cache. Its work begins with Route and ends with the entry in the catalogues.
@@ -135,6 +136,22 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 	}
 	wr.cache.sets = append(wr.cache.sets, d)
 	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}}, nil
+}
+
+// noteMap writes the file map of this rank in place. Complete replaces it. Only a rank that is killed inside the write of a map
+// longer than a page can leave a damaged map. Then the next run does not remove the hidden files of the rank.
+func (wr *writer) noteMap(w *writing) error {
+	b, err := kvtree.Encode(w.maps.Tree())
+	if err != nil {
+		return err
+	}
+	if w.mapFile == nil {
+		if w.mapFile, err = wr.fs.Create(cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+			return err
+		}
+	}
+	_, err = w.mapFile.WriteAt(b, 0)
+	return err
 }
 
 // seal measures the files, protects them, and commits the dataset to the caches.

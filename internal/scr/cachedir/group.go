@@ -23,7 +23,7 @@ const (
 	StateEncoded = 2 // the redundancy files protect the dataset
 )
 
-// WriteState writes the state of the redundancy files of a group to <dir>/.scr/<group>er.
+// WriteState writes the state of the redundancy files of a group to <dir>/.scr/<group>er. The caller must sync the folder.
 func WriteState(fsys vfs.FS, dir, group string, state int) error {
 	if state != StateCorrupt && state != StateEncoded {
 		return fault.Usage("state %d", state)
@@ -33,7 +33,7 @@ func WriteState(fsys vfs.FS, dir, group string, state int) error {
 
 func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error {
 	t.Value(keyState).SetInt(state)
-	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
+	return replace(fsys, GroupFile(dir, group, stateName), t)
 }
 
 // WriteEncoded is like WriteState with StateEncoded, but also stores the dataset's catalogue entry. Rebuild uses the entry if
