@@ -77,6 +77,9 @@ void bell_wake(void *bell);
 // both numbers wrap around. It does not sleep if *pokes differs from poked or *broken from known.
 int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns);
 
+// node_cores returns the number of the node's cores, also of those that this process may not use.
+int node_cores(void);
+
 // Blocking collectives: broadcast from rank 0, all-gather, and whether ok is set on all ranks.
 int node_bcast(void *b, int n, MPI_Comm c);
 int node_gather(int *v, int n, int *all, MPI_Comm c);

@@ -6,16 +6,18 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 typedef _Atomic uint32_t word;
 
 static uint32_t get(void *w) { return atomic_load((word *)w); }
 static int past(void *w, uint32_t round) { return w && (int32_t)(get(w) - round) > 0; }
+
+int node_cores(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
 
 void bell_wake(void *bell) {
 	atomic_fetch_add((word *)bell, 1);

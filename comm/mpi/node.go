@@ -28,6 +28,8 @@ type node struct {
 	place []int32 // process index of each rank of the engine; -1: on another node
 	whole bool    // all ranks of the engine are on this node
 
+	patience C.int // see fewYields
+
 	mu     sync.Mutex // guards own against concurrent pokes
 	own    *bell
 	pokes  *atomic.Uint32
@@ -49,9 +51,20 @@ func (b *bell) ring() {
 	}
 }
 
-// yields is how often a process checks a word and yields the core before it sleeps. If there are more processes than cores, a
-// few yields let all other processes run. More yields would take the core from busy processes.
-const yields = 20
+// fewYields is how often a process checks a word and yields the core before it sleeps, if the node has more processes than cores. A
+// few yields let all other processes run, and more would take the core from busy processes. If each process can have a core, it
+// yields manyYields times, about a millisecond: waking a process that sleeps takes longer than most calls.
+const (
+	fewYields  = 20
+	manyYields = 2000
+)
+
+func (n *node) yields() C.int {
+	if n.n > int(C.node_cores()) {
+		return fewYields
+	}
+	return manyYields
+}
 
 func newNode() *node {
 	own := new([2]bell) // contains no pointers and never moves
@@ -64,7 +77,7 @@ func (n *node) bell(i int) *bell {
 }
 
 func (n *node) spin(word *atomic.Uint32, round uint32) bool {
-	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), yields,
+	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), n.patience,
 		unsafe.Pointer(n.pokes), 0, unsafe.Pointer(n.broken), 0, 0) == C.DONE
 }
 
@@ -136,6 +149,7 @@ func (n *node) open(l *link) error {
 		return err
 	}
 	n.arena, n.me, n.n, n.whole = arena, int(me), int(size), int(size) == l.size
+	n.patience = n.yields()
 	return n.find(l, c)
 }
 

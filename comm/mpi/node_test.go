@@ -8,6 +8,15 @@ import (
 	"time"
 )
 
+// TestYields: processes wait long only if each can have a core.
+func TestYields(t *testing.T) {
+	for n, want := range map[int]int{1: manyYields, 1 << 20: fewYields} {
+		if got := (&node{n: n}).yields(); int(got) != want {
+			t.Errorf("%d processes yield %d times, want %d", n, got, want)
+		}
+	}
+}
+
 // TestSleep: a sleeping process wakes when its word changes, when a goroutine of its process pokes it, or when a notice is
 // sent. Otherwise the process would sleep for an hour, and the test fails after a minute.
 func TestSleep(t *testing.T) {
