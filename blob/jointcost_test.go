@@ -111,3 +111,35 @@ func TestJointCost(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkJoint: 4 ranks read a record that 16 ranks wrote, in other parts. First is the first read after an open, with the maps, and
+// later is another read by the same plan.
+func BenchmarkJoint(b *testing.B) {
+	m := scattered(16, 4000)
+	mem := scatteredDataset(m, dataset.VariableCentric, 1)
+	bench := func(name string, plan func(co comm.Comm, r *read.Reader, was *read.ReadPlan) *read.ReadPlan) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(4 * m.Elems())
+			must(run(4, func(ctx context.Context, co comm.Comm) error {
+				r := need(read.OpenCommWith(ctx, co, "d", nil, dataset.Knobs{Fs: mem}))
+				defer r.Close()
+				var p *read.ReadPlan
+				for range b.N {
+					p = plan(co, r, p)
+					must(p.Read(ctx, read.Get{Name: "T", Into: make([]float32, p.Total)}))
+				}
+				return nil
+			}))
+		})
+	}
+	fresh := func(co comm.Comm, r *read.Reader, _ *read.ReadPlan) *read.ReadPlan {
+		return r.Collective(co).Plan(decomp.Regular([]int64{m.Elems()}, 4).AppendReqs(nil, co.Rank()))
+	}
+	bench("first", fresh)
+	bench("later", func(co comm.Comm, r *read.Reader, was *read.ReadPlan) *read.ReadPlan {
+		if was == nil {
+			was = fresh(co, r, nil)
+		}
+		return was
+	})
+}

@@ -1,6 +1,6 @@
 package decomp
 
-import "math/bits"
+import "blobio/internal/base/radix"
 
 // SortCoalesce sorts reqs stably by offset, merges them from left to right in place, and returns the shorter list. A request
 // starts a new merged request if its offset is a multiple of last (the length of the fastest dimension) or beyond the end of
@@ -66,65 +66,4 @@ func nextRow(off, last int64) int64 {
 	return off - m + last
 }
 
-const (
-	insertionMax = 24 // maximum length of lists for insertion sort
-	digitBits    = 11
-)
-
-// sortByOffset sorts stably by offset: short lists by insertion sort, longer lists by a radix sort on the bits in which
-// offsets differ.
-func sortByOffset(reqs []Req) {
-	i := 1
-	for i < len(reqs) && reqs[i-1].Offset <= reqs[i].Offset {
-		i++
-	}
-	if i >= len(reqs) {
-		return
-	}
-	if len(reqs) <= insertionMax {
-		for ; i < len(reqs); i++ {
-			r := reqs[i]
-			j := i
-			for ; j > 0 && reqs[j-1].Offset > r.Offset; j-- {
-				reqs[j] = reqs[j-1]
-			}
-			reqs[j] = r
-		}
-		return
-	}
-	lo, hi := reqs[0].Offset, reqs[0].Offset
-	for _, r := range reqs {
-		lo, hi = min(lo, r.Offset), max(hi, r.Offset)
-	}
-	width := bits.Len64(uint64(hi) - uint64(lo)) // wraps correctly for any int64
-	src, dst := reqs, make([]Req, len(reqs))
-	// Wide digits mean few passes. But each pass clears 2^digit counters, so the width of a digit follows the length of the
-	// list.
-	digit := min(digitBits, max(4, bits.Len(uint(len(reqs)))))
-	passes := (width + digit - 1) / digit
-	digit = (width + passes - 1) / passes
-	var count [1 << digitBits]int
-	for p := range passes {
-		shift := p * digit
-		mask := uint64(1)<<digit - 1
-		c := count[: mask+1 : mask+1]
-		clear(c)
-		for i := range src {
-			c[(uint64(src[i].Offset)-uint64(lo))>>shift&mask]++
-		}
-		sum := 0
-		for i, n := range c {
-			c[i] = sum
-			sum += n
-		}
-		for i := range src {
-			k := (uint64(src[i].Offset) - uint64(lo)) >> shift & mask
-			dst[c[k]] = src[i]
-			c[k]++
-		}
-		src, dst = dst, src
-	}
-	if passes%2 == 1 {
-		copy(reqs, src)
-	}
-}
+func sortByOffset(reqs []Req) { radix.Sort(reqs, func(r *Req) int64 { return r.Offset }) }

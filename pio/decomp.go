@@ -9,6 +9,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/radix"
 	"blobio/internal/cdf5/slab"
 )
 
@@ -242,8 +243,9 @@ func (d *Decomp) sort() {
 			order = append(order, element{p, int64(i)})
 		}
 	}
+	radix.Sort(order, func(e *element) int64 { return e.p })
 	last := int64(0)
-	for _, e := range sorted(order, d.elems) {
+	for _, e := range order {
 		if e.p != last {
 			d.add(e.p - 1)
 			last = e.p
@@ -254,26 +256,3 @@ func (d *Decomp) sort() {
 
 // element is an element of memory at index i, with its index p in the array.
 type element struct{ p, i int64 }
-
-// sorted sorts elements by p, in a stable order. It is a radix sort, since maps are long. limit is the maximum p.
-func sorted(list []element, limit int64) []element {
-	const bits = 11
-	other := make([]element, len(list))
-	for shift := 0; limit>>shift > 0; shift += bits {
-		var at [1 << bits]int
-		for _, e := range list {
-			at[e.p>>shift&(1<<bits-1)]++
-		}
-		sum := 0
-		for i, n := range at {
-			at[i], sum = sum, sum+n
-		}
-		for _, e := range list {
-			k := &at[e.p>>shift&(1<<bits-1)]
-			other[*k] = e
-			*k++
-		}
-		list, other = other, list
-	}
-	return list
-}

@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/radix"
 	"blobio/internal/comm/remote"
 )
 
@@ -257,7 +257,7 @@ func (d *directory) build(msgs [][]byte, n int64, good func(at int64) bool) erro
 		})
 	}
 	// The index finds the last of several entries with the same element. This order makes it the entry with the highest at.
-	slices.SortFunc(list, func(a, b stored) int { return cmp.Compare(a.at, b.at) })
+	radix.Sort(list, func(s *stored) int64 { return s.at })
 	reqs, pos, next := make([]decomp.Req, 0, len(list)), int64(0), int64(-1)
 	for _, s := range list {
 		if s.at != next {

@@ -11,6 +11,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/radix"
 )
 
 // owners holds which ranks send the elements that a plan wants to this rank, and which elements this rank sends to others. It
@@ -32,6 +33,8 @@ type owners struct {
 
 // portion is elements [at, at+n) of all stored elements. The same elements are [to, to+n) in a second sequence.
 type portion struct{ at, n, to int64 }
+
+func atOf(x *portion) int64 { return x.at }
 
 // rankOf returns the rank that reads share i.
 func (o *owners) rankOf(i int64, ranks int) int {
@@ -182,7 +185,7 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 		}
 	}
 	hole(u, p.wanted())
-	slices.SortFunc(o.from, func(a, b portion) int { return cmp.Compare(a.at, b.at) })
+	radix.Sort(o.from, atOf)
 	o.bound = make([]int, o.parts+1)
 	for i := range o.parts {
 		o.bound[i+1] = sort.Search(len(o.from), func(j int) bool { return o.from[j].at >= o.shares.from(i+1) })
@@ -226,7 +229,7 @@ func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
 			o.union = append(o.union, l...)
 		}
 	}
-	slices.SortFunc(o.union, func(a, b portion) int { return cmp.Compare(a.at, b.at) })
+	radix.Sort(o.union, atOf)
 	o.union = joined(o.union)
 	for i := range o.union {
 		o.union[i].to = o.read
