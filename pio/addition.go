@@ -46,6 +46,11 @@ func (b *base) extends(f *definitions, l *log) bool {
 			return false
 		}
 	}
+	for _, d := range f.dims[len(b.dims):] {
+		if d.n == Unlimited {
+			return false
+		}
+	}
 	used := make([]bool, len(f.dims))
 	for i, v := range f.vars {
 		if i >= len(b.vars) {

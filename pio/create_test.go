@@ -131,3 +131,41 @@ func TestKept(t *testing.T) {
 		return nil
 	})
 }
+
+// TestRecordDimensionLater: a committed file without a record dimension can get one, with a record variable.
+func TestRecordDimensionLater(t *testing.T) {
+	dir := t.TempDir()
+	together(t, 2, func(ctx context.Context, s *System) error {
+		for form := range Canonical + 1 {
+			path := filepath.Join(dir, form.String())
+			f, err := s.Create(ctx, path, with(func(o *FileOptions) { o.Form = form }))
+			if err != nil {
+				return err
+			}
+			x, err1 := f.DefDim("x", 2)
+			v, err2 := f.DefVar("fixed", cdf5.Int, []int{x})
+			if err := errors.Join(err1, err2, f.EndDef(), f.PutVars(ctx, v, Part{}, []int32{1, 2}), f.Close(ctx)); err != nil {
+				return err
+			}
+			if f, err = s.Open(ctx, path, forWriting); err != nil {
+				return err
+			}
+			err0 := f.Redef()
+			time, err1 := f.DefDim("time", Unlimited)
+			w, err2 := f.DefVar("rec", cdf5.Int, []int{time, x})
+			err = errors.Join(err0, err1, err2, f.EndDef(), f.PutVars(ctx, w, Part{Start: []int64{0, 0}, Count: []int64{1, 2}}, []int32{3, 4}), f.Close(ctx))
+			if err != nil {
+				return fmt.Errorf("%v: %w", form, err)
+			}
+			if f, err = s.Open(ctx, path, nil); err != nil {
+				return err
+			}
+			got := make([]int32, 4)
+			err = errors.Join(f.GetVars(ctx, v, Part{}, got[:2]), f.GetVars(ctx, w, Part{}, got[2:]), f.Close(ctx))
+			if want := []int32{1, 2, 3, 4}; err != nil || !slices.Equal(got, want) {
+				return fmt.Errorf("%v: %v, want %v: %w", form, got, want, err)
+			}
+		}
+		return nil
+	})
+}

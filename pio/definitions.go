@@ -26,7 +26,7 @@ type definitions struct {
 	atts    []cdf5.Att // attributes of the file
 	records int64      // including records not yet written
 	changed bool       // since the last commit, or since the open writer began
-	nofill  bool       // for variables defined from now on
+	nofill  bool       // of new variables; SetFill also changes the others
 }
 
 // dim is a dimension.
@@ -139,12 +139,15 @@ func (f *definitions) find(name string) int {
 	return slices.IndexFunc(f.vars, func(v *variable) bool { return v.name == name })
 }
 
-// SetFill sets Var.NoFill for variables defined from now on, and returns the former setting. See DefVarFill.
+// SetFill sets Var.NoFill of all variables, also of those defined later, and returns the former setting. See DefVarFill.
 func (f *definitions) SetFill(nofill bool) (was bool, err error) {
 	if err := f.writable(); err != nil {
 		return false, err
 	}
 	was, f.nofill = f.nofill, nofill
+	for _, v := range f.vars {
+		v.nofill = nofill
+	}
 	return was, nil
 }
 
@@ -152,7 +155,7 @@ func (f *definitions) SetFill(nofill bool) (was bool, err error) {
 // _FillValue. value is a slice of one element of the variable's type. Unwritten elements read as the fill value in any case, with
 // one exception: the rest of a record that only PutVars has written is 0 with nofill, unless the variable has a _FillValue.
 func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
-	if err := f.definable(); err != nil {
+	if err := cmp.Or(f.writable(), f.definable()); err != nil {
 		return err
 	}
 	x, err := f.variable(v)

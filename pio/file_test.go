@@ -214,6 +214,9 @@ func TestCodes(t *testing.T) {
 		f, err = s.Open(ctx, path, nil)
 		is("open", err, 0)
 		is("redef of what is read", f.Redef(), EPERM)
+		_, err = f.DefDim("y", 2)
+		is("dimension of what is read", err, ENOTINDEFINE) // by netCDF and PnetCDF, which check the mode first
+		is("fill mode of a variable of what is read", f.DefVarFill(0, true, nil), EPERM)
 		is("write to what is read", f.WriteDarray(ctx, 0, d, make([]int32, n), nil), EPERM)
 		is("attribute of what is read", f.PutAtt(0, "c", cdf5.Int, []int32{1}), EPERM)
 		b := []float64{0}

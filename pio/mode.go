@@ -76,11 +76,14 @@ func (m *mode) writable() error {
 
 // definable returns an error unless definitions may change. With auto a definition begins define mode.
 func (m *mode) definable() error {
-	if err := m.writable(); err != nil {
+	if err := m.usable(); err != nil {
 		return err
 	}
-	if !m.define && !m.auto {
+	if !m.define && !m.auto { // checked before writable, as in netCDF
 		return failed(ENOTINDEFINE, "%s: definition in data mode; call redef first", m.path)
+	}
+	if err := m.writable(); err != nil {
+		return err
 	}
 	m.began = m.auto
 	return nil

@@ -26,11 +26,16 @@ func TestRestOfPut(t *testing.T) {
 		x, err2 := f.DefDim("x", 4)
 		_, err3 := f.DefVar("filled", cdf5.Int, []int{rec, x})
 		_, err4 := f.SetFill(true)
+		filled, err9 := f.Var(0)
+		if !filled.NoFill {
+			return errors.New("the fill mode of the file does not change a variable that is already defined")
+		}
+		err10 := f.DefVarFill(0, false, nil)
 		_, err5 := f.DefVar("not", cdf5.Int, []int{rec, x})
 		_, err6 := f.DefVar("value", cdf5.Int, []int{rec, x})
 		_, err7 := f.DefVar("decomposed", cdf5.Int, []int{rec, x})
 		err8 := f.PutAtt(2, "_FillValue", cdf5.Int, []int32{-5})
-		if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, f.EndDef()); err != nil {
+		if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, f.EndDef()); err != nil {
 			return err
 		}
 		for v := range 4 {
