@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"blobio/internal/base/vfs"
+	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/salvage"
 )
 
 // TestBypassFlippedByte checks that a changed byte of a file written with bypass is found. The file exists only in the prefix
@@ -111,6 +113,74 @@ func TestBypassFileVanishes(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// sameKilled takes two checkpoints with the same file names in two runs, and kills the second run at a step of Complete.
+func (cl *cluster) sameKilled(t *testing.T, between func(), step string) {
+	take := func(n int) error {
+		return cl.run(func(ctx context.Context, s *Session, rank int) error { return cl.same(ctx, s, rank, n, Checkpoint) })
+	}
+	must(t, take(1))
+	between()
+	k := &killer{step: step, n: 1}
+	cl.hook = k.hook
+	if err := take(2); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	cl.hook = nil
+}
+
+// TestBypassPostrun kills a run after all files of a checkpoint are whole. Commands that reach the nodes only through other commands
+// must list the checkpoint, even if the flush file does not have it.
+func TestBypassPostrun(t *testing.T) {
+	for _, step := range []string{"rename", "encode", "flush", "index", "summary"} {
+		cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0")
+		cl.sameKilled(t, func() {}, step)
+		var nodes []salvage.Node
+		for _, n := range cl.nodes {
+			nodes = append(nodes, salvage.Node{Name: n, FS: vfs.NewBind(cl.fs, []vfs.Bind{{At: "/local", To: "/nodes/" + n + "/local"}}), Catalog: "/local/user1/scr.77/" + cachedir.CatalogName})
+		}
+		rep, err := salvage.Run(t.Context(), salvage.RunOptions{Prefix: prefixdir.Open(cl.fs, testPrefix), Nodes: nodes, Scavenge: salvage.Scavenge})
+		must(t, err)
+		if all, err := listedWhole(cl.fs); err != nil || len(all) != 1 || all[0] != "ckpt.2" || rep.Current != "ckpt.2" {
+			t.Errorf("%s: %v, current %q, %v", step, all, rep.Current, err)
+		}
+	}
+}
+
+// TestBypassKilledAtMap kills a run after the map of a checkpoint is written, and before the checkpoint is recorded as whole. SCR wrote
+// the older checkpoint, so that it has no checksums, and the file names are the same. The next runs must offer the older checkpoint.
+func TestBypassKilledAtMap(t *testing.T) {
+	cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "0")
+	var dead atomic.Bool
+	mem := cl.fs
+	cl.conf, cl.fs = mem, vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "scr.dataset.2/summary.scr") {
+			dead.Store(true)
+		}
+		if dead.Load() {
+			return errKilled
+		}
+		return nil
+	})
+	cl.sameKilled(t, func() {
+		d := &prefixdir.Open(mem, testPrefix).Datasets
+		m, err := d.ReadMap(d.Place(1))
+		must(t, err)
+		must(t, d.WriteMap(1, 2, func(rank int) ([]prefixdir.File, error) {
+			for i := range m.Files[rank] {
+				m.Files[rank][i].HasCRC = false
+			}
+			return m.Files[rank], nil
+		}))
+		cl.lose("node0", "node1")
+	}, "")
+	cl.fs = mem
+	for range 2 {
+		if got, err := cl.sameRestart(); err != nil || got != 1 {
+			t.Errorf("restarted from %d: %v", got, err)
+		}
+	}
 }
 
 // TestBypassFlushAgain repeats a failed flush. A file that has changed or was truncated in between must not be listed as correct.

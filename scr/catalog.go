@@ -34,9 +34,9 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	return cat.now.Write(cat.fs, cat.file())
 }
 
-// find reads the catalogue of this node, on the first rank of the node. Later calls of change do not read it again. If the catalogue is lost, damaged or unreadable, find
-// rebuilds it from the folders in the caches. Unknown folders are not used, because they may hold an older dataset with the same
-// number; they are set aside for the user. All other lost entries are taken from the catalogues of the other nodes.
+// find reads the catalogue of this node, on the first rank of the node. If it is lost, damaged or unreadable, find rebuilds it from the
+// folders in the caches. Unknown folders are not used, because they may hold an older dataset with the same number; they are set aside
+// for the user. All other lost entries are taken from the catalogues of the other nodes.
 func (cat *catalog) find() (c *cachedir.Catalog, err error) {
 	defer func() { cat.now = c }()
 	_, serr := cat.fs.Stat(cat.file())

@@ -168,6 +168,9 @@ func (s *Session) Drop(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	if err := s.writer.finish(ctx); err != nil { // otherwise the next Start would list the dataset again
+		return err
+	}
 	return s.onRoot(ctx, func() error { return s.index.dir.Drop(ctx, name) })
 }
 
@@ -179,6 +182,9 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 	s.offer = nil
 	// Wait for all flushes, because a dataset that is being flushed may share file names and is not in the index yet.
 	if err := s.flush.settleAll(ctx); err != nil {
+		return err
+	}
+	if err := s.writer.finish(ctx); err != nil { // otherwise the next Start would list the dataset
 		return err
 	}
 	d := s.cache.find(name)

@@ -31,13 +31,13 @@ package scr
 //	       its folder                        an entry without a folder; deleted at restart
 //	Route: bypass: file map, before the file  as before; hidden files are removed by the maps
 //	Complete: ranks agree on sizes           an incomplete dataset; deleted at restart
-//	       bypass: map, summary: RENAMES     as before
+//	       bypass: map, summary: RENAMES     as before; the next run removes the map
 //	       datasets that lose files to it:   the next run continues from here
 //	       incomplete; files renamed
 //	       redundancy of files, of maps
 //	       catalogues: COMPLETE              some nodes may have it: the dataset is complete, as redundancy exists
-//	       flush file; bypass: after the      commands outside do not know the dataset; the next run does
-//	       index
+//	       flush file; bypass: after the      commands outside do not know the dataset (bypass: they continue
+//	       index                              from RENAMES); the next run does
 //	Flush: index: dataset, incomplete        the dataset is still in the caches (bypass: only the last step)
 //	       datasets that lose files to it:   they are incomplete; the new one is still in the caches
 //	       incomplete

@@ -148,9 +148,18 @@ func TestRemainsOfOlder(t *testing.T) {
 // TestFaults lets each operation of the file system fail, once or from then on. Either all ranks or none must get an error, and
 // no call may hang. A new run on repaired disks must find the completed datasets.
 func TestFaults(t *testing.T) {
+	for _, bypass := range []string{"0", "1"} {
+		t.Run("bypass "+bypass, func(t *testing.T) {
+			t.Parallel()
+			testFaults(t, bypass)
+		})
+	}
+}
+
+func testFaults(t *testing.T, bypass string) {
 	var p progress
 	at := func(fsys vfs.FS) *cluster {
-		cl := fourNodes(t).set("SCR_FLUSH", "2")
+		cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_CACHE_BYPASS", bypass)
 		cl.fs, cl.ready = fsys, true
 		return cl
 	}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
+	"blobio/internal/base/vfs"
 	"blobio/internal/scr/prefixdir"
 )
 
@@ -52,5 +56,34 @@ func TestGoneSlides(t *testing.T) {
 	must(t, err)
 	if _, ok := x.Entry("ckpt.1"); !ok || x.Current() != "ckpt.3" {
 		t.Errorf("left: %+v", x.Entries())
+	}
+}
+
+// TestDeleteUnlisted deletes or drops a checkpoint written with bypass that could not be listed. It must not be listed later.
+func TestDeleteUnlisted(t *testing.T) {
+	for _, give := range []func(s *Session, ctx context.Context, name string) error{(*Session).Delete, (*Session).Drop} {
+		cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", "1")
+		var sick atomic.Bool
+		mem := cl.fs
+		cl.conf, cl.fs = mem, vfs.NewFault(mem, func(op vfs.Op) error {
+			if sick.Load() && op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/index.scr") {
+				return syscall.EIO
+			}
+			return nil
+		})
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			sick.Store(true)
+			if err := cl.write(ctx, s, rank, 1); !errors.Is(err, syscall.EIO) {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+			must(t, s.c.Barrier(ctx))
+			sick.Store(false)
+			must(t, s.c.Barrier(ctx))
+			must(t, give(s, ctx, "ckpt.1"))
+			return cl.write(ctx, s, rank, 2)
+		})
+		if all, err := listedWhole(mem); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
+			t.Error(all, err)
+		}
 	}
 }

@@ -65,8 +65,8 @@ type group struct {
 	files []string // protected files, then redundancy files
 }
 
-// sumBypassed records checksums of files already in the prefix directory in the file maps, and makes the maps durable.
-// Collective. At a restart the files are compared with the cached maps.
+// sumBypassed makes files in the prefix directory durable and records their checksums in the file maps. Collective. At a restart the
+// files are compared with the cached maps.
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
 		files := d.maps.Files()

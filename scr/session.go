@@ -145,6 +145,9 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.index.dir.FinishInstalls(ctx); err != nil {
 				return err
 			}
+			if err := s.index.dir.WithdrawUnfinished(); err != nil {
+				return err
+			}
 			if err := s.index.begin(ctx); err != nil {
 				return err
 			}

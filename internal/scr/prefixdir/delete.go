@@ -148,6 +148,11 @@ func (d *Datasets) removeMeta(p Place) error {
 		if err := d.fs().Remove(filepath.Join(p.Meta, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		if entry.Name() == mapName { // a map without parts would cast doubt on older datasets
+			if err := d.fs().SyncDir(p.Meta); err != nil {
+				return err
+			}
+		}
 	}
 	d.removeEmpty(p.Meta)
 	return nil

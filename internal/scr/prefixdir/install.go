@@ -18,6 +18,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/scr/record"
 )
 
 // Some datasets are written directly to the prefix directory, or replace files of a complete dataset. Until such a dataset is
@@ -75,6 +76,39 @@ func (d *Dir) Withdraw(id int) error {
 		return err
 	}
 	return d.Datasets.removeMeta(p)
+}
+
+// WithdrawUnfinished gives up datasets that have a map but no summary, and whose files all have hidden names: their run died before
+// BeginInstall. Without the hidden files, the map would suggest that files of older datasets are overwritten. No other run may be
+// writing.
+func (d *Dir) WithdrawUnfinished() error {
+	list, err := d.fs().ReadDir(d.File(""))
+	if err != nil {
+		return err
+	}
+	x, _, _, err := d.Index.Load()
+	if err != nil {
+		return err
+	}
+	listed := x.Entries()
+	for _, f := range list {
+		id, ok := record.DatasetID(f.Name())
+		if !ok || slices.ContainsFunc(listed, func(e Entry) bool { return e.ID == id }) {
+			continue
+		}
+		if _, err := vfs.Lstat(d.fs(), filepath.Join(d.Datasets.Dir(id), summaryName)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		files, err := d.Datasets.pathsOf(d.Datasets.Place(id))
+		if err != nil || slices.ContainsFunc(files, func(name string) bool { return !d.isThere(Hidden(filepath.Join(d.Path, name))) }) {
+			continue
+		}
+		d.warn("an unfinished dataset is given up", "dataset", id)
+		if err := d.Withdraw(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // FinishInstalls completes installations that a crash or an error interrupted. It renames the files of each whole dataset and lists

@@ -299,7 +299,11 @@ func (w *mapWriter) writePart(name string, p mapPart) error {
 	if err != nil {
 		return err
 	}
-	// The root is written last, and one sync makes all names durable.
+	if name == mapName { // a durable root shows that its parts are there
+		if err := w.d.fs().SyncDir(w.dir); err != nil {
+			return err
+		}
+	}
 	return durable.Replace(w.d.fs(), filepath.Join(w.dir, name), b, durable.ReplaceOptions{Sync: true, SyncDir: name == mapName})
 }
 

@@ -52,6 +52,10 @@ func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 	if o.Prefix == nil || o.Prefix.FS == nil {
 		return nil, fault.Usage("no prefix directory")
 	}
+	// With bypass, a dataset is in the flush file only when it is listed.
+	if err := o.Prefix.FinishInstalls(ctx); err != nil {
+		return nil, err
+	}
 	r := &runner{RunOptions: o, rep: &RunReport{}}
 	all, err := r.candidates()
 	if err != nil {
