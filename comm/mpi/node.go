@@ -28,7 +28,7 @@ type node struct {
 	place []int32 // process index of each rank of the engine; -1: on another node
 	whole bool    // all ranks of the engine are on this node
 
-	patience C.int // see fewYields
+	patience C.int // how often spin yields the core
 
 	mu     sync.Mutex // guards own against concurrent pokes
 	own    *bell
