@@ -36,9 +36,8 @@ type copyOf struct {
 
 // holding lists the files of one rank.
 type holding struct {
-	Files []copyOf
-	Sets  []key // checkpoints with redundancy files in the directories of this rank
-	Coded []key // checkpoints with the copy or parity of this rank
+	Files   []copyOf
+	Backups []copyOf // levels 2 and 3: files that protect other ranks' files
 }
 
 // candidate is a checkpoint with files on at least one rank.
@@ -48,8 +47,8 @@ type candidate struct {
 	time  int64 // ns; 0: unknown
 	fresh bool  // some rank has not yet given its file the committed name
 	whole bool  // all ranks have a file
-	set   bool  // some rank has redundancy files
-	bare  bool  // some rank lacks its copy or parity, although the level has them
+	set   bool  // some rank has its backup
+	bare  bool  // some rank lacks its backup, although the level has them
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
@@ -91,6 +90,27 @@ func stampOf(f *ffformat.File) uint32 {
 	return 0
 }
 
+// stampOfBackup returns the stamp of a copy or parity file, and 0 for a file of FTI.
+func (s *files) stampOfBackup(level int, name string, n named) uint32 {
+	if n.fresh {
+		return n.stamp
+	}
+	f, err := s.fs.Open(filepath.Join(s.p.level(level), name))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return 0
+	}
+	d, err := ffformat.Decode(f, size, name, nil)
+	if err != nil { // a file of FTI's POSIX mode, or a damaged file
+		return 0
+	}
+	return stampOf(d)
+}
+
 // hold lists the files of this rank. An unreadable file counts as lost; the errors give the reasons.
 func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 	s.top = nil
@@ -100,15 +120,12 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 			errs = append(errs, err)
 		}
 		for _, e := range list {
-			k, ok := parseSet(level, e.Name())
-			if ok && !slices.Contains(h.Sets, k) {
-				h.Sets = append(h.Sets, k)
-			}
-			if ok && s.p.isCoded(e.Name()) {
-				h.Coded = append(h.Coded, k)
-			}
-			id, fresh, ok := s.p.parse(e.Name())
+			n, ok := s.p.parse(e.Name())
 			if !ok {
+				continue
+			}
+			if n.kind != ckpt {
+				h.Backups = append(h.Backups, copyOf{Key: key{level, n.id, s.stampOfBackup(level, e.Name(), n)}, Fresh: n.fresh})
 				continue
 			}
 			if level == levels {
@@ -119,7 +136,7 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				errs = append(errs, err)
 				continue
 			}
-			c := copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh}
+			c := copyOf{Key: key{level, n.id, stampOf(f.r.File())}, Fresh: n.fresh}
 			if c.Key.Stamp != 0 {
 				c.Time = f.r.File().FB.Timestamp
 			}
@@ -171,26 +188,26 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 			c.fresh, c.time = c.fresh || f.Fresh, max(c.time, f.Time)
 			stamps[f.Key.Stamp] = true
 		}
-		for _, k := range h.Sets {
-			at(k, false).set = true
-			stamps[k.Stamp] = true
+		for _, b := range h.Backups {
+			c := at(b.Key, false)
+			c.set, c.fresh = true, c.fresh || b.Fresh
+			stamps[b.Key.Stamp] = true
 		}
 	}
 	for i := range list {
 		c := &list[i]
-		c.bare = c.Stamp != 0 && (c.Level == 2 || c.Level == 3) &&
-			slices.ContainsFunc(all, func(h holding) bool { return !slices.Contains(h.Coded, c.key) })
-		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h) })
+		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Files) })
+		c.bare = (c.Level == 2 || c.Level == 3) && slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Backups) })
 	}
 	slices.SortStableFunc(list, candidate.before)
 	place(list)
 	return list
 }
 
-// in reports whether a rank has a file of the checkpoint. By chance a file of FTI may have a timestamp that looks
+// in reports whether the files of a rank have one of the checkpoint. By chance a file of FTI may have a timestamp that looks
 // like a stamp, so files of FTI are recognized by level and id.
-func (c *candidate) in(h holding) bool {
-	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
+func (c *candidate) in(files []copyOf) bool {
+	return slices.ContainsFunc(files, func(f copyOf) bool {
 		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
 		return same && f.Diff == c.diff
 	})

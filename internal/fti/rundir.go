@@ -89,7 +89,7 @@ func (s *files) removeEmpty(dir string) error {
 func (s *Session) clean(keep bool) error {
 	var errs []error
 	if keep {
-		errs = append(errs, durable.Remove(s.fs, s.p.spare(levels)), durable.Remove(s.fs, s.p.partial(levels)))
+		errs = append(errs, durable.Remove(s.fs, s.p.spare(levels)), durable.Remove(s.fs, s.p.partial(levels, ckpt)))
 	}
 	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {
 		errs = append(errs, s.cleanLocal(keep || s.cfg.KeepL4))

@@ -151,7 +151,7 @@ func (s *Session) settle(ctx context.Context) error {
 	for _, b := range all {
 		s.nodes = append(s.nodes, string(b))
 	}
-	s.redundancy = redundancy{files: s.files, c: s.c, node: s.nodes[s.c.Rank()], size: s.cfg.GroupSize}
+	s.redundancy = redundancy{files: s.files, c: s.c, nodes: s.nodes, nodeSize: s.cfg.NodeSize, size: s.cfg.GroupSize}
 	if s.c.Rank() == 0 {
 		if s.cfg.Failure == 0 {
 			err = s.writeTopology(s.nodes)
