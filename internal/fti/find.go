@@ -90,12 +90,9 @@ func stampOf(f *ffformat.File) uint32 {
 	return 0
 }
 
-// stampOfBackup returns the stamp of a copy or parity file, and 0 for a file of FTI.
-func (s *files) stampOfBackup(level int, name string, n named) uint32 {
-	if n.fresh {
-		return n.stamp
-	}
-	f, err := s.fs.Open(filepath.Join(s.p.level(level), name))
+// stampOfBackup returns the stamp of a copy or parity file with its final name, and 0 for a file of FTI.
+func (s *files) stampOfBackup(name string) uint32 {
+	f, err := s.fs.Open(name)
 	if err != nil {
 		return 0
 	}
@@ -125,7 +122,12 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				continue
 			}
 			if n.kind != ckpt {
-				h.Backups = append(h.Backups, copyOf{Key: key{level, n.id, s.stampOfBackup(level, e.Name(), n)}, Fresh: n.fresh})
+				if (level == 2 || level == 3) && n.kind == backupOf(level) { // FTI may leave others
+					if !n.fresh {
+						n.stamp = s.stampOfBackup(filepath.Join(s.p.level(level), e.Name()))
+					}
+					h.Backups = append(h.Backups, copyOf{Key: key{level, n.id, n.stamp}, Fresh: n.fresh})
+				}
 				continue
 			}
 			if level == levels {

@@ -38,8 +38,10 @@ func (s *files) publish(k key, spare bool) error {
 		if err == nil {
 			waiting = append(waiting, kind)
 		}
-		if len(waiting) == 0 { // a backup is older than a checkpoint file that waits
-			keep[s.p.final(k, kind)] = true
+		final := s.p.final(k, kind)
+		// Beside a waiting checkpoint file, the backup with the final name is older, unless the file was rebuilt.
+		if len(waiting) == 0 || err != nil && kind != ckpt && s.stampOfBackup(final) == k.Stamp {
+			keep[final] = true
 		}
 	}
 	err := s.eachOwn(k.Level, func(name string, n named) error {
@@ -73,20 +75,25 @@ func (s *files) publish(k key, spare bool) error {
 	return durable.Remove(s.fs, s.p.diffFile())
 }
 
-// commit is a collective: it publishes a checkpoint after all ranks have complete files. It removes the files of lower
-// levels first, while all ranks' files have their fresh names, because a restart prefers fresh names, and then lower levels.
+// commit is a collective: it publishes a checkpoint after all ranks have complete files. A restart prefers fresh names and then lower
+// levels. So commit first removes the files of lower levels, while all ranks' files have their fresh names, and fresh names of higher
+// levels, which a failed checkpoint or rebuild has left.
 func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 	var err error
-	for level := k.Level - 1; level > 0 && err == nil; level-- {
-		err = s.removeLevel(level)
+	for level := levels; level > 0 && err == nil; level-- {
+		if level != k.Level {
+			err = s.removeLevel(level, level > k.Level)
+		}
 	}
 	if k.Level > 1 {
-		err = comm.Agree(ctx, s.c, err)
+		if err := comm.Agree(ctx, s.c, err); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.publish(k, spare)
 	}
-	return comm.Agree(ctx, s.c, s.publish(k, spare))
+	return comm.Agree(ctx, s.c, err)
 }
 
 // eachOwn calls f with the name of each file of this rank at a level.
@@ -113,13 +120,19 @@ func (s *files) eachOwn(level int, f func(name string, n named) error) error {
 	return nil
 }
 
-// removeLevel durably removes this rank's files of all checkpoints of a level. Otherwise an older checkpoint could reappear after a
-// crash, and a restart prefers lower levels.
-func (s *files) removeLevel(level int) error {
+// removeLevel durably removes this rank's files of all checkpoints of a level, or only those with fresh names. Otherwise an older
+// checkpoint could reappear after a crash, and a restart would prefer it.
+func (s *files) removeLevel(level int, fresh bool) error {
 	n := 0
-	err := s.eachOwn(level, func(name string, _ named) error {
-		n++
-		return s.fs.Remove(name)
+	err := s.eachOwn(level, func(name string, x named) error {
+		if fresh && !x.fresh {
+			return nil
+		}
+		err := s.fs.Remove(name)
+		if err == nil {
+			n++
+		}
+		return err
 	})
 	if err != nil || n == 0 {
 		return err

@@ -320,5 +320,8 @@ func (w *pending) giveUp() error {
 	if w.Level == 2 || w.Level == 3 {
 		errs = append(errs, durable.Remove(w.fs, w.p.fresh(w.key, backupOf(w.Level))))
 	}
+	if w.res != nil { // otherwise the fresh names could reappear after a crash
+		errs = append(errs, w.fs.SyncDir(w.p.level(w.Level)))
+	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,172 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/base/crashtest"
+	"blobio/internal/base/vfs"
+)
+
+// ftiRun is a file system with a checkpoint of FTI at level 2 or 3.
+func ftiRun(t *testing.T, level, id int, more string) *vfs.Mem {
+	m := disk(t, "")
+	text := strings.NewReplacer("Failure = 0", "Failure = 1", "NONE", "run").Replace(fmt.Sprintf(template, more))
+	must(t, m.Remove("config"))
+	must(t, vfs.WriteFile(m, "config", []byte(text)))
+	for rank := range ranks {
+		dir := fmt.Sprintf("Local/node%d/run/l%d", rank, level)
+		must(t, m.MkdirAll(dir))
+		for _, k := range []kind{ckpt, backupOf(level)} {
+			name := fmt.Sprintf("Ckpt%d-%s%d.fti", id, k, rank)
+			b, err := os.ReadFile(fmt.Sprintf("../../testdata/fti/tiny/head/l%d-4ranks/cp%d__node%d-%s", level, id, rank, name))
+			must(t, err)
+			must(t, vfs.WriteFile(m, filepath.Join(dir, name), b))
+		}
+	}
+	return m
+}
+
+// TestRebuiltKeepsBackup: after a damaged file was rebuilt, the checkpoint still survives the loss of another node.
+func TestRebuiltKeepsBackup(t *testing.T) {
+	for level := 2; level <= 3; level++ {
+		m := disk(t, "")
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, level) }))
+		for _, n := range []int{1, 2} {
+			flip(t, m, fmt.Sprintf("Local/node%d/*/l%d/Ckpt1-Rank%d.fti", n, level, n))
+			if level == 2 {
+				break
+			}
+		}
+		for _, lost := range []string{"", "Local/node0"} {
+			if lost != "" {
+				must(t, vfs.RemoveAll(m, lost))
+			}
+			if level == 3 && lost != "" {
+				must(t, vfs.RemoveAll(m, "Local/node3"))
+			}
+			if got, err := stepOf(m); err != nil || got != 1 {
+				t.Errorf("level %d, %s lost: step %d, %v", level, lost, got, err)
+			}
+		}
+	}
+}
+
+// TestStrayBackup: copies and parity in directories of other levels do no harm.
+func TestStrayBackup(t *testing.T) {
+	for _, stray := range []string{"l1/Ckpt6-Pcof0.fti", "l2/Ckpt6-RSed0.fti", "l3/Ckpt6-Pcof0.fti"} {
+		m := ftiRun(t, 3, 6, "")
+		b, err := vfs.ReadFile(m, "Local/node0/run/l3/Ckpt6-RSed0.fti", 1<<20)
+		must(t, err)
+		must(t, m.MkdirAll(filepath.Dir("Local/node0/run/"+stray)))
+		must(t, vfs.WriteFile(m, "Local/node0/run/"+stray, b))
+		must(t, job(m, func(context.Context, comm.Comm, *Session) error { return nil }))
+	}
+}
+
+// TestKeepOfFTI: the last checkpoint of FTI is kept at level 4.
+func TestKeepOfFTI(t *testing.T) {
+	for level := 2; level <= 3; level++ {
+		m := ftiRun(t, level, 6, "keep_last_ckpt = 1")
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return s.Close(ctx) }))
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+			if s.last.Level != levels || s.last.ID != 6 {
+				return fmt.Errorf("%v", s.last.key)
+			}
+			return nil
+		}))
+	}
+}
+
+// TestOtherGroups: a restart with other groups does not take the copy of another rank's file.
+func TestOtherGroups(t *testing.T) {
+	for level := 2; level <= 3; level++ {
+		m := disk(t, "")
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, level) }))
+		text, err := vfs.ReadFile(m, "config", 1<<20)
+		must(t, err)
+		must(t, m.Remove("config"))
+		must(t, vfs.WriteFile(m, "config", []byte(strings.Replace(string(text), "Group_size = 4", "Group_size = 2", 1))))
+		must(t, vfs.RemoveAll(m, "Local/node3"))
+		got, err := stepOf(m)
+		t.Logf("level %d: step %d, %v", level, got, err)
+		if err == nil {
+			t.Error("no error")
+		}
+	}
+}
+
+var _ = errors.New
+
+// TestFaultsOfRestart: an operation fails in a restart that rebuilds files. The restart fails or takes an older checkpoint, but
+// later checkpoints are newer in any case.
+func TestFaultsOfRestart(t *testing.T) {
+	failed := errors.New("the disk says no")
+	for name, lost := range crashtest.SomeOf(t, 2, map[string]string{"files": "", "copies": "Pcof", "parity": "RSed"}) {
+		for _, level := range []int{2, 3} {
+			if lost != "" && string(backupOf(level)) != lost {
+				continue
+			}
+			t.Run(fmt.Sprint(name, level), func(t *testing.T) {
+				t.Parallel()
+				m := disk(t, "")
+				must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+					return errors.Join(write(ctx, c, s, 1, 1, 4), write(ctx, c, s, 2, 2, level))
+				}))
+				must(t, loseBackups(m, lost))
+				var done atomic.Int64
+				sc := crashtest.Scenario{
+					Start: []*vfs.Mem{m}, Every: crashtest.Times(3, 1), Seed: int64(level),
+					Run: crashtest.One(func(fsys vfs.FS) error {
+						done.Store(0)
+						return job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {
+							for step := 10; step < 12; step++ {
+								if err := write(ctx, c, s, step, int32(step), 1); err == nil && c.Rank() == 0 {
+									done.Store(int64(step))
+								}
+							}
+							return nil
+						})
+					}),
+				}
+				for f := range sc.Faults(t, crashtest.Fails(failed)) {
+					got, err := stepOf(f.Mem[0])
+					if want := int(done.Load()); err != nil || got < want {
+						t.Errorf("%s: step %d was done, restart after step %d, %v", f.When, want, got, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// loseBackups removes the backup of rank 2, or the directory of node 1.
+func loseBackups(m *vfs.Mem, kind string) error {
+	if kind == "" {
+		return errors.Join(vfs.RemoveAll(m, "Local/node1"), m.SyncDir("Local"))
+	}
+	dir, err := m.ReadDir("Local/node2")
+	if err != nil {
+		return err
+	}
+	for _, level := range []string{"l2", "l3"} {
+		at := filepath.Join("Local/node2", dir[0].Name(), level)
+		list, _ := m.ReadDir(at)
+		for _, e := range list {
+			if strings.Contains(e.Name(), kind) {
+				if err := m.Remove(filepath.Join(at, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+		_ = m.SyncDir(at)
+	}
+	return nil
+}
