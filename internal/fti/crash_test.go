@@ -141,8 +141,11 @@ func TestGoingOn(t *testing.T) {
 			}
 			for f := range sc.Faults(t, crashtest.Fails(failed)) {
 				step := int(done.Load())
-				if got, err := stepOf(f.Mem[0]); err != nil || got < step {
-					t.Fatalf("%s: step %d was done, restart after step %d, %v", f.When, step, got, err)
+				cut := f.Mem[0].CrashClone(vfs.CrashOptions{})
+				for _, m := range []*vfs.Mem{f.Mem[0], cut} {
+					if got, err := stepOf(m); err != nil || got < step {
+						t.Fatalf("%s: step %d was done, restart after step %d, %v; power cut: %v", f.When, step, got, err, m == cut)
+					}
 				}
 			}
 		})

@@ -222,6 +222,9 @@ func (s *Session) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := comm.Agree(ctx, s.c, s.regroup(list)); err != nil {
+		return err
+	}
 	for _, c := range list {
 		if !c.whole && !c.set {
 			continue

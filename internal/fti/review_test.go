@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -85,25 +86,35 @@ func TestKeepOfFTI(t *testing.T) {
 	}
 }
 
-// TestOtherGroups: a restart with other groups does not take the copy of another rank's file.
+// TestOtherGroups: a restart with other groups is refused while there are copies or parity of the former groups.
 func TestOtherGroups(t *testing.T) {
-	for level := 2; level <= 3; level++ {
+	for level := 1; level <= levels; level++ {
 		m := disk(t, "")
 		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, level) }))
-		text, err := vfs.ReadFile(m, "config", 1<<20)
-		must(t, err)
-		must(t, m.Remove("config"))
-		must(t, vfs.WriteFile(m, "config", []byte(strings.Replace(string(text), "Group_size = 4", "Group_size = 2", 1))))
+		regroup := func(from, to string) {
+			text, err := vfs.ReadFile(m, "config", 1<<20)
+			must(t, err)
+			must(t, m.Remove("config"))
+			must(t, vfs.WriteFile(m, "config", []byte(strings.Replace(string(text), "Group_size = "+from, "Group_size = "+to, 1))))
+		}
+		regroup("4", "2")
+		if level == 1 || level == 4 {
+			must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, 2) }))
+		}
 		must(t, vfs.RemoveAll(m, "Local/node3"))
-		got, err := stepOf(m)
-		t.Logf("level %d: step %d, %v", level, got, err)
-		if err == nil {
-			t.Error("no error")
+		if got, err := stepOf(m); level == 2 || level == 3 {
+			if !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), "other groups") {
+				t.Errorf("level %d: %v", level, err)
+			}
+			regroup("2", "4")
+			if got, err = stepOf(m); err != nil || got != 1 {
+				t.Errorf("level %d, former groups: step %d, %v", level, got, err)
+			}
+		} else if err != nil || got != 1 {
+			t.Errorf("level %d: step %d, %v", level, got, err)
 		}
 	}
 }
-
-var _ = errors.New
 
 // TestFaultsOfRestart: an operation fails in a restart that rebuilds files. The restart fails or takes an older checkpoint, but
 // later checkpoints are newer in any case.

@@ -43,6 +43,8 @@ type Session struct {
 	status int
 	timer  timer
 
+	regrouped bool // rank 0 of a restart: the run had other groups
+
 	redundancy redundancy
 }
 
@@ -77,7 +79,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 		s.status = 0
 		var topology error
 		if c.Rank() == 0 {
-			topology = s.writeTopology(s.nodes) // a later restart must find the number of ranks of the run that begins here
+			topology = s.writeTopology() // a later restart must find the number of ranks of the run that begins here
 		}
 		if failed := comm.Agree(ctx, c, topology); failed != nil {
 			return nil, errors.Join(failed, s.release())
@@ -154,9 +156,9 @@ func (s *Session) settle(ctx context.Context) error {
 	s.redundancy = redundancy{files: s.files, c: s.c, nodes: s.nodes, nodeSize: s.cfg.NodeSize, size: s.cfg.GroupSize}
 	if s.c.Rank() == 0 {
 		if s.cfg.Failure == 0 {
-			err = s.writeTopology(s.nodes)
+			err = s.writeTopology()
 		} else {
-			err = s.checkTopology(len(s.nodes))
+			err = s.checkTopology()
 		}
 		if err == nil {
 			err = s.config.note(s.cfg.Failure, s.cfg.ExecID)
