@@ -123,32 +123,19 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 	if err := s.solve(k, p.at); err != nil {
 		return "", err
 	}
-	end := own.Size
-	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI writes only half of the last parity word
-		end--
-	}
-	h := md5.New()
 	sum, buf := make([]byte, 64<<10), make([]byte, 64<<10)
-	for at := int64(0); at < end; at += int64(len(sum)) {
+	for at := int64(0); at < own.Size; at += int64(len(sum)) {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
 		if err := s.sum(sum, buf, at); err != nil {
 			return "", err
 		}
-		b := sum[:min(int64(len(sum)), end-at)]
-		h.Write(b)
-		if _, err := dst.WriteAt(b, at); err != nil {
+		if _, err := dst.WriteAt(sum[:min(int64(len(sum)), own.Size-at)], at); err != nil {
 			return "", err
 		}
 	}
-	last, ok := lastByte(h, own.Sum, end < own.Size)
-	if !ok {
-		return "", fault.At(p.Name, -1, "MD5 of the file", ErrChecksum, "not %s as in %s", own.Sum, own.Meta)
-	}
-	if last != nil {
-		_, err = dst.WriteAt(last, end)
-	}
+	err = own.Complete(ctx, dst)
 	return fmt.Sprintf("parity (RSed) of %d ranks and the files of %d others of its group", len(s.parity), k-len(s.lost)), err
 }
 
@@ -220,6 +207,28 @@ func (s *survivors) sum(to, buf []byte, at int64) error {
 		s.factor[i].AddTo(to, buf)
 	}
 	return nil
+}
+
+// Complete verifies a file that was rebuilt from parity. If FTI wrote only half of the last parity word, Complete corrects the last
+// byte.
+func (p *PosixFile) Complete(ctx context.Context, f vfs.File) error {
+	end := p.Size
+	if p.maxSize%2 == 1 && p.Size == p.maxSize {
+		end--
+	}
+	h := md5.New()
+	if _, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(f, 0, end)}); err != nil {
+		return err
+	}
+	last, ok := lastByte(h, p.Sum, end < p.Size)
+	if !ok {
+		return fault.At(p.Name, -1, "MD5 of the file", ErrChecksum, "not %s as in %s", p.Sum, p.Meta)
+	}
+	if last == nil {
+		return nil
+	}
+	_, err := f.WriteAt(last, end)
+	return err
 }
 
 // lastByte compares the MD5 of a file with sum. If lacks is true, the last byte of the file is missing, and lastByte tries all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/binary"
+	"errors"
 	"hash"
 	"io"
 
@@ -81,7 +82,7 @@ func (m *mended) create(j task) (s sink, err error) {
 func (m *mended) finish(ctx context.Context) error {
 	if m.newFile != nil {
 		if m.Level == 3 {
-			if err := m.cut(); err != nil {
+			if err := m.cut(ctx); err != nil {
 				return err
 			}
 		}
@@ -107,29 +108,29 @@ func (m *mended) finish(ctx context.Context) error {
 }
 
 // cut removes what level 3 added to a rebuilt checkpoint file.
-func (m *mended) cut() error {
-	var size int64
+func (m *mended) cut(ctx context.Context) error {
 	if m.posix {
 		p, err := ffformat.FindPosix(m.newFile.Final())
 		if err != nil || p == nil {
-			return fault.At(m.newFile.Final(), -1, "", fault.ErrMissing, "no metadata of FTI: %v", err)
+			return errors.Join(fault.At(m.newFile.Final(), -1, "", fault.ErrMissing, "no metadata of FTI"), err)
 		}
-		size = p.Size
-	} else {
-		var b [sizeLen]byte
-		if _, err := m.newFile.ReadAt(b[:], m.full-sizeLen); err != nil {
+		if err := m.newFile.Truncate(p.Size); err != nil {
 			return err
 		}
-		size = int64(binary.LittleEndian.Uint64(b[:]))
-		if size <= 0 || size > m.full-sizeLen {
-			return fault.At(m.newFile.Final(), m.full-sizeLen, "size", fault.ErrCorrupt, "%d, want 1 to %d", size, m.full-sizeLen)
-		}
+		return p.Complete(ctx, m.newFile)
 	}
-	if err := m.newFile.Truncate(size); err != nil || m.posix {
+	var b [sizeLen]byte
+	if _, err := m.newFile.ReadAt(b[:], m.full-sizeLen); err != nil {
 		return err
 	}
-	var err error
-	m.meta, err = ffformat.Decode(m.newFile, size, m.newFile.Final(), nil)
+	size := int64(binary.LittleEndian.Uint64(b[:]))
+	if size <= 0 || size > m.full-sizeLen {
+		return fault.At(m.newFile.Final(), m.full-sizeLen, "size", fault.ErrCorrupt, "%d, want 1 to %d", size, m.full-sizeLen)
+	}
+	err := m.newFile.Truncate(size)
+	if err == nil {
+		m.meta, err = ffformat.Decode(m.newFile, size, m.newFile.Final(), nil)
+	}
 	return err
 }
 

@@ -22,17 +22,18 @@ func (s *Session) sound(ctx context.Context, c *candidate) (*stored, error) {
 		}
 		first = err
 	}
-	if err := s.redundancy.rebuild(ctx, c.key); err != nil {
+	bare, err := s.redundancy.rebuild(ctx, c.key)
+	if err != nil {
 		return nil, errors.Join(first, err)
 	}
-	c.fresh, c.bare = true, false
+	c.fresh, c.bare = true, bare
 	return s.verified(ctx, c)
 }
 
 // protectAgain is a collective: it writes the redundancy files of a committed checkpoint, some of which are lost. Without them the
 // checkpoint is still good, so an error is only a warning.
 func (s *Session) protectAgain(ctx context.Context, k key) error {
-	err := s.redundancy.rebuild(ctx, k)
+	_, err := s.redundancy.rebuild(ctx, k)
 	if err == nil {
 		err = comm.Agree(ctx, s.c, s.publish(k, false))
 	}

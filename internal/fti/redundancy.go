@@ -42,6 +42,7 @@ type elements struct {
 	share
 	file, backup vfs.File
 	meta         *ffformat.File // metadata of file
+	bare         bool           // some lost backups were not computed
 }
 
 // take makes f the checkpoint file.
@@ -81,18 +82,24 @@ func (r *redundancy) encode(ctx context.Context, k key, err error) error {
 }
 
 // rebuild is a collective: it rebuilds lost and damaged files of a checkpoint. A rebuilt file has its fresh name, in FTI's POSIX
-// mode its final name.
-func (r *redundancy) rebuild(ctx context.Context, k key) error {
-	err := durable.MkdirAll(r.fs, r.p.level(k.Level), true)
+// mode its final name. If bare is true, another rebuild must compute backups from the rebuilt files.
+func (r *redundancy) rebuild(ctx context.Context, k key) (bare bool, err error) {
+	err = durable.MkdirAll(r.fs, r.p.level(k.Level), true)
 	if err := comm.Agree(ctx, r.c, err); err != nil {
-		return err
+		return false, err
 	}
 	if err := r.prepare(ctx, k.Level); err != nil {
-		return err
+		return false, err
 	}
 	e := r.find(ctx, k)
 	defer e.close()
-	return comm.Agree(ctx, r.c, r.mend(ctx, k, e))
+	err = r.mend(ctx, k, e)
+	left := int64(0)
+	if e.bare {
+		left = -1
+	}
+	v, err := comm.AgreeMin(ctx, r.c, err, left)
+	return err == nil && v[0] < 0, err
 }
 
 // find opens the sound files of this rank.
@@ -204,6 +211,10 @@ func (r *redundancy) mend(ctx context.Context, k key, e *elements) error {
 	tasks, err := plan(k.Level, all)
 	if err != nil {
 		return err
+	}
+	if posix && k.Level == 3 && len(tasks) > 0 && tasks[0].n%2 == 1 && !tasks[0].to.backup {
+		// FTI wrote only half of the last parity word, so the last bytes of lost files are known only after the exchange.
+		tasks = slices.DeleteFunc(tasks, func(j task) bool { e.bare = e.bare || j.to.backup; return j.to.backup })
 	}
 	m := &mended{redundancy: r, key: k, elements: e, posix: posix}
 	defer m.discard()
