@@ -64,7 +64,7 @@ func planCopies(all []share) (tasks []task, err error) {
 }
 
 func planParity(all []share) (tasks []task, err error) {
-	k, full := len(all), int64(0)
+	k, full, largest, added := len(all), int64(0), int64(0), int64(sizeLen)
 	var lost, parity []int
 	for i, s := range all {
 		if s.File < 0 {
@@ -76,15 +76,21 @@ func planParity(all []share) (tasks []task, err error) {
 		if s.Full > 0 && full > 0 && s.Full != full {
 			return nil, fault.Class(fault.ErrCorrupt, "rank %d has %d bytes of parity, other ranks %d", s.Rank, s.Full, full)
 		}
-		full = max(full, s.Full)
+		full, largest = max(full, s.Full), max(largest, s.File)
+		if s.Posix {
+			added = 0
+		}
 	}
 	if len(lost) > len(parity) {
 		return nil, fault.Class(fault.ErrMissing, "files of %d of the %d ranks %d, ... are lost, but only %d ranks have parity", len(lost), k, all[0].Rank, len(parity))
 	}
 	for _, s := range all {
-		if s.File > full || s.Backup >= 0 && s.Backup != full {
+		if s.File > full-added || s.Backup >= 0 && s.Backup != full {
 			return nil, fault.Class(fault.ErrCorrupt, "rank %d has a file of %d bytes and %d bytes of parity, want %d", s.Rank, s.File, s.Backup, full)
 		}
+	}
+	if len(lost) == 0 && full != largest+added { // otherwise the size of a parity file confirms full
+		return nil, fault.Class(fault.ErrCorrupt, "the ranks %d, ... have %d bytes of parity, want %d as the largest file has %d bytes", all[0].Rank, full, largest+added, largest)
 	}
 	rows, err := gf16.Decode(k, lost, parity[:len(lost)])
 	if err != nil {

@@ -136,6 +136,8 @@ func TestPlanRefuses(t *testing.T) {
 	for want, all := range map[string][]share{
 		"rank 1 has 30 bytes of parity, other ranks 40":                           {{Rank: 0, File: 10, Backup: 40, Full: 40}, {Rank: 1, File: -1, Backup: 30, Full: 30}},
 		"rank 0 has a file of 50 bytes and -1 bytes of parity, want 40":           {{Rank: 0, File: 50, Backup: -1}, {Rank: 1, File: -1, Backup: 40, Full: 40}},
+		"rank 0 has a file of 40 bytes and -1 bytes of parity, want 40":           {{Rank: 0, File: 40, Backup: -1}, {Rank: 1, File: -1, Backup: 40, Full: 40}},
+		"the ranks 0, ... have 4000000000 bytes of parity, want 48":               {{Rank: 0, File: 40, Backup: -1, Full: 4e9}, {Rank: 1, File: 10, Backup: -1, Full: 4e9}},
 		"files of 1 of the 2 ranks 0, ... are lost, but only 0 ranks have parity": {{Rank: 0, File: 50, Backup: -1}, {Rank: 1, File: -1, Backup: -1}},
 	} {
 		if _, err := plan(3, all); err == nil || !strings.Contains(err.Error(), want) {
