@@ -82,6 +82,17 @@ func place(list []candidate) {
 	}
 }
 
+// stamps are the stamps seen. By chance a file of FTI may have a timestamp that looks like a stamp, but not two files of FTI have the
+// same. From own on, the number of files shows a checkpoint of blobio.
+type stamps map[uint32]int
+
+const own = 2
+
+// fit reports whether a file with the stamp have may belong to a checkpoint with the stamp want.
+func (s stamps) fit(have, want uint32) bool {
+	return have == want || want == 0 && s[have] < own
+}
+
 // stampOf returns the stamp of a file that blobio wrote (see ffformat.OwnTime), and 0 for other files.
 func stampOf(f *ffformat.File) uint32 {
 	if uint16(f.FB.Timestamp) == uint16(ffformat.OwnTime(0)) {
@@ -138,7 +149,10 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				errs = append(errs, err)
 				continue
 			}
-			c := copyOf{Key: key{level, n.id, stampOf(f.r.File())}, Fresh: n.fresh}
+			if !n.fresh {
+				n.stamp = stampOf(f.r.File())
+			}
+			c := copyOf{Key: key{level, n.id, n.stamp}, Fresh: n.fresh}
 			if c.Key.Stamp != 0 {
 				c.Time = f.r.File().FB.Timestamp
 			}
@@ -176,7 +190,7 @@ func (s *Session) scan(ctx context.Context) (list []candidate, why error, err er
 }
 
 // candidates merges the holdings of the ranks and records the stamps.
-func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
+func candidates(all []holding, stamps stamps) (list []candidate) {
 	at := func(k key, diff bool) *candidate {
 		i := slices.IndexFunc(list, func(c candidate) bool { return c.key == k && c.diff == diff })
 		if i < 0 {
@@ -188,29 +202,33 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 		for _, f := range h.Files {
 			c := at(f.Key, f.Diff)
 			c.fresh, c.time = c.fresh || f.Fresh, max(c.time, f.Time)
-			stamps[f.Key.Stamp] = true
+			stamps[f.Key.Stamp]++
+			if f.Fresh {
+				stamps[f.Key.Stamp] = own
+			}
 		}
 		for _, b := range h.Backups {
 			c := at(b.Key, false)
 			c.set, c.fresh = true, c.fresh || b.Fresh
-			stamps[b.Key.Stamp] = true
 		}
+	}
+	for _, c := range list {
+		stamps[c.Stamp] = max(stamps[c.Stamp], 1)
 	}
 	for i := range list {
 		c := &list[i]
-		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Files) })
-		c.bare = (c.Level == 2 || c.Level == 3) && slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Backups) })
+		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Files, stamps) })
+		c.bare = (c.Level == 2 || c.Level == 3) && slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Backups, stamps) })
 	}
 	slices.SortStableFunc(list, candidate.before)
 	place(list)
 	return list
 }
 
-// in reports whether the files of a rank have one of the checkpoint. By chance a file of FTI may have a timestamp that looks
-// like a stamp, so files of FTI are recognized by level and id.
-func (c *candidate) in(files []copyOf) bool {
+// in reports whether the files of a rank have one of the checkpoint. Files of FTI are recognized by level and id.
+func (c *candidate) in(files []copyOf, stamps stamps) bool {
 	return slices.ContainsFunc(files, func(f copyOf) bool {
-		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
+		same := f.Key == c.key || !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID && stamps.fit(f.Key.Stamp, c.Stamp)
 		return same && f.Diff == c.diff
 	})
 }
@@ -278,9 +296,9 @@ type stored struct {
 func (f *stored) close() { _ = f.f.Close() } // the file was only read
 
 // verify reads all variables. In FTI's POSIX mode open has done so.
-func (f *stored) verify(ctx context.Context, stamp uint32) error {
+func (s *files) verify(ctx context.Context, f *stored, stamp uint32) error {
 	file := f.r.File()
-	if stamp != 0 && stampOf(file) != stamp {
+	if !s.stamps.fit(stampOf(file), stamp) {
 		return fault.At(file.Name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(file), stamp)
 	}
 	if f.posix != nil {

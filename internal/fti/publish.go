@@ -17,6 +17,7 @@ type files struct {
 	fs     vfs.FS
 	p      *places
 	keepL4 bool
+	stamps stamps
 	top    []string // base names of this rank's files at level 4, so that the directory of all ranks' files is not listed again
 }
 

@@ -57,7 +57,7 @@ func (s *Session) verified(ctx context.Context, c *candidate) (*stored, error) {
 		f, err = s.open(ctx, name)
 	}
 	if err == nil {
-		err = f.verify(ctx, c.Stamp)
+		err = s.verify(ctx, f, c.Stamp)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		if f != nil {

@@ -110,7 +110,7 @@ func (r *redundancy) find(ctx context.Context, k key) *elements {
 		if err != nil {
 			continue
 		}
-		if f.verify(ctx, k.Stamp) == nil {
+		if r.verify(ctx, f, k.Stamp) == nil {
 			e.take(f)
 			break
 		}
@@ -137,7 +137,7 @@ func (r *redundancy) openBackup(ctx context.Context, name string, k key, s *shar
 			return nil
 		}
 		n, err := c.f.Size()
-		if err != nil || c.verify(ctx, k.Stamp) != nil {
+		if err != nil || r.verify(ctx, c, k.Stamp) != nil {
 			c.close()
 			return nil
 		}
@@ -168,7 +168,7 @@ func (s *files) parity(ctx context.Context, f vfs.File, name string, stamp uint3
 	switch {
 	case err == nil && !d.Parity:
 		return 0, false, fault.At(name, -1, "", fault.ErrCorrupt, "a checkpoint file, want a parity file")
-	case err == nil && stamp != 0 && stampOf(d) != stamp:
+	case err == nil && !s.stamps.fit(stampOf(d), stamp):
 		return 0, false, fault.At(name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(d), stamp)
 	case err == nil:
 		n, list = d.FB.FileSize, slices.Collect(ffformat.Check(ctx, f, size, name, nil))

@@ -181,3 +181,63 @@ func loseBackups(m *vfs.Mem, kind string) error {
 	}
 	return nil
 }
+
+// TestMixed: a damaged checkpoint, whose commit was interrupted, has the level and id of a checkpoint of FTI. The restart does not mix
+// their files.
+func TestMixed(t *testing.T) {
+	for level := 2; level <= 4; level += 2 {
+		m := ftiRun(t, 2, 6, "")
+		name := func(rank int, k kind) string {
+			if level == 4 {
+				return fmt.Sprintf("Global/run/l4/Ckpt6-%s%d.fti", k, rank)
+			}
+			return fmt.Sprintf("Local/node%d/run/l2/Ckpt6-%s%d.fti", rank, k, rank)
+		}
+		kinds := []kind{ckpt, copied}[:max(1, 3-level/2)]
+		of := map[string][]byte{} // files of FTI
+		for rank := range ranks {
+			for _, k := range kinds {
+				b, err := vfs.ReadFile(m, fmt.Sprintf("Local/node%d/run/l2/Ckpt6-%s%d.fti", rank, k, rank), 1<<20)
+				must(t, err)
+				of[name(rank, k)] = b
+			}
+			must(t, vfs.RemoveAll(m, fmt.Sprintf("Local/node%d", rank)))
+		}
+		stamp := make([]uint32, ranks)
+		err := job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return nil })
+		if !errors.Is(err, ErrNothing) {
+			t.Fatal(err)
+		}
+		must(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			s, err := Open(ctx, c, "config", &Options{FS: m})
+			if !errors.Is(err, ErrNothing) {
+				return err
+			}
+			err = write(ctx, c, s, 6, 6, level)
+			stamp[c.Rank()] = s.last.Stamp
+			return errors.Join(err, s.release())
+		}))
+		for rank := 1; rank < ranks; rank++ { // rank 0 has published
+			for _, k := range kinds {
+				at := name(rank, k)
+				b, err := vfs.ReadFile(m, at, 1<<20)
+				must(t, err)
+				if rank == 2 || rank == 3 && k == copied {
+					b[900]++
+				}
+				must(t, m.Remove(at))
+				must(t, vfs.WriteFile(m, at, of[at]))
+				must(t, vfs.WriteFile(m, filepath.Join(filepath.Dir(at), fmt.Sprintf(".%s.%08x.new", filepath.Base(at), stamp[0])), b))
+			}
+		}
+		err = job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+			if x := stampOf(s.last.stored.r.File()); x != 0 {
+				return fmt.Errorf("rank %d has the stamp %#x", c.Rank(), x)
+			}
+			return nil
+		})
+		if level == 2 && err != nil || level == 4 && !errors.Is(err, ErrNothing) { // at level 2 FTI's file of rank 0 has a copy
+			t.Errorf("level %d: %v", level, err)
+		}
+	}
+}

@@ -36,8 +36,7 @@ type Session struct {
 	vars   variables
 	names  names
 	diffs  [levels + 1]*differential
-	stamps map[uint32]bool // stamps of all checkpoints seen
-	writes *pending        // the checkpoint being written
+	writes *pending // the checkpoint being written
 	last   lastCheckpoint
 	noted  bool // the configuration file marks the run for restart
 	status int
@@ -55,8 +54,8 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if o == nil {
 		o = &Options{}
 	}
-	f := &files{fs: vfs.OrOS(o.FS)}
-	s := &Session{files: f, c: c, clock: o.Clock, config: configFile{f.fs, config}, stamps: map[uint32]bool{},
+	f := &files{fs: vfs.OrOS(o.FS), stamps: stamps{}}
+	s := &Session{files: f, c: c, clock: o.Clock, config: configFile{f.fs, config},
 		names: names{files: f, ids: map[string]int32{}}, last: lastCheckpoint{files: f}}
 	if s.clock == nil {
 		s.clock = time.Now

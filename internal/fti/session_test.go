@@ -306,7 +306,7 @@ func TestReturned(t *testing.T) {
 	away := holding{Files: []copyOf{{Key: older, Time: 1000}}, Backups: []copyOf{{Key: older}}}
 	stayed := holding{Files: []copyOf{{Key: newer, Time: 2000}}, Backups: []copyOf{{Key: newer}}}
 	for _, all := range [][]holding{{away, stayed}, {stayed, away}} {
-		if list := candidates(all, map[uint32]bool{}); len(list) != 2 || list[0].key != newer {
+		if list := candidates(all, stamps{}); len(list) != 2 || list[0].key != newer {
 			t.Errorf("%+v", list)
 		}
 	}
@@ -323,7 +323,7 @@ func TestOrder(t *testing.T) {
 		for i := range want {
 			turned := slices.Concat(want[i:], want[:i])
 			slices.Reverse(turned[1:])
-			for j, c := range candidates([]holding{{Files: turned}}, map[uint32]bool{}) {
+			for j, c := range candidates([]holding{{Files: turned}}, stamps{}) {
 				if c.key != want[j].Key || c.diff != want[j].Diff {
 					t.Errorf("%v: place %d has %v", turned, j, c.key)
 				}

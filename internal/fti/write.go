@@ -72,10 +72,10 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	time := int64(0)
 	if s.c.Rank() == 0 {
 		if len(s.stamps) > 1000 { // out of 65,536; the files of older checkpoints are gone
-			s.stamps = map[uint32]bool{s.last.Stamp: true}
+			s.stamps = stamps{s.last.Stamp: own}
 		}
 		time = ffformat.OwnTime(s.clock().UnixNano())
-		for s.stamps[uint32(time)] {
+		for s.stamps[uint32(time)] > 0 {
 			time = ffformat.OwnTime(time + 1)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", v[0], -v[1], v[2], -v[3])
 	}
 	time = -v[4]
-	s.stamps[uint32(time)] = true
+	s.stamps[uint32(time)] = own
 	if err := s.conclude(ctx, false); err != nil {
 		return err
 	}
