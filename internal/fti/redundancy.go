@@ -172,7 +172,7 @@ func (s *files) parity(ctx context.Context, f vfs.File, name string, stamp uint3
 		return 0, false, fault.At(name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(d), stamp)
 	case err == nil:
 		n, list = d.FB.FileSize, slices.Collect(ffformat.Check(ctx, f, size, name, nil))
-	case s.fs == vfs.OS:
+	case s.fs == vfs.OS && stamp == 0:
 		p, perr := ffformat.FindPosix(name)
 		if perr != nil || p == nil {
 			return 0, false, errors.Join(err, perr)
@@ -214,7 +214,9 @@ func (r *redundancy) mend(ctx context.Context, k key, e *elements) error {
 	}
 	if posix && k.Level == 3 && len(tasks) > 0 && tasks[0].n%2 == 1 && !tasks[0].to.backup {
 		// FTI wrote only half of the last parity word, so the last bytes of lost files are known only after the exchange.
-		tasks = slices.DeleteFunc(tasks, func(j task) bool { e.bare = e.bare || j.to.backup; return j.to.backup })
+		n := len(tasks)
+		tasks = slices.DeleteFunc(tasks, func(j task) bool { return j.to.backup })
+		e.bare = len(tasks) < n
 	}
 	m := &mended{redundancy: r, key: k, elements: e, posix: posix}
 	defer m.discard()

@@ -22,10 +22,7 @@ func TestVectors(t *testing.T) {
 	for level := 2; level <= 3; level++ {
 		backup := backupOf(level)
 		for id, lost := range map[int][]int{2: {1}, 6: {0, 2}} {
-			m := disk(t, "")
-			text := strings.NewReplacer("Failure = 0", "Failure = 1", "NONE", "run").Replace(fmt.Sprintf(template, ""))
-			must(t, m.Remove("config"))
-			must(t, vfs.WriteFile(m, "config", []byte(text)))
+			m := ftiRun(t, level, id, "")
 			name := func(rank int, k kind) string {
 				return fmt.Sprintf("Local/node%d/run/l%d/Ckpt%d-%s%d.fti", rank, level, id, k, rank)
 			}
@@ -33,11 +30,6 @@ func TestVectors(t *testing.T) {
 				b, err := os.ReadFile(fmt.Sprintf("../../testdata/fti/tiny/head/l%d-4ranks/cp%d__node%d-Ckpt%d-%s%d.fti", level, id, rank, id, k, rank))
 				must(t, err)
 				return b
-			}
-			for rank := range ranks {
-				must(t, m.MkdirAll(filepath.Dir(name(rank, ckpt))))
-				must(t, vfs.WriteFile(m, name(rank, ckpt), vector(rank, ckpt)))
-				must(t, vfs.WriteFile(m, name(rank, backup), vector(rank, backup)))
 			}
 			for _, n := range lost {
 				must(t, vfs.RemoveAll(m, fmt.Sprintf("Local/node%d", n)))
@@ -109,6 +101,14 @@ func TestPosixLost(t *testing.T) {
 			put(filepath.Join(dir, fmt.Sprintf("Meta/run/l%d/sector0-group0.fti", level)), []byte(meta))
 			put(filepath.Join(dir, "config"), []byte(strings.NewReplacer("\nCkpt_dir = ", "\nCkpt_dir = "+dir+"/", "\nGlbl_dir = ", "\nGlbl_dir = "+dir+"/",
 				"\"Meta\"", dir+"/Meta", "Failure = 0", "Failure = 1", "NONE", "run").Replace(fmt.Sprintf(template, ""))))
+			if level == 3 {
+				f, err := vfs.OS.Open(name(3, parity))
+				must(t, err)
+				if _, _, err := (&files{fs: vfs.OS}).parity(context.Background(), f, f.Name(), 7); err == nil {
+					t.Error("parity of FTI's POSIX mode belongs to a checkpoint of blobio")
+				}
+				must(t, f.Close())
+			}
 			for _, n := range lost {
 				must(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("Local/node%d", n))))
 			}

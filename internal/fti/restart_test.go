@@ -134,7 +134,8 @@ func TestFaultsOfRestart(t *testing.T) {
 				must(t, loseBackups(m, lost))
 				var done atomic.Int64
 				sc := crashtest.Scenario{
-					Start: []*vfs.Mem{m}, Every: crashtest.Times(3, 1), Seed: int64(level),
+					Start: []*vfs.Mem{m}, Every: crashtest.Times(25, 1), Seed: int64(level),
+					Always: func(op vfs.Op) bool { return op.Kind == vfs.OpRename },
 					Run: crashtest.One(func(fsys vfs.FS) error {
 						done.Store(0)
 						return job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {
@@ -240,4 +241,30 @@ func TestMixed(t *testing.T) {
 			t.Errorf("level %d: %v", level, err)
 		}
 	}
+}
+
+// TestCommitError: a rank that cannot read a directory of another level fails the checkpoint of level 1 on all ranks.
+func TestCommitError(t *testing.T) {
+	m, failed := disk(t, ""), errors.New("the disk says no")
+	var bad atomic.Bool
+	fsys := vfs.NewFault(m, func(op vfs.Op) error {
+		if bad.Load() && op.Kind == vfs.OpReadDir && strings.Contains(op.Name, "node2") && strings.HasSuffix(op.Name, "l2") {
+			return failed
+		}
+		return nil
+	})
+	must(t, job(fsys, func(ctx context.Context, c comm.Comm, s *Session) error {
+		if err := errors.Join(write(ctx, c, s, 1, 1, 2), c.Barrier(ctx)); err != nil {
+			return err
+		}
+		bad.Store(true)
+		if err := write(ctx, c, s, 2, 2, 1); !errors.Is(err, failed) || !strings.Contains(err.Error(), "rank 2") {
+			return fmt.Errorf("rank %d: %w", c.Rank(), err)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		bad.Store(false)
+		return write(ctx, c, s, 3, 3, 1)
+	}))
 }
