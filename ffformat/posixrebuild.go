@@ -3,7 +3,6 @@ package ffformat
 import (
 	"context"
 	"crypto/md5"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,9 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"blobio/internal/base/fault"
+	"blobio/internal/base/gf16"
 	"blobio/internal/base/vfs"
 )
 
@@ -102,39 +101,8 @@ func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err
 	return "", errors.Join(fmt.Errorf("%s cannot be rebuilt from the copy of its partner: %w", p.Name, cerr), fmt.Errorf("nor from parity: %w", perr))
 }
 
-// FTI's level 3 computes with 16-bit little-endian words, and writes one parity file for each of the k ranks of a group. A word
-// of parity file i is the sum over j of 1/(i xor (k+j)) times the word of rank j, in the field of 2^16 elements with the
-// polynomial 0x1100b. Shorter files are padded with zeros to the size of the largest.
-const (
-	fieldPoly  = 0x1100b
-	fieldOrder = 1<<16 - 1
-	maxGroup   = 1 << 12
-)
-
-var field = sync.OnceValue(func() (t struct{ exp, log []uint16 }) {
-	t.exp, t.log = make([]uint16, 2*fieldOrder), make([]uint16, 1<<16)
-	x := 1
-	for i := range fieldOrder {
-		t.exp[i], t.exp[i+fieldOrder], t.log[x] = uint16(x), uint16(x), uint16(i)
-		if x <<= 1; x > fieldOrder {
-			x ^= fieldPoly
-		}
-	}
-	return t
-})
-
-func mulField(a, b uint16) uint16 {
-	if a == 0 || b == 0 {
-		return 0
-	}
-	t := field()
-	return t.exp[int(t.log[a])+int(t.log[b])]
-}
-
-func invField(a uint16) uint16 {
-	t := field()
-	return t.exp[fieldOrder-int(t.log[a])]
-}
+// maxGroup is the maximum number of ranks of a group.
+const maxGroup = 1 << 12
 
 // decode rebuilds the file from the other files of the group and as many parity files as files are missing.
 func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
@@ -155,45 +123,32 @@ func (p *PosixFile) decode(ctx context.Context, dst vfs.File) (string, error) {
 	if err := s.solve(k, p.at); err != nil {
 		return "", err
 	}
-	end := own.Size
-	if own.maxSize%2 == 1 && own.Size == own.maxSize { // FTI writes only half of the last parity word
-		end--
-	}
-	h := md5.New()
 	sum, buf := make([]byte, 64<<10), make([]byte, 64<<10)
-	for at := int64(0); at < end; at += int64(len(sum)) {
+	for at := int64(0); at < own.Size; at += int64(len(sum)) {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
 		if err := s.sum(sum, buf, at); err != nil {
 			return "", err
 		}
-		b := sum[:min(int64(len(sum)), end-at)]
-		h.Write(b)
-		if _, err := dst.WriteAt(b, at); err != nil {
+		if _, err := dst.WriteAt(sum[:min(int64(len(sum)), own.Size-at)], at); err != nil {
 			return "", err
 		}
 	}
-	last, ok := lastByte(h, own.Sum, end < own.Size)
-	if !ok {
-		return "", fault.At(p.Name, -1, "MD5 of the file", ErrChecksum, "not %s as in %s", own.Sum, own.Meta)
-	}
-	if last != nil {
-		_, err = dst.WriteAt(last, end)
-	}
+	err = own.Complete(ctx, dst)
 	return fmt.Sprintf("parity (RSed) of %d ranks and the files of %d others of its group", len(s.parity), k-len(s.lost)), err
 }
 
 // survivors are the files from which a lost file of the group is rebuilt.
 type survivors struct {
-	files        map[int]vfs.File // files by rank in the group; a parity file has the key k + its rank
-	lost, parity []int            // ranks
-	factor       map[int]uint16   // factor of each file: a word of the lost file is the sum of the files' words times their factors
+	files        map[int]vfs.File     // files by rank in the group; a parity file has the key k + its rank
+	lost, parity []int                // ranks
+	factor       map[int]*gf16.Factor // factor of each file: a word of the lost file is the sum of the files' words times their factors
 }
 
 // survivors opens the sound files of the group, and one sound parity file for each lost file.
 func (p *PosixFile) survivors(ctx context.Context) (*survivors, error) {
-	s := &survivors{files: map[int]vfs.File{}, factor: map[int]uint16{}}
+	s := &survivors{files: map[int]vfs.File{}, factor: map[int]*gf16.Factor{}}
 	var why []error
 	take := func(i int, name string, size int64, sum string) bool {
 		f, _, err := p.sound(ctx, name, size, sum)
@@ -231,18 +186,12 @@ func (s *survivors) close() {
 
 // solve finds the factors for a rank of a group of k ranks.
 func (s *survivors) solve(k, rank int) error {
-	inv, err := invertField(k, s.parity, s.lost)
+	rows, err := gf16.Decode(k, s.lost, s.parity)
 	if err != nil {
 		return err
 	}
-	for n, i := range s.parity {
-		x := inv[slices.Index(s.lost, rank)][n]
-		s.factor[k+i] = x
-		for j := range k {
-			if !slices.Contains(s.lost, j) {
-				s.factor[j] ^= mulField(x, code(k, i, j))
-			}
-		}
+	for i, x := range rows[slices.Index(s.lost, rank)] {
+		s.factor[i] = gf16.NewFactor(x)
 	}
 	return nil
 }
@@ -251,24 +200,35 @@ func (s *survivors) solve(k, rank int) error {
 func (s *survivors) sum(to, buf []byte, at int64) error {
 	clear(to)
 	for i, f := range s.files {
-		x := s.factor[i]
-		if x == 0 {
-			continue
-		}
 		clear(buf)
 		if _, err := f.ReadAt(buf, at); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		var lo, hi [256]uint16
-		for b := range 256 {
-			lo[b], hi[b] = mulField(x, uint16(b)), mulField(x, uint16(b)<<8)
-		}
-		for n := 0; n < len(buf); n += 2 {
-			w := binary.LittleEndian.Uint16(to[n:]) ^ lo[buf[n]] ^ hi[buf[n+1]]
-			binary.LittleEndian.PutUint16(to[n:], w)
-		}
+		s.factor[i].AddTo(to, buf)
 	}
 	return nil
+}
+
+// Complete verifies a file that was rebuilt from parity. If FTI wrote only half of the last parity word, Complete corrects the last
+// byte.
+func (p *PosixFile) Complete(ctx context.Context, f vfs.File) error {
+	end := p.Size
+	if p.maxSize%2 == 1 && p.Size == p.maxSize {
+		end--
+	}
+	h := md5.New()
+	if _, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(f, 0, end)}); err != nil {
+		return err
+	}
+	last, ok := lastByte(h, p.Sum, end < p.Size)
+	if !ok {
+		return fault.At(p.Name, -1, "MD5 of the file", ErrChecksum, "not %s as in %s", p.Sum, p.Meta)
+	}
+	if last == nil {
+		return nil
+	}
+	_, err := f.WriteAt(last, end)
+	return err
 }
 
 // lastByte compares the MD5 of a file with sum. If lacks is true, the last byte of the file is missing, and lastByte tries all
@@ -288,43 +248,4 @@ func lastByte(h hash.Hash, sum string, lacks bool) (last []byte, ok bool) {
 		}
 	}
 	return nil, false
-}
-
-// code returns the factor of rank j's words in parity file i of a group of k ranks.
-func code(k, i, j int) uint16 { return invField(uint16(i ^ (k + j))) }
-
-// invertField inverts the matrix of code for some parity files and as many lost ranks. Row n of the result has the factors by
-// which lost rank n is computed from the parity files.
-func invertField(k int, parity, lost []int) ([][]uint16, error) {
-	n := len(lost)
-	a := make([][]uint16, n)
-	for r := range a {
-		a[r] = make([]uint16, 2*n)
-		for c := range n {
-			a[r][c] = code(k, parity[r], lost[c])
-		}
-		a[r][n+r] = 1
-	}
-	for c := range n {
-		pivot := slices.IndexFunc(a[c:], func(row []uint16) bool { return row[c] != 0 })
-		if pivot < 0 {
-			return nil, fmt.Errorf("too few parity files: %w", ErrMissing)
-		}
-		a[c], a[c+pivot] = a[c+pivot], a[c]
-		f := invField(a[c][c])
-		for i := range a[c] {
-			a[c][i] = mulField(a[c][i], f)
-		}
-		for r := range a {
-			if f := a[r][c]; r != c && f != 0 {
-				for i := range a[r] {
-					a[r][i] ^= mulField(f, a[c][i])
-				}
-			}
-		}
-	}
-	for r := range a {
-		a[r] = a[r][n:]
-	}
-	return a, nil
 }

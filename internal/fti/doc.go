@@ -16,7 +16,11 @@
 // files of a checkpoint have the same timestamp, and no two checkpoints of a run share one. So a restart never mixes two
 // checkpoints, even if their ids are equal.
 //
-// Level 2 uses scheme PARTNER of package redset and level 3 scheme RS, each over ranks of different nodes.
+// # Levels 2 and 3
 //
-// Read first: session.go, write.go, publish.go, find.go.
+// Each rank has a second file, by which FTI and this package rebuild lost files. A group has one rank of each of group_size nodes.
+// At level 2, Pcof<rank> is a copy of the file of the group's rank before this one. At level 3, RSed<rank> is parity of all files
+// of the group (package gf16). Files of FTI's POSIX mode are rebuilt as well.
+//
+// Read first: session.go, write.go, publish.go, find.go, redundancy.go.
 package fti

@@ -36,9 +36,8 @@ type copyOf struct {
 
 // holding lists the files of one rank.
 type holding struct {
-	Files []copyOf
-	Sets  []key // checkpoints with redundancy files in the directories of this rank
-	Coded []key // checkpoints with the copy or parity of this rank
+	Files   []copyOf
+	Backups []copyOf // levels 2 and 3: files that protect other ranks' files
 }
 
 // candidate is a checkpoint with files on at least one rank.
@@ -48,8 +47,8 @@ type candidate struct {
 	time  int64 // ns; 0: unknown
 	fresh bool  // some rank has not yet given its file the committed name
 	whole bool  // all ranks have a file
-	set   bool  // some rank has redundancy files
-	bare  bool  // some rank lacks its copy or parity, although the level has them
+	set   bool  // some rank has its backup
+	bare  bool  // some rank lacks its backup, although the level has them
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
@@ -83,12 +82,41 @@ func place(list []candidate) {
 	}
 }
 
+// stamps are the stamps seen. By chance a file of FTI may have a timestamp that looks like a stamp, but not two files of FTI have the
+// same. From own on, the number of files shows a checkpoint of blobio.
+type stamps map[uint32]int
+
+const own = 2
+
+// fit reports whether a file with the stamp have may belong to a checkpoint with the stamp want.
+func (s stamps) fit(have, want uint32) bool {
+	return have == want || want == 0 && s[have] < own
+}
+
 // stampOf returns the stamp of a file that blobio wrote (see ffformat.OwnTime), and 0 for other files.
 func stampOf(f *ffformat.File) uint32 {
 	if uint16(f.FB.Timestamp) == uint16(ffformat.OwnTime(0)) {
 		return uint32(f.FB.Timestamp)
 	}
 	return 0
+}
+
+// stampOfBackup returns the stamp of a copy or parity file with its final name, and 0 for a file of FTI.
+func (s *files) stampOfBackup(name string) uint32 {
+	f, err := s.fs.Open(name)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return 0
+	}
+	d, err := ffformat.Decode(f, size, name, nil)
+	if err != nil { // a file of FTI's POSIX mode, or a damaged file
+		return 0
+	}
+	return stampOf(d)
 }
 
 // hold lists the files of this rank. An unreadable file counts as lost; the errors give the reasons.
@@ -100,15 +128,17 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 			errs = append(errs, err)
 		}
 		for _, e := range list {
-			k, ok := parseSet(level, e.Name())
-			if ok && !slices.Contains(h.Sets, k) {
-				h.Sets = append(h.Sets, k)
-			}
-			if ok && s.p.isCoded(e.Name()) {
-				h.Coded = append(h.Coded, k)
-			}
-			id, fresh, ok := s.p.parse(e.Name())
+			n, ok := s.p.parse(e.Name())
 			if !ok {
+				continue
+			}
+			if n.kind != ckpt {
+				if (level == 2 || level == 3) && n.kind == backupOf(level) { // FTI may leave others
+					if !n.fresh {
+						n.stamp = s.stampOfBackup(filepath.Join(s.p.level(level), e.Name()))
+					}
+					h.Backups = append(h.Backups, copyOf{Key: key{level, n.id, n.stamp}, Fresh: n.fresh})
+				}
 				continue
 			}
 			if level == levels {
@@ -119,7 +149,10 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				errs = append(errs, err)
 				continue
 			}
-			c := copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh}
+			if !n.fresh {
+				n.stamp = stampOf(f.r.File())
+			}
+			c := copyOf{Key: key{level, n.id, n.stamp}, Fresh: n.fresh}
 			if c.Key.Stamp != 0 {
 				c.Time = f.r.File().FB.Timestamp
 			}
@@ -157,7 +190,7 @@ func (s *Session) scan(ctx context.Context) (list []candidate, why error, err er
 }
 
 // candidates merges the holdings of the ranks and records the stamps.
-func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
+func candidates(all []holding, stamps stamps) (list []candidate) {
 	at := func(k key, diff bool) *candidate {
 		i := slices.IndexFunc(list, func(c candidate) bool { return c.key == k && c.diff == diff })
 		if i < 0 {
@@ -169,29 +202,33 @@ func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 		for _, f := range h.Files {
 			c := at(f.Key, f.Diff)
 			c.fresh, c.time = c.fresh || f.Fresh, max(c.time, f.Time)
-			stamps[f.Key.Stamp] = true
+			stamps[f.Key.Stamp]++
+			if f.Fresh {
+				stamps[f.Key.Stamp] = own
+			}
 		}
-		for _, k := range h.Sets {
-			at(k, false).set = true
-			stamps[k.Stamp] = true
+		for _, b := range h.Backups {
+			c := at(b.Key, false)
+			c.set, c.fresh = true, c.fresh || b.Fresh
 		}
+	}
+	for _, c := range list {
+		stamps[c.Stamp] = max(stamps[c.Stamp], 1)
 	}
 	for i := range list {
 		c := &list[i]
-		c.bare = c.Stamp != 0 && (c.Level == 2 || c.Level == 3) &&
-			slices.ContainsFunc(all, func(h holding) bool { return !slices.Contains(h.Coded, c.key) })
-		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h) })
+		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Files, stamps) })
+		c.bare = (c.Level == 2 || c.Level == 3) && slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Backups, stamps) })
 	}
 	slices.SortStableFunc(list, candidate.before)
 	place(list)
 	return list
 }
 
-// in reports whether a rank has a file of the checkpoint. By chance a file of FTI may have a timestamp that looks
-// like a stamp, so files of FTI are recognized by level and id.
-func (c *candidate) in(h holding) bool {
-	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
-		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
+// in reports whether the files of a rank have one of the checkpoint. Files of FTI are recognized by level and id.
+func (c *candidate) in(files []copyOf, stamps stamps) bool {
+	return slices.ContainsFunc(files, func(f copyOf) bool {
+		same := f.Key == c.key || !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID && stamps.fit(f.Key.Stamp, c.Stamp)
 		return same && f.Diff == c.diff
 	})
 }
@@ -201,6 +238,9 @@ func (c *candidate) in(h holding) bool {
 func (s *Session) choose(ctx context.Context) error {
 	list, why, err := s.scan(ctx)
 	if err != nil {
+		return err
+	}
+	if err := comm.Agree(ctx, s.c, s.regroup(list)); err != nil {
 		return err
 	}
 	for _, c := range list {
@@ -256,9 +296,9 @@ type stored struct {
 func (f *stored) close() { _ = f.f.Close() } // the file was only read
 
 // verify reads all variables. In FTI's POSIX mode open has done so.
-func (f *stored) verify(ctx context.Context, stamp uint32) error {
+func (s *files) verify(ctx context.Context, f *stored, stamp uint32) error {
 	file := f.r.File()
-	if stamp != 0 && stampOf(file) != stamp {
+	if !s.stamps.fit(stampOf(file), stamp) {
 		return fault.At(file.Name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(file), stamp)
 	}
 	if f.posix != nil {

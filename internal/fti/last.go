@@ -40,10 +40,10 @@ func (l *lastCheckpoint) reader(ctx context.Context) (*ffformat.Reader, error) {
 	}
 	err := fs.ErrNotExist
 	if l.half {
-		l.stored, err = l.open(ctx, l.p.fresh(l.key))
+		l.stored, err = l.open(ctx, l.p.fresh(l.key, ckpt))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		l.stored, err = l.open(ctx, l.p.final(l.Level, l.ID))
+		l.stored, err = l.open(ctx, l.p.final(l.key, ckpt))
 	}
 	if err != nil {
 		return nil, err

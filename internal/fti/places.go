@@ -50,20 +50,37 @@ func (p *places) diffFile() string {
 	return filepath.Join(p.diffDir(), fmt.Sprintf("dCPFile-Rank%d.fti", p.rank))
 }
 
-func (p *places) base(id int32) string { return fmt.Sprintf("Ckpt%d-Rank%d.fti", id, p.rank) }
+// kind is the kind of a file of a rank.
+type kind string
+
+const (
+	ckpt   kind = "Rank" // the checkpoint file
+	copied kind = "Pcof" // level 2: a copy of the checkpoint file of another rank
+	parity kind = "RSed" // level 3: parity of the checkpoint files of a group
+)
+
+// backupOf returns the kind of the files that protect the checkpoint files of a level.
+func backupOf(level int) kind {
+	if level == 2 {
+		return copied
+	}
+	return parity
+}
+
+func (p *places) base(id int32, f kind) string { return fmt.Sprintf("Ckpt%d-%s%d.fti", id, f, p.rank) }
 
 // final returns the name of a committed file, which FTI reads. FTI accepts any name with this prefix, so no other file may have
 // the prefix.
-func (p *places) final(level int, id int32) string { return filepath.Join(p.level(level), p.base(id)) }
+func (p *places) final(k key, f kind) string { return filepath.Join(p.level(k.Level), p.base(k.ID, f)) }
 
 // fresh returns the name of a complete file while other ranks may still lack a complete file.
-func (p *places) fresh(k key) string {
-	return filepath.Join(p.level(k.Level), fmt.Sprintf(".%s.%08x.new", p.base(k.ID), k.Stamp))
+func (p *places) fresh(k key, f kind) string {
+	return filepath.Join(p.level(k.Level), fmt.Sprintf(".%s.%08x.new", p.base(k.ID, f), k.Stamp))
 }
 
 // partial returns the name of an incomplete file.
-func (p *places) partial(level int) string {
-	return durable.TempName(filepath.Join(p.level(level), fmt.Sprintf("Rank%d", p.rank)), "fti")
+func (p *places) partial(level int, f kind) string {
+	return durable.TempName(filepath.Join(p.level(level), fmt.Sprintf("%s%d", f, p.rank)), "fti")
 }
 
 // spare returns the name of a replaced file that the next differential checkpoint updates.
@@ -71,47 +88,23 @@ func (p *places) spare(level int) string {
 	return filepath.Join(p.level(level), fmt.Sprintf(".spare-Rank%d.fti", p.rank))
 }
 
-// set returns the prefix of the names of a checkpoint's redundancy files.
-func (p *places) set(k key) string {
-	return filepath.Join(p.level(k.Level), fmt.Sprintf("redset%d-%08x.", k.ID, k.Stamp))
-}
+var fileName = regexp.MustCompile(`^(\.?)Ckpt([0-9]+)-(Rank|Pcof|RSed)([0-9]+)\.fti(?:\.([0-9a-f]{8})\.new)?$`)
 
-var (
-	ckptName = regexp.MustCompile(`^(\.?)Ckpt([0-9]+)-Rank([0-9]+)\.fti(\.[0-9a-f]{8}\.new)?$`)
-	backup   = regexp.MustCompile(`^Ckpt[0-9]+-(?:Pcof|RSed)([0-9]+)\.fti$`)
-	coded    = regexp.MustCompile(`^redset[0-9]+-[0-9a-f]{8}\.([0-9]+)\.(?:partner|rs)\.`)
-	setName  = regexp.MustCompile(`^redset([0-9]+)-([0-9a-f]{8})\.`)
-)
+// named is what the name of a file says.
+type named struct {
+	id    int32
+	kind  kind
+	fresh bool
+	stamp uint32 // of a fresh name
+}
 
 // parse parses the name of a file of this rank, fresh or final.
-func (p *places) parse(name string) (id int32, fresh, ok bool) {
-	m := ckptName.FindStringSubmatch(name)
-	if m == nil || (m[1] == "") != (m[4] == "") || m[3] != strconv.Itoa(p.rank) {
-		return 0, false, false
+func (p *places) parse(name string) (n named, ok bool) {
+	m := fileName.FindStringSubmatch(name)
+	if m == nil || (m[1] == "") != (m[5] == "") || m[4] != strconv.Itoa(p.rank) {
+		return n, false
 	}
-	n, err := strconv.ParseInt(m[2], 10, 32)
-	return int32(n), m[1] != "", err == nil
-}
-
-// isBackup reports whether name is one of FTI's redundancy files of this rank.
-func (p *places) isBackup(name string) bool {
-	m := backup.FindStringSubmatch(name)
-	return m != nil && m[1] == strconv.Itoa(p.rank)
-}
-
-// isCoded reports whether name is this rank's copy or parity of a checkpoint.
-func (p *places) isCoded(name string) bool {
-	m := coded.FindStringSubmatch(name)
-	return m != nil && m[1] == strconv.Itoa(p.rank)
-}
-
-// parseSet parses the name of a redundancy file.
-func parseSet(level int, name string) (k key, ok bool) {
-	m := setName.FindStringSubmatch(name)
-	if m == nil {
-		return key{}, false
-	}
-	id, err := strconv.ParseInt(m[1], 10, 32)
-	stamp, err2 := strconv.ParseUint(m[2], 16, 32)
-	return key{Level: level, ID: int32(id), Stamp: uint32(stamp)}, err == nil && err2 == nil
+	id, err := strconv.ParseInt(m[2], 10, 32)
+	stamp, _ := strconv.ParseUint(m[5], 16, 32) // empty in a final name
+	return named{int32(id), kind(m[3]), m[1] != "", uint32(stamp)}, err == nil
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/scr/redset"
 )
 
 // files finds and names the checkpoint files of one rank.
@@ -19,23 +17,39 @@ type files struct {
 	fs     vfs.FS
 	p      *places
 	keepL4 bool
+	stamps stamps
 	top    []string // base names of this rank's files at level 4, so that the directory of all ranks' files is not listed again
 }
 
 // publish gives this rank's file of a checkpoint its committed name after all ranks have complete files. It removes the
 // checkpoints of the same level that the checkpoint replaces. It may be repeated. With spare, a replaced file becomes the spare.
 func (s *files) publish(k key, spare bool) error {
-	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
-	_, err := s.fs.Stat(fresh)
-	waits := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	kinds := []kind{ckpt}
+	if k.Level == 2 || k.Level == 3 {
+		kinds = append(kinds, backupOf(k.Level))
 	}
-	err = s.eachOwn(k.Level, func(name string, isFresh bool) error {
+	var waiting []kind
+	keep := map[string]bool{}
+	for _, kind := range kinds {
+		_, err := s.fs.Stat(s.p.fresh(k, kind))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		keep[s.p.fresh(k, kind)] = true
+		if err == nil {
+			waiting = append(waiting, kind)
+		}
+		final := s.p.final(k, kind)
+		// Beside a waiting checkpoint file, the backup with the final name is older, unless the file was rebuilt.
+		if len(waiting) == 0 || err != nil && kind != ckpt && s.stampOfBackup(final) == k.Stamp {
+			keep[final] = true
+		}
+	}
+	err := s.eachOwn(k.Level, func(name string, n named) error {
 		switch {
-		case name == fresh || name == final && !waits:
+		case keep[name]:
 			return nil
-		case isFresh:
+		case n.fresh || n.kind != ckpt:
 			return s.fs.Remove(name)
 		case k.Level == levels && s.keepL4:
 			return s.toArchive(name)
@@ -47,39 +61,44 @@ func (s *files) publish(k key, spare bool) error {
 	if err != nil {
 		return err
 	}
-	if waits {
-		if err := s.fs.Rename(fresh, final); err != nil {
+	for _, kind := range waiting {
+		if err := s.fs.Rename(s.p.fresh(k, kind), s.p.final(k, kind)); err != nil {
 			return err
 		}
 	}
 	if k.Level < levels {
-		return s.removeLevel(k.Level, k) // also syncs the directory
+		return s.fs.SyncDir(s.p.level(k.Level))
 	}
-	s.top = []string{filepath.Base(final)}
+	s.top = []string{filepath.Base(s.p.final(k, ckpt))}
 	if err := s.fs.SyncDir(s.p.level(k.Level)); err != nil {
 		return err
 	}
 	return durable.Remove(s.fs, s.p.diffFile())
 }
 
-// commit is a collective: it publishes a checkpoint after all ranks have complete files. It removes the files of lower
-// levels first, while all ranks' files have their fresh names, because a restart prefers fresh names, and then lower levels.
+// commit is a collective: it publishes a checkpoint after all ranks have complete files. A restart prefers fresh names and then lower
+// levels. So commit first removes the files of lower levels, while all ranks' files have their fresh names, and fresh names of higher
+// levels, which a failed checkpoint or rebuild has left.
 func (s *Session) commit(ctx context.Context, k key, spare bool) error {
 	var err error
-	for level := k.Level - 1; level > 0 && err == nil; level-- {
-		err = s.removeLevel(level, k)
+	for level := levels; level > 0 && err == nil; level-- {
+		if level != k.Level {
+			err = s.removeLevel(level, level > k.Level)
+		}
 	}
 	if k.Level > 1 {
-		err = comm.Agree(ctx, s.c, err)
+		if err := comm.Agree(ctx, s.c, err); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.publish(k, spare)
 	}
-	return comm.Agree(ctx, s.c, s.publish(k, spare))
+	return comm.Agree(ctx, s.c, err)
 }
 
 // eachOwn calls f with the name of each file of this rank at a level.
-func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error {
+func (s *files) eachOwn(level int, f func(name string, n named) error) error {
 	var names []string
 	if level == levels {
 		names = s.top
@@ -93,8 +112,8 @@ func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error 
 		}
 	}
 	for _, name := range names {
-		if _, fresh, ok := s.p.parse(name); ok {
-			if err := f(filepath.Join(s.p.level(level), name), fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if n, ok := s.p.parse(name); ok {
+			if err := f(filepath.Join(s.p.level(level), name), n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -102,47 +121,24 @@ func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error 
 	return nil
 }
 
-// removeLevel durably removes this rank's files of all checkpoints of a level, except the checkpoint but.
-func (s *files) removeLevel(level int, but key) error {
-	list, err := s.fs.ReadDir(s.p.level(level))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+// removeLevel durably removes this rank's files of all checkpoints of a level, or only those with fresh names. Otherwise an older
+// checkpoint could reappear after a crash, and a restart would prefer it.
+func (s *files) removeLevel(level int, fresh bool) error {
+	n := 0
+	err := s.eachOwn(level, func(name string, x named) error {
+		if fresh && !x.fresh {
+			return nil
+		}
+		err := s.fs.Remove(name)
+		if err == nil {
+			n++
+		}
+		return err
+	})
+	if err != nil || n == 0 {
 		return err
 	}
-	dropped := map[key]bool{but: true}
-	for _, e := range list {
-		if s.p.isBackup(e.Name()) {
-			if err := s.fs.Remove(filepath.Join(s.p.level(level), e.Name())); err != nil {
-				return err
-			}
-		}
-		if k, ok := parseSet(level, e.Name()); ok && !dropped[k] {
-			dropped[k] = true
-			if err := s.removeSet(k); err != nil {
-				return err
-			}
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	if level != but.Level {
-		if err := s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) }); err != nil {
-			return err
-		}
-	}
-	return s.fs.SyncDir(s.p.level(level)) // otherwise an older checkpoint could reappear after a crash, and a restart prefers lower levels
-}
-
-// removeSet removes this rank's redundancy files of a checkpoint. The caller syncs the directory.
-func (s *files) removeSet(k key) error {
-	names, err := redset.Files(s.fs, s.p.set(k), s.p.rank)
-	for _, name := range slices.Backward(names) { // the redundancy file first, because without it the others are not trusted
-		err = errors.Join(err, durable.Remove(s.fs, name))
-	}
-	return err
+	return s.fs.SyncDir(s.p.level(level))
 }
 
 // toArchive moves a file of level 4 to the archive.
@@ -159,8 +155,8 @@ func (s *files) toArchive(name string) error {
 
 // archiveAll archives this rank's file of level 4 at the end of the run.
 func (s *files) archiveAll() error {
-	return s.eachOwn(levels, func(name string, fresh bool) error {
-		if fresh {
+	return s.eachOwn(levels, func(name string, n named) error {
+		if n.fresh {
 			return nil
 		}
 		return s.toArchive(name)
@@ -176,7 +172,7 @@ func (s *Session) flush(ctx context.Context) error {
 	k.Level = levels
 	err := s.names.save()
 	if err == nil {
-		err = s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)
+		err = s.copyFile(ctx, s.p.final(s.last.key, ckpt), k)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
@@ -196,7 +192,7 @@ func (s *files) copyFile(ctx context.Context, from string, k key) error {
 		return err
 	}
 	defer f.close()
-	name := s.p.partial(k.Level)
+	name := s.p.partial(k.Level, ckpt)
 	if err := durable.Remove(s.fs, name); err != nil {
 		return err
 	}
@@ -217,11 +213,11 @@ func (s *files) copyFile(ctx context.Context, from string, k key) error {
 // ready durably gives a complete and synced file its fresh name. At levels 2 and 3, the redundancy files get their names later in
 // the same directory, and only then is it synced.
 func (s *files) ready(k key) error {
-	if err := s.fs.Rename(s.p.partial(k.Level), s.p.fresh(k)); err != nil {
+	if err := s.fs.Rename(s.p.partial(k.Level, ckpt), s.p.fresh(k, ckpt)); err != nil {
 		return err
 	}
 	if k.Level == levels {
-		s.top = append(s.top, filepath.Base(s.p.fresh(k)))
+		s.top = append(s.top, filepath.Base(s.p.fresh(k, ckpt)))
 	}
 	if k.Level == 2 || k.Level == 3 {
 		return nil

@@ -22,19 +22,20 @@ func (s *Session) sound(ctx context.Context, c *candidate) (*stored, error) {
 		}
 		first = err
 	}
-	if err := s.redundancy.rebuild(ctx, c.key); err != nil {
+	bare, err := s.redundancy.rebuild(ctx, c.key)
+	if err != nil {
 		return nil, errors.Join(first, err)
 	}
-	c.fresh, c.bare = true, false
+	c.fresh, c.bare = true, bare
 	return s.verified(ctx, c)
 }
 
 // protectAgain is a collective: it writes the redundancy files of a committed checkpoint, some of which are lost. Without them the
 // checkpoint is still good, so an error is only a warning.
 func (s *Session) protectAgain(ctx context.Context, k key) error {
-	err := s.redundancy.prepare(ctx, k.Level)
+	_, err := s.redundancy.rebuild(ctx, k)
 	if err == nil {
-		err = s.redundancy.encode(ctx, k, s.p.final(k.Level, k.ID))
+		err = comm.Agree(ctx, s.c, s.publish(k, false))
 	}
 	if err != nil && s.c.Rank() == 0 {
 		slog.Warn("fti: " + err.Error())
@@ -44,19 +45,19 @@ func (s *Session) protectAgain(ctx context.Context, k key) error {
 
 // verified is a collective: it opens this rank's file of a checkpoint and reads all its bytes.
 func (s *Session) verified(ctx context.Context, c *candidate) (*stored, error) {
-	name := s.p.final(c.Level, c.ID)
+	name := s.p.final(c.key, ckpt)
 	if c.diff {
 		name = s.p.diffFile()
 	}
 	f, err := (*stored)(nil), fs.ErrNotExist
 	if c.fresh {
-		f, err = s.open(ctx, s.p.fresh(c.key))
+		f, err = s.open(ctx, s.p.fresh(c.key, ckpt))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = s.open(ctx, name)
 	}
 	if err == nil {
-		err = f.verify(ctx, c.Stamp)
+		err = s.verify(ctx, f, c.Stamp)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		if f != nil {

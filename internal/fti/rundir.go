@@ -3,6 +3,7 @@ package fti
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -34,19 +35,31 @@ func newRun(fsys vfs.FS, meta string, now time.Time) ([]byte, error) {
 	}
 }
 
-// writeTopology writes the names of the nodes, which FTI needs for a restart.
-func (s *files) writeTopology(nodes []string) error {
+// writeTopology writes the names of the nodes, which FTI needs for a restart, and the number of ranks and their groups.
+func (s *Session) writeTopology() error {
 	text := []byte("[topology]\n")
-	for n, name := range slices.Compact(slices.Clone(nodes)) {
+	for n, name := range slices.Compact(slices.Clone(s.nodes)) {
 		text = fmt.Appendf(text, "%d = %s\n", n, name)
 	}
-	text = fmt.Appendf(text, "[blobio]\nranks = %d\n", len(nodes))
+	text = fmt.Appendf(text, "[blobio]\nranks = %d\ngroups = %s\n", len(s.nodes), s.groups())
 	return durable.Replace(s.fs, s.p.topology(), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
 }
 
+// groups returns a text that identifies the groups of levels 2 and 3. It does not depend on the names of nodes.
+func (s *Session) groups() string {
+	numbers, h := map[string]int{}, crc32.NewIEEE()
+	for _, name := range s.nodes {
+		if _, ok := numbers[name]; !ok {
+			numbers[name] = len(numbers)
+		}
+		_, _ = fmt.Fprintf(h, "%d ", numbers[name])
+	}
+	return fmt.Sprintf("%d of %d %08x", s.cfg.GroupSize, s.cfg.NodeSize, h.Sum32())
+}
+
 // checkTopology returns an error if the run to restart had another number of ranks. Fewer ranks would each find a file, and the rest of
-// the data would be lost silently. Topology files of FTI do not have the number.
-func (s *files) checkTopology(ranks int) error {
+// the data would be lost silently. It notes whether the run had other groups. Topology files of FTI have neither.
+func (s *Session) checkTopology() error {
 	text, err := vfs.ReadFile(s.fs, s.p.topology(), maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -54,12 +67,28 @@ func (s *files) checkTopology(ranks int) error {
 	if err != nil {
 		return err
 	}
-	f := &fields{name: s.p.topology(), values: map[string]string{}}
+	f, ranks := &fields{name: s.p.topology(), values: map[string]string{}}, int64(len(s.nodes))
 	settings(text, func(s setting) { f.values[s.section+":"+s.key] = s.value })
-	if n := f.whole("blobio:ranks", int64(ranks)); n != int64(ranks) {
+	if n := f.whole("blobio:ranks", ranks); n != ranks {
 		f.fail("blobio:ranks", fault.ErrUsage, "the run has %d ranks, the restart %d: want the same", n, ranks)
 	}
+	groups, ok := f.values["blobio:groups"]
+	s.regrouped = ok && groups != s.groups()
 	return f.err
+}
+
+// regroup returns an error if the run has copies or parity of other groups. A copy does not have the number of its rank, so
+// another rank would get its data.
+func (s *Session) regroup(list []candidate) error {
+	if !s.regrouped {
+		return nil
+	}
+	for _, c := range list {
+		if c.set {
+			return fault.At(s.p.topology(), -1, "blobio:groups", fault.ErrUsage, "%v has copies or parity of other groups of ranks: want node_size, group_size and the order of ranks as before", c.key)
+		}
+	}
+	return s.writeTopology()
 }
 
 // cleanLocal removes the node's directory of the run. If files of the run are kept, it removes only the directories of levels,
@@ -89,7 +118,7 @@ func (s *files) removeEmpty(dir string) error {
 func (s *Session) clean(keep bool) error {
 	var errs []error
 	if keep {
-		errs = append(errs, durable.Remove(s.fs, s.p.spare(levels)), durable.Remove(s.fs, s.p.partial(levels)))
+		errs = append(errs, durable.Remove(s.fs, s.p.spare(levels)), durable.Remove(s.fs, s.p.partial(levels, ckpt)))
 	}
 	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {
 		errs = append(errs, s.cleanLocal(keep || s.cfg.KeepL4))

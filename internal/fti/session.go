@@ -36,12 +36,13 @@ type Session struct {
 	vars   variables
 	names  names
 	diffs  [levels + 1]*differential
-	stamps map[uint32]bool // stamps of all checkpoints seen
-	writes *pending        // the checkpoint being written
+	writes *pending // the checkpoint being written
 	last   lastCheckpoint
 	noted  bool // the configuration file marks the run for restart
 	status int
 	timer  timer
+
+	regrouped bool // rank 0 of a restart: the run had other groups
 
 	redundancy redundancy
 }
@@ -53,8 +54,8 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if o == nil {
 		o = &Options{}
 	}
-	f := &files{fs: vfs.OrOS(o.FS)}
-	s := &Session{files: f, c: c, clock: o.Clock, config: configFile{f.fs, config}, stamps: map[uint32]bool{},
+	f := &files{fs: vfs.OrOS(o.FS), stamps: stamps{}}
+	s := &Session{files: f, c: c, clock: o.Clock, config: configFile{f.fs, config},
 		names: names{files: f, ids: map[string]int32{}}, last: lastCheckpoint{files: f}}
 	if s.clock == nil {
 		s.clock = time.Now
@@ -77,7 +78,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 		s.status = 0
 		var topology error
 		if c.Rank() == 0 {
-			topology = s.writeTopology(s.nodes) // a later restart must find the number of ranks of the run that begins here
+			topology = s.writeTopology() // a later restart must find the number of ranks of the run that begins here
 		}
 		if failed := comm.Agree(ctx, c, topology); failed != nil {
 			return nil, errors.Join(failed, s.release())
@@ -151,12 +152,12 @@ func (s *Session) settle(ctx context.Context) error {
 	for _, b := range all {
 		s.nodes = append(s.nodes, string(b))
 	}
-	s.redundancy = redundancy{files: s.files, c: s.c, node: s.nodes[s.c.Rank()], size: s.cfg.GroupSize}
+	s.redundancy = redundancy{files: s.files, c: s.c, nodes: s.nodes, nodeSize: s.cfg.NodeSize, size: s.cfg.GroupSize}
 	if s.c.Rank() == 0 {
 		if s.cfg.Failure == 0 {
-			err = s.writeTopology(s.nodes)
+			err = s.writeTopology()
 		} else {
-			err = s.checkTopology(len(s.nodes))
+			err = s.checkTopology()
 		}
 		if err == nil {
 			err = s.config.note(s.cfg.Failure, s.cfg.ExecID)

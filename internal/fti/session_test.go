@@ -127,7 +127,7 @@ func TestSomeRecover(t *testing.T) {
 // a node.
 func TestProtectAgain(t *testing.T) {
 	for level := 2; level <= 3; level++ {
-		for nodes, kind := range map[string]string{"1": "redset", "0123": "redset", "23": ".mem_"} {
+		for _, nodes := range []string{"1", "0123", "23"} {
 			m := disk(t, "")
 			must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, level) }))
 			local, err := m.ReadDir("Local/node0")
@@ -137,7 +137,7 @@ func TestProtectAgain(t *testing.T) {
 				list, err := m.ReadDir(dir)
 				must(t, err)
 				for _, e := range list {
-					if strings.Contains(e.Name(), kind) {
+					if strings.Contains(e.Name(), string(backupOf(level))) {
 						must(t, m.Remove(filepath.Join(dir, e.Name())))
 					}
 				}
@@ -303,10 +303,10 @@ func TestKeepDamaged(t *testing.T) {
 // TestReturned: of two checkpoints of a level the newer one counts, even if an older one from a returned node has a higher number.
 func TestReturned(t *testing.T) {
 	older, newer := key{2, 9, 1}, key{2, 3, 2}
-	away := holding{Files: []copyOf{{Key: older, Time: 1000}}, Sets: []key{older}}
-	stayed := holding{Files: []copyOf{{Key: newer, Time: 2000}}, Sets: []key{newer}}
+	away := holding{Files: []copyOf{{Key: older, Time: 1000}}, Backups: []copyOf{{Key: older}}}
+	stayed := holding{Files: []copyOf{{Key: newer, Time: 2000}}, Backups: []copyOf{{Key: newer}}}
 	for _, all := range [][]holding{{away, stayed}, {stayed, away}} {
-		if list := candidates(all, map[uint32]bool{}); len(list) != 2 || list[0].key != newer {
+		if list := candidates(all, stamps{}); len(list) != 2 || list[0].key != newer {
 			t.Errorf("%+v", list)
 		}
 	}
@@ -323,7 +323,7 @@ func TestOrder(t *testing.T) {
 		for i := range want {
 			turned := slices.Concat(want[i:], want[:i])
 			slices.Reverse(turned[1:])
-			for j, c := range candidates([]holding{{Files: turned}}, map[uint32]bool{}) {
+			for j, c := range candidates([]holding{{Files: turned}}, stamps{}) {
 				if c.key != want[j].Key || c.diff != want[j].Diff {
 					t.Errorf("%v: place %d has %v", turned, j, c.key)
 				}

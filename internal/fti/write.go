@@ -72,10 +72,10 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	time := int64(0)
 	if s.c.Rank() == 0 {
 		if len(s.stamps) > 1000 { // out of 65,536; the files of older checkpoints are gone
-			s.stamps = map[uint32]bool{s.last.Stamp: true}
+			s.stamps = stamps{s.last.Stamp: own}
 		}
 		time = ffformat.OwnTime(s.clock().UnixNano())
-		for s.stamps[uint32(time)] {
+		for s.stamps[uint32(time)] > 0 {
 			time = ffformat.OwnTime(time + 1)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", v[0], -v[1], v[2], -v[3])
 	}
 	time = -v[4]
-	s.stamps[uint32(time)] = true
+	s.stamps[uint32(time)] = own
 	if err := s.conclude(ctx, false); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Session) directory(ctx context.Context, level int) error {
 // start opens the file of a checkpoint.
 func (w *pending) start(time int64, blockSize int) error {
 	o := ffformat.UpdateOptions{CkptID: w.ID, Timestamp: time, Fresh: true}
-	name := w.p.partial(w.Level)
+	name := w.p.partial(w.Level, ckpt)
 	if err := durable.Remove(w.fs, name); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	s.writes = nil
 	err := w.err
 	if w.Level == 3 {
-		err = w.largest(ctx, s.c, s.vars)
+		err = w.largest(ctx, s.redundancy.group, s.vars)
 	}
 	if err == nil {
 		err = s.names.save()
@@ -227,10 +227,8 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err == nil {
 		err = w.complete(ctx, s.vars, s.lease)
 	}
+	err = s.redundancy.encode(ctx, w.key, err)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return errors.Join(err, w.giveUp())
-	}
-	if err := s.redundancy.encode(ctx, w.key, w.p.fresh(w.key)); err != nil {
 		return errors.Join(err, w.giveUp())
 	}
 	// From here on a restart finds the checkpoint.
@@ -262,7 +260,7 @@ func (s *Session) conclude(ctx context.Context, spare bool) error {
 	return err
 }
 
-// largest stores the size of the largest file of all ranks. FTI needs this size for a restart from level 3.
+// largest stores the size of the largest file of the group. FTI needs this size for a restart from level 3.
 func (w *pending) largest(ctx context.Context, c comm.Comm, vars variables) error {
 	var sizes []ffformat.VarSize
 	for _, x := range vars {
@@ -318,5 +316,12 @@ func (w *pending) giveUp() error {
 	if w.f != nil {
 		_ = w.f.Close() // the file is discarded
 	}
-	return errors.Join(durable.Remove(w.fs, w.p.partial(w.Level)), durable.Remove(w.fs, w.p.fresh(w.key)))
+	errs := []error{durable.Remove(w.fs, w.p.partial(w.Level, ckpt)), durable.Remove(w.fs, w.p.fresh(w.key, ckpt))}
+	if w.Level == 2 || w.Level == 3 {
+		errs = append(errs, durable.Remove(w.fs, w.p.fresh(w.key, backupOf(w.Level))))
+	}
+	if w.res != nil { // otherwise the fresh names could reappear after a crash
+		errs = append(errs, w.fs.SyncDir(w.p.level(w.Level)))
+	}
+	return errors.Join(errs...)
 }
