@@ -109,8 +109,8 @@ func (e *Engine) notify(f *failure) {
 		if to == e.world.rank {
 			continue
 		}
-		s := sending{buf: C.CBytes(b)}
-		if C.msg_send(s.buf, C.int(len(b)), C.int(to), 0, e.k.comm, &s.req) == C.MPI_SUCCESS {
+		s := sending{buf: block{C.CBytes(b), len(b)}}
+		if C.msg_send(s.buf.p, C.int(len(b)), C.int(to), 0, e.k.comm, &s.req) == C.MPI_SUCCESS {
 			e.sends = append(e.sends, s)
 		}
 	}

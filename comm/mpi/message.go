@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"unsafe"
 )
 
@@ -25,7 +26,7 @@ type address struct {
 // sending is a message that MPI may still be reading.
 type sending struct {
 	req C.MPI_Request
-	buf unsafe.Pointer
+	buf block
 	l   *link // nil for a notice
 }
 
@@ -33,6 +34,49 @@ type sending struct {
 type mail struct {
 	sends []sending
 	early map[address][][]byte // messages received before the matching Recv was called
+	idle  []block              // freed buffers of large messages, for the next ones, so that their pages need not be made again
+}
+
+// block is C memory of a message.
+type block struct {
+	p    unsafe.Pointer
+	size int
+}
+
+// Buffers of 64 KiB to 1 MiB, with the envelope, are used again. A rank keeps at most maxIdle of them.
+const (
+	minBlock = 64 << 10
+	maxBlock = 1<<20 + envelopeMPI
+	maxIdle  = 4
+)
+
+// block returns memory of at least n bytes.
+func (m *mail) block(n int) block {
+	if n >= minBlock {
+		for i, b := range m.idle {
+			if b.size >= n {
+				m.idle = slices.Delete(m.idle, i, i+1)
+				return b
+			}
+		}
+	}
+	return block{C.malloc(C.size_t(max(n, 1))), n}
+}
+
+func (m *mail) release(b block) {
+	if b.size < minBlock || b.size > maxBlock || len(m.idle) == maxIdle {
+		C.free(b.p)
+		return
+	}
+	m.idle = append(m.idle, b)
+}
+
+// close frees the buffers that are kept.
+func (m *mail) close() {
+	for _, b := range m.idle {
+		C.free(b.p)
+	}
+	m.idle = nil
 }
 
 // reap frees the buffers of completed sends and lets MPI progress.
@@ -44,7 +88,7 @@ func (m *mail) reap(k *C.control) {
 	left := m.sends[:0]
 	for _, s := range m.sends {
 		if C.glue_test(&s.req, k, 1, 1, &code) == C.DONE {
-			C.free(s.buf)
+			m.release(s.buf)
 		} else {
 			left = append(left, s)
 		}
@@ -80,26 +124,26 @@ func (r *rank) deliver(to, tag int, b []byte) error {
 		return nil
 	}
 	n := min(len(b), r.e.opts.Piece-envelopeMPI)
-	p := C.malloc(C.size_t(envelopeMPI + n))
-	first := unsafe.Slice((*byte)(p), envelopeMPI+n)
+	buf := r.e.block(envelopeMPI + n)
+	first := unsafe.Slice((*byte)(buf.p), envelopeMPI+n)
 	binary.NativeEndian.PutUint64(first, uint64(len(b)))
 	binary.NativeEndian.PutUint64(first[8:], uint64(r.serial))
 	copy(first[envelopeMPI:], b[:n])
-	if err := r.send(p, len(first), to, tag); err != nil {
+	if err := r.send(buf, len(first), to, tag); err != nil {
 		return err
 	}
 	for b = b[n:]; len(b) > 0; b = b[n:] {
 		n = min(len(b), r.e.opts.Piece)
-		if err := r.send(C.CBytes(b[:n]), n, to, tag); err != nil {
+		if err := r.send(block{C.CBytes(b[:n]), n}, n, to, tag); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *link) send(p unsafe.Pointer, n, to, tag int) error {
-	s := sending{buf: p, l: l}
-	if err := l.e.mpi("MPI_Isend", C.msg_send(p, C.int(n), C.int(to), C.int(tag), l.c, &s.req)); err != nil {
+func (l *link) send(b block, n, to, tag int) error {
+	s := sending{buf: b, l: l}
+	if err := l.e.mpi("MPI_Isend", C.msg_send(b.p, C.int(n), C.int(to), C.int(tag), l.c, &s.req)); err != nil {
 		return err
 	}
 	l.e.sends = append(l.e.sends, s)
@@ -185,17 +229,17 @@ func (l *link) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := C.malloc(C.size_t(n) + 1)
+	buf := l.e.block(int(n))
 	var req C.MPI_Request
-	if err := l.e.mpi("MPI_Imrecv", C.msg_recv(p, n, &m, &req)); err != nil {
+	if err := l.e.mpi("MPI_Imrecv", C.msg_recv(buf.p, n, &m, &req)); err != nil {
 		return nil, err
 	}
 	l.tidy.received++
 	if err := l.e.wait(ctx, &req, false); err != nil {
-		l.tidy.left = append(l.tidy.left, leftover{req, noHeader}) // MPI may still write to p
+		l.tidy.left = append(l.tidy.left, leftover{req, noHeader}) // MPI may still write to buf
 		l.e.live++
 		return nil, err
 	}
-	defer C.free(p)
-	return append([]byte{}, unsafe.Slice((*byte)(p), n)...), nil
+	defer l.e.release(buf)
+	return append([]byte{}, unsafe.Slice((*byte)(buf.p), n)...), nil
 }

@@ -28,6 +28,7 @@ type exchange struct {
 	tasks   []task
 	sources map[element]io.ReaderAt // elements of this member; they may end before the bytes of a task, which are then 0
 	sinks   map[element]sink        // elements that this member computes
+	bufs    map[element][]byte      // memory for pieces of sources
 	err     error                   // first error of this member
 	torn    bool                    // another member could not read a source, and has the error
 }
@@ -112,16 +113,26 @@ func (x *exchange) pass(ctx context.Context, order []element, off int64) (map[el
 	return got, nil
 }
 
-// read returns n bytes of an own source, or nil after an error.
+// read returns n bytes of an own source, valid until the next call for this source, or nil after an error.
 func (x *exchange) read(e element, off, n int64) []byte {
 	if x.err != nil {
 		return nil
 	}
-	b := make([]byte, n)
-	if _, err := x.sources[e].ReadAt(b, off); err != nil && !errors.Is(err, io.EOF) {
+	b := x.bufs[e]
+	if b == nil {
+		if x.bufs == nil {
+			x.bufs = map[element][]byte{}
+		}
+		b = make([]byte, n) // the first piece is the longest
+		x.bufs[e] = b
+	}
+	b = b[:n]
+	m, err := x.sources[e].ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
 		x.err = err
 		return nil
 	}
+	clear(b[m:])
 	return b
 }
 
