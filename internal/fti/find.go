@@ -46,13 +46,14 @@ type candidate struct {
 	diff  bool
 	time  int64 // ns; 0: unknown
 	fresh bool  // some rank has not yet given its file the committed name
+	first bool  // fresh, and FTI has written no checkpoint since
 	whole bool  // all ranks have a file
 	set   bool  // some rank has its backup
 	bare  bool  // some rank lacks its backup, although the level has them
 }
 
-// before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first; the rest are ordered by
-// level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer.
+// before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first, unless FTI has continued the
+// run, because FTI does not see fresh names. The rest are ordered by level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer.
 // Checkpoints of one level are ordered by time, because programs reuse ids, and a node that returns may have an older checkpoint.
 // FTI's differential checkpoints come last; place then moves them.
 func (a candidate) before(b candidate) int {
@@ -61,9 +62,9 @@ func (a candidate) before(b candidate) int {
 		return -1
 	case a.diff != b.diff:
 		return 1
-	case a.fresh != b.fresh && a.fresh:
+	case a.first != b.first && a.first:
 		return -1
-	case a.fresh != b.fresh:
+	case a.first != b.first:
 		return 1
 	}
 	return cmp.Or(a.Level-b.Level, cmp.Compare(b.time, a.time), cmp.Compare(b.ID, a.ID))
@@ -153,8 +154,8 @@ func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 				n.stamp = stampOf(f.r.File())
 			}
 			c := copyOf{Key: key{level, n.id, n.stamp}, Fresh: n.fresh}
-			if c.Key.Stamp != 0 {
-				c.Time = f.r.File().FB.Timestamp
+			if info, err := e.Info(); err == nil { // files store only the low bits of their time, which overflow within 5 s
+				c.Time = info.ModTime().UnixNano()
 			}
 			h.Files = append(h.Files, c)
 			f.close()
@@ -219,6 +220,10 @@ func candidates(all []holding, stamps stamps) (list []candidate) {
 		c := &list[i]
 		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Files, stamps) })
 		c.bare = (c.Level == 2 || c.Level == 3) && slices.ContainsFunc(all, func(h holding) bool { return !c.in(h.Backups, stamps) })
+	}
+	for i := range list {
+		c := &list[i]
+		c.first = c.fresh && !slices.ContainsFunc(list, func(x candidate) bool { return x.Stamp == 0 && !x.fresh && !x.diff && x.time > c.time })
 	}
 	slices.SortStableFunc(list, candidate.before)
 	place(list)

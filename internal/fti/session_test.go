@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
@@ -312,13 +313,59 @@ func TestReturned(t *testing.T) {
 	}
 }
 
+// TestReturnedNode: a node returns with an older checkpoint, which could be rebuilt. The restart takes the newer one, although the
+// low bits of its time, which its files have, are smaller.
+func TestReturnedNode(t *testing.T) {
+	m := disk(t, "node_size = 2\ngroup_size = 2")
+	now := time.Unix(0, 5<<32-int64(time.Second))
+	older := map[string][]byte{}
+	at := map[string]vfs.Meta{}
+	must(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		s, err := Open(ctx, c, "config", &Options{FS: m, Clock: func() time.Time { return now }})
+		if err != nil {
+			return err
+		}
+		if err = errors.Join(write(ctx, c, s, 1, 1, 2), c.Barrier(ctx)); c.Rank() == 2 && err == nil {
+			list, lerr := m.ReadDir(s.p.level(2))
+			err = lerr
+			for _, e := range list {
+				name := filepath.Join(s.p.level(2), e.Name())
+				b, rerr := vfs.ReadFile(m, name, 1<<20)
+				meta, merr := m.FileMeta(name)
+				older[name], at[name] = b, meta
+				err = errors.Join(err, rerr, merr)
+			}
+			now = now.Add(2 * time.Second)
+		}
+		err = errors.Join(err, c.Barrier(ctx), write(ctx, c, s, 2, 2, 2))
+		s.last.close()
+		return errors.Join(err, s.release())
+	}))
+	for name, b := range older {
+		list, err := m.ReadDir(filepath.Dir(name))
+		must(t, err)
+		for _, e := range list {
+			if strings.HasPrefix(e.Name(), "Ckpt2") {
+				must(t, m.Remove(filepath.Join(filepath.Dir(name), e.Name())))
+			}
+		}
+		must(t, errors.Join(vfs.WriteFile(m, name, b), m.SetFileMeta(name, at[name])))
+	}
+	if got, err := stepOf(m); err != nil || got != 2 || len(older) != ranks {
+		t.Errorf("step %d, %v, with %d older files", got, err, len(older))
+	}
+}
+
 // TestOrder: the order of checkpoints does not depend on the order in which they are found. FTI's differential checkpoint comes
-// before the first checkpoint with a lower number. Files of FTI have no time.
+// before the first checkpoint with a lower number. If FTI continued a run, its checkpoints come before an older one whose commit was
+// interrupted.
 func TestOrder(t *testing.T) {
 	for _, want := range [][]copyOf{
 		{{Key: key{4, 5, 0}, Diff: true}, {Key: key{1, 3, 1}, Time: 3}, {Key: key{2, 7, 2}, Time: 2}},
 		{{Key: key{4, 5, 1}, Time: 5}, {Key: key{4, 3, 2}, Time: 3}, {Key: key{4, 9, 0}}, {Key: key{4, 4, 0}}},
 		{{Key: key{4, 1, 1}, Fresh: true, Time: 1}, {Key: key{1, 8, 1}, Time: 9}, {Key: key{4, 8, 0}, Diff: true}, {Key: key{4, 2, 0}}},
+		{{Key: key{1, 9, 0}, Time: 6}, {Key: key{2, 7, 1}, Fresh: true, Time: 5}},
+		{{Key: key{2, 7, 1}, Fresh: true, Time: 5}, {Key: key{1, 9, 0}, Time: 4}},
 	} {
 		for i := range want {
 			turned := slices.Concat(want[i:], want[:i])
