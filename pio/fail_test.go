@@ -138,8 +138,8 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer checks that options that differ between ranks are an error on all ranks. Only Buffer may differ: all ranks
-// use the root's, so that they write together.
+// TestOptionsDiffer checks that options or names that differ between ranks are an error on all ranks. Only Buffer may differ: all
+// ranks use the root's, so that they write together.
 func TestOptionsDiffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	for i, set := range []func(o *FileOptions, rank int){
@@ -155,6 +155,10 @@ func TestOptionsDiffer(t *testing.T) {
 			return wants(fmt.Sprint("create ", i), err, EINVAL)
 		})
 	}
+	together(t, 3, func(ctx context.Context, s *System) error {
+		_, err := s.Create(ctx, path+[]string{"", "", "x"}[s.c.Rank()], &quick)
+		return wants("names", err, EINVAL)
+	})
 	together(t, 3, func(ctx context.Context, s *System) error {
 		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = int64(s.c.Rank() - 1) }))
 		if err != nil {
