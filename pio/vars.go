@@ -71,9 +71,23 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 			misfit, err = err, nil
 		}
 	}
-	misfit, err = f.ranks.agreeBut(ctx, err, misfit)
+	sum, none := hash(1), int64(0)
+	if err == nil {
+		sum.numbers(int64(v), g.first, g.step, g.recs, g.elems)
+	}
+	if misfit != nil {
+		none = -1
+	}
+	same := int64(sum >> 1)
+	all, err := f.ranks.agree(ctx, err, same, ^same, none)
+	if err == nil && all[0] != ^all[1] {
+		err = failed(EINVAL, "%s: put of %q: ranks differ: here %d records from %d with stride %d, %d elements each, want one part of one variable", f.path, x.name, g.recs, g.first, g.step, g.elems)
+	}
 	if err != nil || g.recs == 0 {
 		return err
+	}
+	if all[2] < 0 { // data of the base do not fit
+		misfit = agree(ctx, f.s.c, misfit)
 	}
 	size := g.elems * int64(x.t.Size())
 	n := product(f.shape(x))
