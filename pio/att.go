@@ -103,7 +103,7 @@ func (f *definitions) Att(v int, name string) (cdf5.Att, error) {
 }
 
 // GetAtt reads an attribute into a slice of numbers, or a Char attribute into Text. into must be at least as long as the
-// attribute. Values are converted.
+// attribute. Values are converted. A value that does not fit becomes the default fill value of into's type, with ERANGE.
 func (f *definitions) GetAtt(v int, name string, into any) error {
 	a, err := f.Att(v, name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (f *definitions) GetAtt(v int, name string, into any) error {
 		return failed(EINVAL, "%s: attribute %q: the buffer has %d elements of %T, want %d numbers", f.path, name, n, into, a.Len())
 	}
 	b, _ := cdf5.Bytes(a.Value)
-	if err := cdf5.FromFile(elem.Sub(into, 0, int(a.Len())), b, elem.HostBig, a.Type); err != nil {
+	if err := restored(elem.Sub(into, 0, int(a.Len())), b, a.Type); err != nil {
 		return fmt.Errorf("%s: attribute %q: %w", f.path, name, err)
 	}
 	return nil

@@ -51,6 +51,23 @@ func TestClobber(t *testing.T) {
 	}
 }
 
+// TestClobberOpen checks that with NoClobber a file under the name of an open file of Create is EEXIST, also before a sync.
+func TestClobberOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 2, func(ctx context.Context, s *System) error {
+		o := with(func(o *FileOptions) { o.NoClobber = true })
+		f, err := begun(ctx, s, path, 4, o)
+		if err != nil {
+			return err
+		}
+		_, err = s.Create(ctx, filepath.Dir(path)+"/./a.nc", o)
+		return errors.Join(wants("second", err, EEXIST), f.Close(ctx), s.Delete(ctx, path), func() error {
+			g, err := s.Create(ctx, path, o)
+			return errors.Join(err, g.Close(ctx))
+		}())
+	})
+}
+
 // TestEarly checks that Create reports options that later calls cannot satisfy.
 func TestEarly(t *testing.T) {
 	dir := t.TempDir()

@@ -91,8 +91,8 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 //
 // fill is the value of elements that no rank has, as a slice of one element of the same type. Nil means the variable's fill
 // value. The default fill value of the decomposition's type also means the variable's fill value if it does not fit the
-// variable's type. Any other value that does not fit is ERANGE on all ranks, and nothing is written. If the ranks have all
-// elements, fill is ignored. Collective.
+// variable's type. Any other value that does not fit is ERANGE on all ranks, and nothing is written. If each element is on one
+// rank, fill is ignored. Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
 	if err := f.ready(); err != nil {
@@ -141,7 +141,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if f.opt.OwnFill && !x.nofill && d.t == x.t && !bytes.Equal(value, x.fill()) {
 			return failed(EINVAL, "fill value %v, want the variable's fill value %v", one, cdf5.View(x.t, x.fill()))
 		}
-		if d.total >= d.elems { // nothing to fill: any value is allowed, even different ones
+		if !d.holes() { // nothing to fill: any value is allowed, even different ones
 			return nil
 		}
 		b, err := converted(x.t, d.t, cdf5.View(d.t, value), nil)

@@ -209,3 +209,28 @@ func TestFillValues(t *testing.T) {
 		})
 	}
 }
+
+// TestFillTwice checks that an element that no rank has gets the fill value of the call, also if other elements are on two ranks,
+// so that the ranks have at least as many elements as the array.
+func TestFillTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 4, &quick)
+		if err != nil {
+			return err
+		}
+		all := []error{f.SetFrame(1, 0)}
+		for v, places := range [][]int64{{1, 2}, {2, 1, 3}} { // 1 and 2 are on all ranks, 4 on none
+			d, err := s.InitDecomp(ctx, cdf5.Int, []int64{4}, places, false)
+			if err != nil {
+				return err
+			}
+			got := make([]int32, 4)
+			all = append(all, f.WriteDarray(ctx, v, d, []int32{5, 5, 5}, []int32{7}), f.GetVars(ctx, v, Part{}, got))
+			if got[0] != 5 || got[3] != 7 {
+				all = append(all, fmt.Errorf("variable %d: %v", v, got))
+			}
+		}
+		return errors.Join(append(all, f.Close(ctx))...)
+	})
+}

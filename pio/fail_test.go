@@ -115,9 +115,6 @@ func TestRanksDiffer(t *testing.T) {
 			v, err := f.DefVar("long", cdf5.Int, []int{0})
 			return errors.Join(err, wants("short", f.WriteDarray(ctx, v, d, []int32{}, nil), EINVAL))
 		},
-		`on rank 2 variable "rec", record 0: a part of 8 elements, on rank 0 variable "fixed", record 0: a part of 8 elements`: func(ctx context.Context, f *File, rank int) error {
-			return f.PutVars(ctx, rank/2, Part{}, make([]int32, 8))
-		},
 	} {
 		path := filepath.Join(t.TempDir(), "a.nc")
 		together(t, 3, func(ctx context.Context, s *System) error {
@@ -138,8 +135,8 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer checks that options that differ between ranks are an error on all ranks. Only Buffer may differ: all ranks
-// use the root's, so that they write together.
+// TestOptionsDiffer checks that options or names that differ between ranks are an error on all ranks. Only Buffer may differ: all
+// ranks use the root's, so that they write together.
 func TestOptionsDiffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	for i, set := range []func(o *FileOptions, rank int){
@@ -155,6 +152,10 @@ func TestOptionsDiffer(t *testing.T) {
 			return wants(fmt.Sprint("create ", i), err, EINVAL)
 		})
 	}
+	together(t, 3, func(ctx context.Context, s *System) error {
+		_, err := s.Create(ctx, path+[]string{"", "", "x"}[s.c.Rank()], &quick)
+		return wants("names", err, EINVAL)
+	})
 	together(t, 3, func(ctx context.Context, s *System) error {
 		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = int64(s.c.Rank() - 1) }))
 		if err != nil {
@@ -206,6 +207,9 @@ func TestOneRankWrong(t *testing.T) {
 			f.WriteDarray(ctx, 1, d, data, nil),
 			wants("start", f.PutVars(ctx, 0, Part{Start: []int64{int64(20 * bad)}, Count: []int64{1}}, data), EINVALCOORDS),
 			wants("put", f.PutVars(ctx, v, Part{}, data), ENOTVAR),
+			wants("another variable", f.PutVars(ctx, bad, Part{}, data), EINVAL),
+			wants("another record", f.PutVars(ctx, 1, Part{Start: []int64{int64(bad), 0}, Count: []int64{1, 9}}, data), EINVAL),
+			wants("no records", f.PutVars(ctx, 1, Part{Start: []int64{0, 0}, Count: []int64{int64(bad), 9}}, data), EINVAL),
 			wants("get", f.GetVars(ctx, v, Part{}, data), ENOTVAR),
 			wants("read", f.ReadDarray(ctx, v, d, data), ENOTVAR),
 			f.Close(ctx),
@@ -308,7 +312,12 @@ func TestOneRankFailsUnbuffered(t *testing.T) {
 				if err := f.GetVars(ctx, 0, Part{}, got); err != nil || got[8] != 3 {
 					return fmt.Errorf("%v, %w", got, err)
 				}
-				return f.Close(ctx)
+				return nil
+			}(), f.SetFrame(1, int64(s.c.Rank()/2)),
+			wants("another frame on one", f.WriteDarray(ctx, 1, d, data, nil), EINVAL), wants("close", f.Close(ctx), EINVAL),
+			func() error { // the ranks are still together
+				f, err := s.Open(ctx, path, nil)
+				return errors.Join(err, f.Close(ctx))
 			}())
 	})
 }

@@ -30,7 +30,7 @@ func (a *agreement) miss(err error) {
 // agree is agreeMin for the first communication of a call. All calls begin with messages of one form, because a rank that has
 // missed a write may be in a different call than the others. Then the ranks' logs differ, and the file is broken. Collective.
 func (a *agreement) agree(ctx context.Context, err error, v ...int64) ([]int64, error) {
-	var all [8]int64
+	var all [9]int64
 	n := copy(all[2:], v)
 	all[0], all[1] = a.missed, ^a.missed
 	got, err := agreeMin(ctx, a.c, err, all[:]...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"blobio/blob"
@@ -17,13 +18,14 @@ import (
 // collective. Indices of dimensions, variables and attributes count from 0. After Close every method returns EBADID.
 type File struct {
 	definitions
-	s      *System
-	opt    FileOptions
-	place  place
-	opened *base // the ordinary file that was opened and that Close replaces; nil: none
-	ranks  agreement
-	tx     transaction // the data, committed or not
-	stats  stats
+	s       *System
+	opt     FileOptions
+	place   place
+	created string // key of System.begun; "": opened
+	opened  *base  // the ordinary file that was opened and that Close replaces; nil: none
+	ranks   agreement
+	tx      transaction // the data, committed or not
+	stats   stats
 }
 
 // ready returns an error unless calls on data are possible.
@@ -82,12 +84,17 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	ctx = comm.In(ctx, "System.Create")
 	f, err := s.newFile(ctx, path, o, false, func() error {
-		return (&place{path: path}).free(o != nil && o.NoClobber)
+		noClobber := o != nil && o.NoClobber
+		if noClobber && s.begun[filepath.Clean(path)] > 0 {
+			return failed(EEXIST, "%s: a file that is still open will have the name", path)
+		}
+		return (&place{path: path}).free(noClobber)
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.write, f.define = true, true
+	f.write, f.define, f.created = true, true, filepath.Clean(path)
+	s.begun[f.created]++
 	return f, nil
 }
 
@@ -202,6 +209,9 @@ func (f *File) Close(ctx context.Context) error {
 	}
 	err := f.tx.commit(ctx)
 	f.open = false
+	if f.created != "" {
+		f.s.begun[f.created]--
+	}
 	if f.tx.w != nil {
 		f.tx.w.w.Abort()
 		f.tx.w = nil

@@ -125,7 +125,7 @@ func shifted(runs []decomp.Req, off int64) []decomp.Req {
 // straight reports whether the write can go to a dataset without communication. It must cover a whole record and use the
 // variable's own fill value for missing elements.
 func (w *write) straight(v *variable, elems int64) bool {
-	return w.d != nil && w.off == 0 && w.n == elems && (w.d.total >= elems || w.fill == nil || bytes.Equal(w.fill, v.fill()))
+	return w.d != nil && w.off == 0 && w.n == elems && (!w.d.holes() || w.fill == nil || bytes.Equal(w.fill, v.fill()))
 }
 
 // straight returns the decomposition that wrote all of a variable, each record once, or nil. Collective.

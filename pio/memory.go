@@ -53,6 +53,27 @@ func converted(t, have cdf5.Type, data any, fill []byte) ([]byte, error) {
 	}
 }
 
+// restored is the reverse of converted. A value that does not fit becomes the default fill value of the type in memory.
+func restored(into any, b []byte, t cdf5.Type) error {
+	n, have, _ := cdf5.SliceLen(into)
+	size := t.Size()
+	var first error
+	for at := 0; ; {
+		err := cdf5.FromFile(elem.Sub(into, at, n), b[at*size:], elem.HostBig, t)
+		first = cmp.Or(first, err)
+		var misfit *cdf5.RangeError
+		if !errors.As(err, &misfit) {
+			return first
+		}
+		bad := at + int(misfit.Index)
+		if err := cdf5.FromFile(elem.Sub(into, at, bad), b[at*size:], elem.HostBig, t); err != nil {
+			return err
+		}
+		at = bad + 1
+		copy(bytesOf(elem.Sub(into, bad, at)), (&variable{t: have}).fill())
+	}
+}
+
 // mixable reports whether a memory type and a file type convert into each other.
 func mixable(memory, file cdf5.Type) bool { return (memory == cdf5.Char) == (file == cdf5.Char) }
 

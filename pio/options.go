@@ -3,6 +3,7 @@ package pio
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -80,9 +81,9 @@ func (o *FileOptions) check() error {
 	return b.Validate()
 }
 
-// agree returns the same error on all ranks if err is set on one or an option differs. All ranks use the root's Buffer, which
-// decides when to write, and the root's file number. Open ignores form and version, which may come from environment variables
-// that some ranks lack. Collective.
+// agree returns the same error on all ranks if err is set on one, or if an option or the name of a new file differs. All ranks
+// use the root's Buffer, which decides when to write, and the root's file number. Open ignores form and version, which may come
+// from environment variables that some ranks lack. Collective.
 func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bool, err error) (number int64, _ error) {
 	bit := map[bool]int64{true: 1}
 	type option struct {
@@ -91,7 +92,7 @@ func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bo
 	}
 	list := []option{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"OwnFill", bit[o.OwnFill]}, {"Memory", o.Memory}, {"Stats", bit[o.Stats != nil]}}
 	if !open {
-		list = append(list, option{"Form", int64(o.Form)}, option{"Version", int64(o.Version)})
+		list = append(list, option{"Form", int64(o.Form)}, option{"Version", int64(o.Version)}, option{"", int64(crc32.ChecksumIEEE([]byte(path)))})
 	}
 	all := []int64{math.MaxInt64, math.MaxInt64} // so the minimum is the root's value
 	if s.c.Rank() == s.root() {
@@ -105,7 +106,9 @@ func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bo
 	}
 	o.Buffer = all[0]
 	for i, l := range list {
-		if least, most := all[2*i+2], ^all[2*i+3]; least != most {
+		if least, most := all[2*i+2], ^all[2*i+3]; least != most && l.name == "" {
+			return 0, failed(EINVAL, "%s: ranks pass different names", path)
+		} else if least != most {
 			return 0, failed(EINVAL, "%s: ranks differ: FileOptions.%s is %d to %d (%d on rank %d), want one", path, l.name, least, most, l.n, s.c.Rank())
 		}
 	}

@@ -12,6 +12,32 @@ import (
 	"blobio/cdf5"
 )
 
+// TestMisfitsRead: a value that does not fit the memory is read as the default fill value of the memory's type, with ERANGE on all
+// ranks, also those whose values fit. The other values are read.
+func TestMisfitsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 6, &quick)
+		if err != nil {
+			return err
+		}
+		values := []int32{1, 300, 3, -300, 5, 1 << 30}
+		att, bytes, floats := make([]int8, 6), make([]int8, 6), make([]float32, 3)
+		err = errors.Join(f.PutAtt(Global, "wide", cdf5.Int, values), f.PutVars(ctx, 0, Part{}, values), wants("attribute", f.GetAtt(Global, "wide", att), ERANGE))
+		if s.c.Rank() == 1 {
+			err = errors.Join(err, wants("narrow", f.GetVars(ctx, 0, Part{}, bytes), ERANGE))
+		} else {
+			part := Part{Start: []int64{0}, Count: []int64{3}, Imap: []int64{1}}
+			err = errors.Join(err, wants("wide", f.GetVars(ctx, 0, part, floats), ERANGE))
+		}
+		want := []int8{1, -127, 3, -127, 5, -127}
+		if !slices.Equal(att, want) || s.c.Rank() == 1 && !slices.Equal(bytes, want) || s.c.Rank() != 1 && !slices.Equal(floats, []float32{1, 300, 3}) {
+			return fmt.Errorf("%v, %v, %v: %w", att, bytes, floats, err)
+		}
+		return errors.Join(err, f.Close(ctx))
+	})
+}
+
 // TestMisfits: a value that does not fit is written as the fill value, with ERANGE on all ranks. The other values are written, as
 // netCDF documents.
 func TestMisfits(t *testing.T) {

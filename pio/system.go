@@ -20,12 +20,13 @@ type System struct {
 	c     comm.Comm
 	opt   SystemOptions
 	spare spare
+	begun map[string]int // how many files of Create are open under a name
 }
 
 // NewSystem makes a System from the ranks of c. During a call only the System may use c. Collective.
 func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, error) {
 	ctx = comm.In(ctx, "NewSystem")
-	s := &System{c: c}
+	s := &System{c: c, begun: map[string]int{}}
 	if o != nil {
 		s.opt = *o
 	}

@@ -145,7 +145,10 @@ func (tx *transaction) spill(ctx context.Context) error {
 	if tx.ranks.broken != nil {
 		return tx.ranks.broken
 	}
-	_, same, err := tx.sortOut(ctx)
+	dirty, same, err := tx.sortOut(ctx)
+	if err == nil && dirty && !same { // different writes would lead to different calls below
+		err = tx.same(ctx)
+	}
 	if err != nil || tx.log.empty() {
 		return err
 	}
@@ -160,7 +163,7 @@ func (tx *transaction) spill(ctx context.Context) error {
 	if tx.w != nil && (tx.defs.changed || !tx.w.accepts(&tx.log)) {
 		return tx.commit(ctx)
 	}
-	return tx.advance(ctx, true, same)
+	return tx.advance(ctx, true, true)
 }
 
 // decides reports whether the log has a write of each large variable that a new writer would get.

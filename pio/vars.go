@@ -71,9 +71,23 @@ func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 			misfit, err = err, nil
 		}
 	}
-	misfit, err = f.ranks.agreeBut(ctx, err, misfit)
+	sum, none := hash(1), int64(0)
+	if err == nil {
+		sum.numbers(int64(v), g.first, g.step, g.recs, g.elems)
+	}
+	if misfit != nil {
+		none = -1
+	}
+	same := int64(sum >> 1)
+	all, err := f.ranks.agree(ctx, err, same, ^same, none)
+	if err == nil && all[0] != ^all[1] {
+		err = failed(EINVAL, "%s: put of %q: ranks differ: here %d records from %d with stride %d, %d elements each, want one part of one variable", f.path, x.name, g.recs, g.first, g.step, g.elems)
+	}
 	if err != nil || g.recs == 0 {
 		return err
+	}
+	if all[2] < 0 { // data of the base do not fit
+		misfit = agree(ctx, f.s.c, misfit)
 	}
 	size := g.elems * int64(x.t.Size())
 	n := product(f.shape(x))
@@ -122,7 +136,8 @@ func (g *region) gather(v *variable, have cdf5.Type, m any) ([]byte, error) {
 }
 
 // GetVars reads a part of a variable in the order of PutVars. Each rank may read another part. GetVars first commits earlier
-// writes. Collective.
+// writes. If values of a rank do not fit the type in memory, they become its default fill value, the others are read, and all
+// ranks return ERANGE. Collective.
 func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	ctx = comm.In(ctx, "File.GetVars")
 	if err := f.ready(); err != nil {
@@ -136,11 +151,14 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 			err = fmt.Errorf("%s: get of %q: %w", f.path, x.name, err)
 		}
 	}
-	first, last, step := int64(math.MaxInt64), int64(-1), int64(1)
+	first, last, step, same := int64(math.MaxInt64), int64(-1), int64(1), int64(1)
+	if err == nil && t != x.t {
+		same = 0
+	}
 	if err == nil && g.recs > 0 {
 		first, last, step = g.first, g.last(), g.step
 	}
-	all, err := f.ranks.agree(ctx, err, first, ^first, ^last, last, step, ^step)
+	all, err := f.ranks.agree(ctx, err, first, ^first, ^last, last, step, ^step, same)
 	if err != nil {
 		return err
 	}
@@ -165,7 +183,11 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	if g.imap != nil {
 		out = make([]byte, n*size)
 	}
-	into1 := func(r int64) any { return cdf5.View(t, out[r*g.elems*size:(r+1)*g.elems*size]) }
+	held, width := out, int64(x.t.Size()) // elements of the variable's type
+	if t != x.t {
+		held = make([]byte, n*width)
+	}
+	into1 := func(r int64) any { return cdf5.View(x.t, held[r*g.elems*width:(r+1)*g.elems*width]) }
 	if all[0] == ^all[1] && ^all[2] == all[3] && all[4] == ^all[5] { // all ranks read the same records
 		var gets []blob.Get
 		for r := range g.recs {
@@ -173,7 +195,7 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 		}
 		err = k.Plan(runs).Read(ctx, gets...)
 	} else {
-		none := cdf5.View(t, nil)
+		none := cdf5.View(x.t, nil)
 		for rec := all[0]; rec <= ^all[2] && err == nil; rec++ {
 			r := (rec - first) / g.step
 			if g.recs > 0 && rec >= first && rec <= last && first+r*g.step == rec {
@@ -186,8 +208,16 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	if err != nil {
 		return err
 	}
+	if t != x.t {
+		if err = restored(cdf5.View(t, out), held, x.t); err != nil {
+			err = fmt.Errorf("%s: get of %q: %w", f.path, x.name, err)
+		}
+	}
 	if g.imap != nil && n > 0 {
 		g.walk(func(at, from int64) { copy(raw[from*size:(from+1)*size], out[at*size:]) })
 	}
-	return nil
+	if all[6] == 0 { // values of some rank may not fit
+		err = agree(ctx, f.s.c, err)
+	}
+	return err
 }
