@@ -38,6 +38,23 @@ func TestMisfitsRead(t *testing.T) {
 	})
 }
 
+// TestOnePlace: with an imap of 0, memory of one element receives the last of the elements, also converted.
+func TestOnePlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 2, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 3, &quick)
+		if err != nil {
+			return err
+		}
+		part, ints, floats := Part{Start: []int64{0}, Count: []int64{3}, Imap: []int64{0}}, []int32{0}, []float32{0}
+		err = errors.Join(f.PutVars(ctx, 0, Part{}, []int32{1, 2, 3}), f.GetVars(ctx, 0, part, ints), f.GetVars(ctx, 0, part, floats), f.Close(ctx))
+		if err != nil || ints[0] != 3 || floats[0] != 3 {
+			return fmt.Errorf("%v, %v: %w", ints, floats, err)
+		}
+		return nil
+	})
+}
+
 // TestMisfits: a value that does not fit is written as the fill value, with ERANGE on all ranks. The other values are written, as
 // netCDF documents.
 func TestMisfits(t *testing.T) {

@@ -179,8 +179,8 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	m, size := elem.Fixed(m), int64(t.Size())
 	raw, n := bytesOf(m), g.elems*g.recs
 	f.stats.read += n * int64(x.t.Size())
-	out := raw[:n*size]
-	if g.imap != nil {
+	out := raw
+	if g.imap != nil { // the memory may have fewer elements, if some have one place
 		out = make([]byte, n*size)
 	}
 	held, width := out, int64(x.t.Size()) // elements of the variable's type
@@ -209,7 +209,7 @@ func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 		return err
 	}
 	if t != x.t {
-		if err = restored(cdf5.View(t, out), held, x.t); err != nil {
+		if err = restored(cdf5.View(t, out[:n*size]), held, x.t); err != nil {
 			err = fmt.Errorf("%s: get of %q: %w", f.path, x.name, err)
 		}
 	}
