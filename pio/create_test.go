@@ -51,20 +51,32 @@ func TestClobber(t *testing.T) {
 	}
 }
 
-// TestClobberOpen checks that with NoClobber a file under the name of an open file of Create is EEXIST, also before a sync.
+// TestClobberOpen checks that with NoClobber a file under the name of an open file of Create is EEXIST, also before a sync, and
+// also by another path.
 func TestClobberOpen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.nc")
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := errors.Join(os.Mkdir("real", 0o777), os.Symlink("real", "link")); err != nil {
+		t.Fatal(err)
+	}
 	together(t, 2, func(ctx context.Context, s *System) error {
 		o := with(func(o *FileOptions) { o.NoClobber = true })
-		f, err := begun(ctx, s, path, 4, o)
-		if err != nil {
-			return err
+		for _, names := range [][2]string{{"a.nc", filepath.Join(dir, "a.nc")}, {"real/b.nc", "./link/b.nc"}} {
+			name, again := names[0], names[1]
+			f, err := begun(ctx, s, name, 4, o)
+			if err != nil {
+				return err
+			}
+			_, err = s.Create(ctx, again, o)
+			err = errors.Join(wants(again, err, EEXIST), f.Close(ctx), s.Delete(ctx, name), func() error {
+				g, err := s.Create(ctx, again, o)
+				return errors.Join(err, g.Close(ctx))
+			}())
+			if err != nil || len(s.begun) > 0 {
+				return fmt.Errorf("%v: %w", s.begun, err)
+			}
 		}
-		_, err = s.Create(ctx, filepath.Dir(path)+"/./a.nc", o)
-		return errors.Join(wants("second", err, EEXIST), f.Close(ctx), s.Delete(ctx, path), func() error {
-			g, err := s.Create(ctx, path, o)
-			return errors.Join(err, g.Close(ctx))
-		}())
+		return nil
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"blobio/blob"
@@ -21,7 +20,7 @@ type File struct {
 	s       *System
 	opt     FileOptions
 	place   place
-	created string // key of System.begun; "": opened
+	created string // on the root: key of System.begun; "": opened
 	opened  *base  // the ordinary file that was opened and that Close replaces; nil: none
 	ranks   agreement
 	tx      transaction // the data, committed or not
@@ -83,18 +82,26 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 // blobs replace an ordinary file, that file has the hidden name .NAME.replaced. Collective.
 func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	ctx = comm.In(ctx, "System.Create")
+	var name string
 	f, err := s.newFile(ctx, path, o, false, func() error {
+		p := &place{path: path}
 		noClobber := o != nil && o.NoClobber
-		if noClobber && s.begun[filepath.Clean(path)] > 0 {
-			return failed(EEXIST, "%s: a file that is still open will have the name", path)
+		err := p.free(noClobber)
+		if err == nil {
+			name, err = p.whole()
 		}
-		return (&place{path: path}).free(noClobber)
+		if err == nil && noClobber && s.begun[name] > 0 {
+			err = failed(EEXIST, "%s: a file that is still open will have the name", path)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.write, f.define, f.created = true, true, filepath.Clean(path)
-	s.begun[f.created]++
+	f.write, f.define, f.created = true, true, name
+	if name != "" {
+		s.begun[name]++
+	}
 	return f, nil
 }
 
@@ -209,8 +216,10 @@ func (f *File) Close(ctx context.Context) error {
 	}
 	err := f.tx.commit(ctx)
 	f.open = false
-	if f.created != "" {
-		f.s.begun[f.created]--
+	if n := f.s.begun; n[f.created] > 1 {
+		n[f.created]--
+	} else {
+		delete(n, f.created)
 	}
 	if f.tx.w != nil {
 		f.tx.w.w.Abort()

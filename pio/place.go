@@ -42,6 +42,15 @@ func (p *place) beside(what string) string {
 	return filepath.Join(subfile.Dir(p.path), "."+filepath.Base(p.path)+"."+what)
 }
 
+// whole returns the absolute name without symbolic links in its directory.
+func (p *place) whole() (string, error) {
+	dir, err := filepath.EvalSymlinks(subfile.Dir(p.path))
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	return filepath.Join(dir, filepath.Base(p.path)), err
+}
+
 // rename renames a file with the durability of the options.
 func (p *place) rename(from, to string) error {
 	if p.durability == blob.DurableNone {

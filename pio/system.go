@@ -20,7 +20,7 @@ type System struct {
 	c     comm.Comm
 	opt   SystemOptions
 	spare spare
-	begun map[string]int // how many files of Create are open under a name
+	begun map[string]int // on the root: how many files of Create are open under a name
 }
 
 // NewSystem makes a System from the ranks of c. During a call only the System may use c. Collective.
