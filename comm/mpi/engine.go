@@ -236,6 +236,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		for _, l := range e.links { // links whose release failed remain
 			l.closeAreas()
 		}
+		e.mail.close()
 		e.node.close()
 		e.closed = true
 		if e.owner {

@@ -107,7 +107,7 @@ func TestUnderMPIRun(t *testing.T) {
 					return
 				}
 				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces (",
-					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback (", "--- PASS: TestJobManyFailures (", "--- PASS: TestJobNodesOfParts (", "--- PASS: TestJobPutOfElement ("} {
+					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback (", "--- PASS: TestJobManyFailures (", "--- PASS: TestJobKeptBuffers (", "--- PASS: TestJobNodesOfParts (", "--- PASS: TestJobPutOfElement ("} {
 					if fmt.Sprint(strings.Count(out, want)) != n {
 						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
 					}

@@ -105,7 +105,6 @@ func (l *link) closeAreas() {
 
 // releaseControl frees the control communicator. It is collective.
 func (e *Engine) releaseControl() error {
-	e.mail.close()
 	err := check("cannot close the control communicator", C.control_close(e.k))
 	C.free(unsafe.Pointer(e.k))
 	e.live--

@@ -34,6 +34,26 @@ func TestJobManyFailures(t *testing.T) {
 	}
 }
 
+// TestJobKeptBuffers: Finalize frees the buffers kept for later messages, also if MPI objects stay.
+func TestJobKeptBuffers(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	e, err := job.Adopt(handleOf(job.World()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(exchange(t.Context(), e.World(), 4), e.World().Barrier(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	kept := len(e.idle)
+	e.mpiFailed = true // nothing may be freed
+	e.Fail(errors.New("a failure"))
+	if err := e.Finalize(t.Context()); err != nil || len(e.idle) > 0 || e.live == 0 || kept == 0 && e.world.size > 1 {
+		t.Errorf("%d of %d buffers and %d objects are left: %v", len(e.idle), kept, e.live, err)
+	}
+}
+
 func oneFailure(ctx context.Context, i int) (live int, err error) {
 	e, err := job.Adopt(handleOf(job.World()), nil)
 	if err != nil {
