@@ -204,7 +204,7 @@ func (d *Decomp) records(n int64) []*Decomp {
 	for k := range d.parts {
 		p := &Decomp{s: d.s, t: d.t, dims: append([]int64{1}, stripped(d.dims)[1:]...), elems: each, most: min(d.most, each)}
 		p.key = [2]uint64{mix(d.key[0] + uint64(k)), mix(d.key[1] ^ uint64(k))}
-		if d.total == d.elems { // otherwise total stays 0, a lower bound
+		if !d.holes() { // otherwise total stays 0, a lower bound
 			p.total = each
 		}
 		if d.once == 1 {
