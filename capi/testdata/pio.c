@@ -427,6 +427,11 @@ static void attributes(void) {
 	NOT(PIO_EINVAL, PIOc_put_att(nc, v, NULL, PIO_SHORT, 2, two));
 	int big = 1000;
 	NOT(PIO_ERANGE, PIOc_put_att_int(nc, v, "w", PIO_BYTE, 1, &big));
+	OK(PIOc_put_att_int(nc, v, "wide", PIO_INT, 3, (int[]){7, 1000, 8}));
+	signed char narrow[3] = {0};
+	NOT(PIO_ERANGE, PIOc_get_att_schar(nc, v, "wide", narrow));
+	EQ(narrow[0] * 10 + narrow[2], 78);
+	EQ(narrow[1], -127);
 	OK(PIOc_rename_att(nc, PIO_GLOBAL, "two", "zwei"));
 	NOT(PIO_ENOTATT, PIOc_inq_attlen(nc, PIO_GLOBAL, "two", &len));
 	OK(PIOc_del_att(nc, PIO_GLOBAL, "zwei"));
@@ -756,6 +761,14 @@ static void untyped(void) {
 	NOT(PIO_EBADTYPE, PIOc_get_varm(nc, v, &start, &count, NULL, &imap, back, 6, MPI_2INT));
 	int much = 100000;
 	NOT(PIO_ERANGE, PIOc_put_var1_int(nc, v, &start, &much));
+	OK(PIOc_put_var(nc, v, (short[]){1, 2, 300, 4, 5, 6, 7, 8}));
+	signed char narrow[8] = {0}, apart[6] = {0};
+	NOT(PIO_ERANGE, PIOc_get_var_schar(nc, v, narrow));
+	EQ(narrow[1] * 100 + narrow[3] * 10 + narrow[7], 248);
+	EQ(narrow[2], -127);
+	NOT(PIO_ERANGE, PIOc_get_varm_schar(nc, v, &start, &count, NULL, &imap, apart));
+	EQ(apart[0], -127);
+	EQ(apart[2] * 10 + apart[4], 45);
 	NOT(PIO_ECHAR, PIOc_put_var1_text(nc, v, &start, "x"));
 	OK(PIOc_closefile(nc));
 }

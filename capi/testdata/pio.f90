@@ -216,6 +216,10 @@ contains
     call yes(r2(2, 3) == 3.0, 'reals')
     call ok(pio_get_var(f, vr, i2), 'get real as integers')
     call yes(i2(2, 3) == 3, 'reals as integers')
+    big = 0
+    call ok(pio_put_var(f, vr, reshape([1.0, 2.0, 1e20, 4.0, 5.0, 6.0], [2, 3])), 'put a large real')
+    call yes(pio_get_var(f, vr, big(1:3:2, 2:6:2)) == pio_erange, 'a real too large for an integer')
+    call yes(big(1, 4) == -2147483647 .and. big(3, 4) == 4 .and. big(3, 6) == 6, 'the other integers')
 
     call ok(pio_put_var(f, vi(2), [2, 3], 99), 'put one')
     call ok(pio_get_var(f, vi(2), [2, 3], i0), 'get one')

@@ -53,9 +53,9 @@ type candidate struct {
 }
 
 // before orders candidates, the newest first. A checkpoint whose commit was interrupted comes first, unless FTI has continued the
-// run, because FTI does not see fresh names. The rest are ordered by level. A checkpoint removes the checkpoints of its level and of lower levels, so checkpoints of a lower level are newer.
-// Checkpoints of one level are ordered by time, because programs reuse ids, and a node that returns may have an older checkpoint.
-// FTI's differential checkpoints come last; place then moves them.
+// run, because FTI does not see fresh names. The rest are ordered by level. A checkpoint removes the checkpoints of its level and
+// of lower levels, so checkpoints of a lower level are newer. Checkpoints of one level are ordered by time, because programs reuse
+// ids, and a node that returns may have an older checkpoint. FTI's differential checkpoints come last; place then moves them.
 func (a candidate) before(b candidate) int {
 	switch {
 	case a.diff != b.diff && b.diff:
