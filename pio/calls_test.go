@@ -59,3 +59,24 @@ func TestDifferentCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherFrame checks that ranks write the log in the same call, also if one rank passed another frame, so that its write
+// replaced an earlier one and its log is shorter. The call is then an error on all ranks, and the System stays usable.
+func TestAnotherFrame(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = 20 }))
+		if err != nil {
+			return err
+		}
+		d, err := blocks(ctx, s, cdf5.Int, 9)
+		if err != nil {
+			return err
+		}
+		data := make([]int32, 9)
+		err = errors.Join(f.WriteDarray(ctx, 1, d, data, nil), f.SetFrame(1, int64(1-s.c.Rank()/2)), wants("write", f.WriteDarray(ctx, 1, d, data, nil), EINVAL),
+			wants("close", f.Close(ctx), EINVAL))
+		g, e := s.Create(ctx, path, nil)
+		return errors.Join(err, e, g.Close(ctx))
+	})
+}

@@ -20,6 +20,7 @@ type transaction struct {
 
 	base   *base   // nil: none
 	log    log     // writes since the base
+	added  int64   // bytes of the log when the ranks last compared, and of later writes; the same on all ranks, even if frames differ
 	w      *stream // an open writer, not committed; nil: none
 	limits limits
 }
@@ -47,7 +48,7 @@ func (tx *transaction) add(ctx context.Context, v *variable, err error, recs []i
 	if most > tx.opt.Memory {
 		return failed(ENOMEM, "%s: write of %q: a rank has %d bytes, want at most FileOptions.Memory %d", tx.defs.path, v.name, most, tx.opt.Memory)
 	}
-	if tx.log.bytes+more > tx.opt.Memory {
+	if tx.added+more > tx.opt.Memory {
 		if err := tx.commit(ctx); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (tx *transaction) add(ctx context.Context, v *variable, err error, recs []i
 			tx.defs.records = max(tx.defs.records, recs[i]+1)
 		}
 	}
-	if tx.log.bytes > tx.opt.Buffer { // on all ranks, even if this rank has an error
+	if tx.added += more; tx.added > tx.opt.Buffer { // on all ranks, even if this rank has an error
 		return cmp.Or(err, tx.spill(ctx))
 	}
 	return err
@@ -89,6 +90,7 @@ func (tx *transaction) commit(ctx context.Context) error {
 			return errors.Join(err, bad)
 		}
 	}
+	tx.added = tx.log.bytes
 	return bad
 }
 
@@ -149,8 +151,11 @@ func (tx *transaction) spill(ctx context.Context) error {
 	if err == nil && dirty && !same { // different writes would lead to different calls below
 		err = tx.same(ctx)
 	}
-	if err != nil || tx.log.empty() {
+	if err != nil {
 		return err
+	}
+	if tx.added = tx.log.bytes; tx.added <= tx.opt.Buffer { // some writes replaced others
+		return nil
 	}
 	if tx.w == nil && (tx.opt.Form == Process || tx.log.bytes < bufferFactor*tx.opt.Buffer && !tx.decides()) {
 		return nil // a process-centric writer would keep the data until Close anyway
@@ -163,7 +168,11 @@ func (tx *transaction) spill(ctx context.Context) error {
 	if tx.w != nil && (tx.defs.changed || !tx.w.accepts(&tx.log)) {
 		return tx.commit(ctx)
 	}
-	return tx.advance(ctx, true, true)
+	err = tx.advance(ctx, true, true)
+	if err == nil {
+		tx.added = tx.log.bytes
+	}
+	return err
 }
 
 // decides reports whether the log has a write of each large variable that a new writer would get.
