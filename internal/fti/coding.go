@@ -22,6 +22,8 @@ type share struct {
 	Full   int64 // level 3: number of bytes to which the files of the group are extended; 0: unknown
 	Posix  bool  // the files are in FTI's POSIX mode
 	Failed bool  // the member could not write its checkpoint file
+
+	Why []string // why files that exist cannot be used
 }
 
 // task computes an element: n bytes of to are the sum of the bytes of from times their factors.
@@ -29,12 +31,12 @@ type task struct {
 	to      element
 	n       int64
 	from    []element
-	factors []*gf16.Factor // empty: to is a copy of the only element of from
+	factors []uint16 // in the field of package gf16; empty: to is a copy of the only element of from
 }
 
 func (j *task) add(from element, factor uint16) {
 	if factor != 0 {
-		j.from, j.factors = append(j.from, from), append(j.factors, gf16.NewFactor(factor))
+		j.from, j.factors = append(j.from, from), append(j.factors, factor)
 	}
 }
 

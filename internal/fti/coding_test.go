@@ -47,6 +47,7 @@ func TestExchange(t *testing.T) {
 		{3, []int{0, 2}, []int{1}, "", ""},
 		{3, []int{0, 2}, []int{1, 2}, "files of 2 of the 3 ranks", ""},
 		{3, []int{2}, []int{2}, "", "no cable"},
+		{2, []int{2}, nil, "", "unexpected EOF"}, // of member 0, whose copy has become shorter
 	} {
 		t.Run(fmt.Sprint(c.level, c.file, c.backup), func(t *testing.T) {
 			all := make([]share, k)
@@ -85,7 +86,9 @@ func TestExchange(t *testing.T) {
 				if all[me].Backup >= 0 {
 					x.sources[element{me, true}] = bytes.NewReader(backups[c.level][me])
 				}
-				if c.fails != "" && me == 0 {
+				if c.level == 2 && c.fails != "" && me == 0 {
+					x.sources[element{0, true}] = bytes.NewReader(backups[2][0][:1000])
+				} else if c.fails != "" && me == 0 {
 					x.sources[element{0, false}] = readerFunc(func([]byte, int64) (int, error) { return 0, errors.New(c.fails) })
 				}
 				got := map[element]vfs.File{}
@@ -102,7 +105,7 @@ func TestExchange(t *testing.T) {
 					return err
 				}
 				if c.fails != "" {
-					if (x.err != nil) != (me == 0) || x.torn != (me == 2) {
+					if (x.err != nil) != (me == 0) || me == 0 && x.err.Error() != c.fails || x.torn != (me == 2) {
 						return fmt.Errorf("member %d: %v, %v", me, x.err, x.torn)
 					}
 					return nil

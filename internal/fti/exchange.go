@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/base/gf16"
 )
 
 // At most meetEvery pieces of a file wait at a slow member.
@@ -26,7 +27,7 @@ type sink struct {
 type exchange struct {
 	c       comm.Comm // of the group
 	tasks   []task
-	sources map[element]io.ReaderAt // elements of this member; they may end before the bytes of a task, which are then 0
+	sources map[element]io.ReaderAt // elements of this member
 	sinks   map[element]sink        // elements that this member computes
 	bufs    map[element][]byte      // memory for pieces of sources
 	err     error                   // first error of this member
@@ -46,6 +47,14 @@ func (x *exchange) run(ctx context.Context) error {
 		}
 	}
 	sum := make([]byte, min(piece, longest))
+	factors := make([][]*gf16.Factor, len(x.tasks)) // of own tasks
+	for i, j := range x.tasks {
+		for _, f := range j.factors {
+			if j.to.member == x.c.Rank() {
+				factors[i] = append(factors[i], gf16.NewFactor(f))
+			}
+		}
+	}
 	for off, n := int64(0), 1; off < longest; off, n = off+piece, n+1 {
 		got, err := x.pass(ctx, order, off)
 		if err == nil && n%meetEvery == 0 {
@@ -54,9 +63,9 @@ func (x *exchange) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, j := range x.tasks {
+		for i, j := range x.tasks {
 			if j.to.member == x.c.Rank() && off < j.n && x.err == nil && !x.torn {
-				x.compute(&j, got, off, sum[:min(piece, j.n-off)])
+				x.compute(&j, factors[i], got, off, sum[:min(piece, j.n-off)])
 			}
 		}
 	}
@@ -128,16 +137,18 @@ func (x *exchange) read(e element, off, n int64) []byte {
 	}
 	b = b[:n]
 	m, err := x.sources[e].ReadAt(b, off)
-	if err != nil && !errors.Is(err, io.EOF) {
-		x.err = err
-		return nil
+	if m == len(b) {
+		return b
 	}
-	clear(b[m:])
-	return b
+	if errors.Is(err, io.EOF) { // the file has become shorter
+		err = io.ErrUnexpectedEOF
+	}
+	x.err = err
+	return nil
 }
 
 // compute writes a piece of an element. sum is scratch memory of its length.
-func (x *exchange) compute(j *task, got map[element][]byte, off int64, sum []byte) {
+func (x *exchange) compute(j *task, factors []*gf16.Factor, got map[element][]byte, off int64, sum []byte) {
 	clear(sum)
 	for i, e := range j.from {
 		b, ok := got[e]
@@ -145,10 +156,10 @@ func (x *exchange) compute(j *task, got map[element][]byte, off int64, sum []byt
 			x.torn = true
 			return
 		}
-		if len(j.factors) == 0 {
+		if len(factors) == 0 {
 			sum = b
 		} else {
-			j.factors[i].AddTo(sum, b)
+			factors[i].AddTo(sum, b)
 		}
 	}
 	s := x.sinks[j.to]

@@ -28,7 +28,8 @@ type extended struct {
 func (e *extended) ReadAt(b []byte, off int64) (int, error) {
 	clear(b)
 	if off < e.size {
-		if n, err := e.ReaderAt.ReadAt(b[:min(int64(len(b)), e.size-off)], off); err != nil && err != io.EOF {
+		want := b[:min(int64(len(b)), e.size-off)]
+		if n, err := e.ReaderAt.ReadAt(want, off); n < len(want) {
 			return n, err
 		}
 	}

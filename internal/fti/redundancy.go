@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"blobio/comm"
@@ -107,14 +108,14 @@ func (r *redundancy) find(ctx context.Context, k key) *elements {
 	e := &elements{share: share{Rank: r.p.rank, File: -1, Backup: -1}}
 	for _, name := range []string{r.p.fresh(k, ckpt), r.p.final(k, ckpt)} {
 		f, err := r.open(ctx, name)
-		if err != nil {
-			continue
+		if err == nil {
+			if err = r.verify(ctx, f, k.Stamp); err == nil {
+				e.take(f)
+				break
+			}
+			f.close()
 		}
-		if r.verify(ctx, f, k.Stamp) == nil {
-			e.take(f)
-			break
-		}
-		f.close()
+		e.miss(err)
 	}
 	if e.Posix && k.Level == 3 { // the size is in FTI's metadata
 		if p, err := ffformat.FindPosix(r.p.final(k, backupOf(k.Level))); err == nil && p != nil {
@@ -122,39 +123,51 @@ func (r *redundancy) find(ctx context.Context, k key) *elements {
 		}
 	}
 	for _, name := range []string{r.p.fresh(k, backupOf(k.Level)), r.p.final(k, backupOf(k.Level))} {
-		if e.backup = r.openBackup(ctx, name, k, &e.share); e.backup != nil {
+		err := e.openBackup(ctx, r.files, name, k)
+		if err == nil {
 			break
 		}
+		e.miss(err)
 	}
 	return e
 }
 
-// openBackup opens and verifies a copy or parity file, and describes it in s. It returns nil if the file is lost or damaged.
-func (r *redundancy) openBackup(ctx context.Context, name string, k key, s *share) vfs.File {
+// miss keeps the reason why a file cannot be used, unless it does not exist.
+func (s *share) miss(err error) {
+	if !errors.Is(err, fs.ErrNotExist) {
+		s.Why = append(s.Why, err.Error())
+	}
+}
+
+// openBackup opens and verifies a copy or parity file.
+func (e *elements) openBackup(ctx context.Context, s *files, name string, k key) error {
 	if k.Level == 2 {
-		c, err := r.open(ctx, name)
+		c, err := s.open(ctx, name)
 		if err != nil {
-			return nil
+			return err
 		}
 		n, err := c.f.Size()
-		if err != nil || r.verify(ctx, c, k.Stamp) != nil {
-			c.close()
-			return nil
+		if err == nil {
+			err = s.verify(ctx, c, k.Stamp)
 		}
-		s.Backup, s.Posix = n, s.Posix || c.posix != nil
-		return c.f
-	}
-	f, err := r.fs.Open(name)
-	if err != nil {
+		if err != nil {
+			c.close()
+			return err
+		}
+		e.backup, e.Backup, e.Posix = c.f, n, e.Posix || c.posix != nil
 		return nil
 	}
-	n, posix, err := r.parity(ctx, f, name, k.Stamp)
+	f, err := s.fs.Open(name)
+	if err != nil {
+		return err
+	}
+	n, posix, err := s.parity(ctx, f, name, k.Stamp)
 	if err != nil {
 		_ = f.Close() // the file was only read
-		return nil
+		return err
 	}
-	s.Backup, s.Full, s.Posix = n, n, s.Posix || posix
-	return f
+	e.backup, e.Backup, e.Full, e.Posix = f, n, n, e.Posix || posix
+	return nil
 }
 
 // parity verifies a parity file. It returns the number of its parity bytes, and whether it is a file of FTI's POSIX mode.
@@ -210,6 +223,11 @@ func (r *redundancy) mend(ctx context.Context, k key, e *elements) error {
 	}
 	tasks, err := plan(k.Level, all)
 	if err != nil {
+		for _, s := range all {
+			for _, why := range s.Why {
+				err = fmt.Errorf("%w; rank %d: %s", err, s.Rank, why)
+			}
+		}
 		return err
 	}
 	if posix && k.Level == 3 && len(tasks) > 0 && tasks[0].n%2 == 1 && !tasks[0].to.backup {
@@ -239,8 +257,11 @@ func (r *redundancy) mend(ctx context.Context, k key, e *elements) error {
 	if err := x.run(ctx); err != nil {
 		return err
 	}
-	if x.err != nil || x.torn {
-		return x.err
+	if x.err != nil {
+		return fmt.Errorf("copies and parity of %v: %w", k, x.err)
+	}
+	if x.torn {
+		return nil
 	}
 	return m.finish(ctx)
 }

@@ -150,7 +150,7 @@ func TestPairs(t *testing.T) {
 }
 
 // TestDamagedCopy: if a file and its copy are damaged, the restart takes an older checkpoint. If only the file is damaged, it is
-// rebuilt.
+// rebuilt. If there is no older checkpoint, the error names both files.
 func TestDamagedCopy(t *testing.T) {
 	m := disk(t, "")
 	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
@@ -164,5 +164,12 @@ func TestDamagedCopy(t *testing.T) {
 	flip(t, m, "Local/node2/*/l2/Ckpt2-Pcof2.fti")
 	if got, err := stepOf(m); err != nil || got != 1 {
 		t.Errorf("with a damaged copy: step %d, %v", got, err)
+	}
+	must(t, vfs.RemoveAll(m, "Global"))
+	_, err := stepOf(m)
+	for _, want := range []string{"the file of rank 1 and its copy on rank 2 are lost", "Ckpt2-Rank1.fti", "Ckpt2-Pcof2.fti", "MD5"} {
+		if !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), want) {
+			t.Errorf("without level 4: %v, want %s", err, want)
+		}
 	}
 }
