@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -30,11 +31,10 @@ func testReplace(t *testing.T, names []string) {
 		if err := left.Finish(); err != nil { // the writer died here
 			t.Fatal(err)
 		}
-		n := 0
+		var n atomic.Int64 // files are synced at once
 		kind := vfs.OpStat
 		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-			n++
-			if n == at+1 {
+			if n.Add(1) == int64(at)+1 {
 				kind = op.Kind
 				return boom
 			}
@@ -50,7 +50,7 @@ func testReplace(t *testing.T, names []string) {
 				}
 			}
 		}
-		if n <= at {
+		if n.Load() <= int64(at) {
 			must(t, err)
 			break
 		}
