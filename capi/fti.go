@@ -35,7 +35,7 @@ func withFTI(e *C.blobio_fti_failure, f func() error) int32 {
 func inRun(e *C.blobio_fti_failure, f func(*fti.Session) error) int32 {
 	return withFTI(e, func() error {
 		if tolerant.s == nil {
-			return fmt.Errorf("FTI_Init was not called: %w", edge.ErrState)
+			return fmt.Errorf("FTI_Init was not called or has failed: %w", edge.ErrState)
 		}
 		return f(tolerant.s)
 	})

@@ -70,7 +70,7 @@ func begun() error {
 	case checkpoints.off:
 		return scr.ErrDisabled
 	case checkpoints.s == nil:
-		return fmt.Errorf("SCR_Init was not called: %w", edge.ErrState)
+		return fmt.Errorf("SCR_Init was not called or has failed: %w", edge.ErrState)
 	}
 	return nil
 }

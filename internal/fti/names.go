@@ -27,14 +27,14 @@ func (s *Session) SetID(name string) int32 {
 	id, ok := s.names.ids[name]
 	if !ok {
 		taken := slices.Collect(maps.Values(s.names.ids))
-		id = int32(len(s.vars))
+		id = int32(len(s.vars.list))
 		for s.vars.get(id) != nil || slices.Contains(taken, id) {
 			id++
 		}
 		s.names.ids[name] = id
 	}
 	if s.vars.get(id) == nil {
-		s.vars = append(s.vars, &variable{id: id, data: []byte{}})
+		s.vars.add(id)
 	}
 	return id
 }

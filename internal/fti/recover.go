@@ -93,8 +93,8 @@ func (s *Session) Recover(ctx context.Context) error {
 }
 
 // fit compares the variables with a checkpoint.
-func (v variables) fit(k key, sizes map[int32]int64) error {
-	for _, x := range v {
+func (v *variables) fit(k key, sizes map[int32]int64) error {
+	for _, x := range v.list {
 		n, ok := sizes[x.id]
 		if !ok {
 			return fault.Usage("%v has no variable %d, which is protected", k, x.id)

@@ -1,8 +1,6 @@
 package fti
 
 import (
-	"slices"
-
 	"blobio/ffformat"
 	"blobio/internal/base/fault"
 )
@@ -14,20 +12,28 @@ type variable struct {
 	size int64 // in bytes; data is empty if its address is NULL
 }
 
-// variables are the protected variables of a rank, in the order of their first protection.
-type variables []*variable
+// variables are the protected variables of a rank.
+type variables struct {
+	list []*variable // in the order of their first protection
+	byID map[int32]*variable
+}
 
-func (v variables) get(id int32) *variable {
-	if i := slices.IndexFunc(v, func(x *variable) bool { return x.id == id }); i >= 0 {
-		return v[i]
+func (v *variables) get(id int32) *variable { return v.byID[id] }
+
+// add adds an empty variable.
+func (v *variables) add(id int32) *variable {
+	if v.byID == nil {
+		v.byID = map[int32]*variable{}
 	}
-	return nil
+	x := &variable{id: id, data: []byte{}}
+	v.list, v.byID[id] = append(v.list, x), x
+	return x
 }
 
 // bufs returns the buffers of the variables for reading and writing.
-func (v variables) bufs() ([]ffformat.VarBuf, error) {
+func (v *variables) bufs() ([]ffformat.VarBuf, error) {
 	var list []ffformat.VarBuf
-	for _, x := range v {
+	for _, x := range v.list {
 		if err := x.check(); err != nil {
 			return nil, err
 		}
@@ -56,8 +62,7 @@ func (s *Session) Protect(id int64, data []byte, size int64) error {
 	}
 	x := s.vars.get(int32(id))
 	if x == nil {
-		x = &variable{id: int32(id)}
-		s.vars = append(s.vars, x)
+		x = s.vars.add(int32(id))
 	}
 	x.data, x.size = data, size
 	return nil

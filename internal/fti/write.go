@@ -219,13 +219,13 @@ func (s *Session) Finish(ctx context.Context) error {
 	s.writes = nil
 	err := w.err
 	if w.Level == 3 {
-		err = w.largest(ctx, s.redundancy.group, s.vars)
+		err = w.largest(ctx, s.redundancy.group, s.vars.list)
 	}
 	if err == nil {
 		err = s.names.save()
 	}
 	if err == nil {
-		err = w.complete(ctx, s.vars, s.lease)
+		err = w.complete(ctx, s.vars.list, s.lease)
 	}
 	err = s.redundancy.encode(ctx, w.key, err)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
@@ -261,7 +261,7 @@ func (s *Session) conclude(ctx context.Context, spare bool) error {
 }
 
 // largest stores the size of the largest file of the group. FTI needs this size for a restart from level 3.
-func (w *pending) largest(ctx context.Context, c comm.Comm, vars variables) error {
+func (w *pending) largest(ctx context.Context, c comm.Comm, vars []*variable) error {
 	var sizes []ffformat.VarSize
 	for _, x := range vars {
 		sizes = append(sizes, ffformat.VarSize{ID: x.id, Size: w.added[x.id]})
@@ -279,7 +279,7 @@ func (w *pending) largest(ctx context.Context, c comm.Comm, vars variables) erro
 }
 
 // complete finishes the file of this rank, syncs it, and gives it its fresh name.
-func (w *pending) complete(ctx context.Context, vars variables, lease *durable.Lease) (err error) {
+func (w *pending) complete(ctx context.Context, vars []*variable, lease *durable.Lease) (err error) {
 	for _, x := range vars {
 		if _, ok := w.added[x.id]; !ok {
 			return fault.Usage("variable %d was not added to checkpoint %d", x.id, w.ID)
