@@ -210,7 +210,7 @@ func goesWrong(m *amr.Meta) string {
 // file returns an open file with its cached metadata.
 func (o *openFiles) file(i int) (*h5.File, error) {
 	return o.h5s.Make(context.Background(), i, func() (*h5.File, error) {
-		h, _, err := o.openH5(o.files[i].name, o.path(i))
+		h, _, err := o.openH5(o.files[i].name)
 		return h, err
 	})
 }

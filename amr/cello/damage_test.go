@@ -288,3 +288,38 @@ func TestNoVerifyManifest(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFileOfError: findings name a file of the checkpoint, errors of Open its path, both only once.
+func TestFileOfError(t *testing.T) {
+	for name, x := range map[string]struct {
+		file  string
+		spoil func(b []byte) []byte // nil: remove the file
+		class error
+	}{
+		"cut":        {"block_data-1.h5", func(b []byte) []byte { return b[:len(b)/2] }, ErrTruncated},
+		"no root":    {"block_data-1.h5", func(b []byte) []byte { clear(b[100:500]); return b }, ErrCorrupt},
+		"no data":    {"block_data-1.h5", nil, ErrMissing},
+		"no list":    {"block_data-0.block_list", nil, ErrMissing},
+		"wrong list": {"block_data-0.block_list", func(b []byte) []byte { return append(b, "B00 x\n"...) }, ErrCorrupt},
+	} {
+		_, mem := flat(t)
+		at := "good/" + x.file
+		b, err := vfs.ReadFile(mem, at, 1<<20)
+		must(err)
+		must(mem.Remove(at))
+		if x.spoil != nil {
+			must(vfs.WriteFile(mem, at, x.spoil(b)))
+		}
+		found := errorsOf(findings(mem, "good", nil))
+		if len(found) == 0 || found[0].File != x.file || strings.Count(found[0].String(), x.file) != 1 || !errors.Is(found[0].Err, x.class) {
+			t.Errorf("%s: found %v", name, found)
+		}
+		k, err := Open(context.Background(), "good", &OpenOptions{FS: mem})
+		if !errors.Is(err, x.class) || strings.Count(err.Error(), x.file) != 1 || !strings.HasPrefix(err.Error(), at) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			must(k.Close())
+		}
+	}
+}

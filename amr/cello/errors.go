@@ -3,6 +3,9 @@ package cello
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"blobio/internal/base/fault"
 )
@@ -23,13 +26,20 @@ type Finding = fault.Finding
 // spot is the position of a finding.
 type spot struct{ file, block, field string }
 
-// finding makes a Finding. If format is empty, the text of the Finding is the text of err.
+// finding makes a Finding. If format is empty, the text is that of err, without the name of the file.
 func finding(s fault.Severity, at spot, err error, effect, format string, args ...any) Finding {
 	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
-	if format == "" {
-		d.Msg = err.Error()
-	} else {
+	var fe *FormatError
+	switch {
+	case format != "":
 		d.Msg = fmt.Sprintf(format, args...)
+	case errors.Is(err, fs.ErrNotExist):
+		d.Msg, d.Err = "no such file", ErrMissing
+	case errors.As(err, &fe) && filepath.Base(fe.File) == at.file:
+		d.Offset, d.Msg, d.Found, d.Wanted, d.Err = fe.Offset, fe.Msg, fe.Found, fe.Wanted, fe.Err
+		d.Field = strings.TrimSpace(at.field + " " + fe.Field)
+	default:
+		d.Msg = err.Error()
 	}
 	return d
 }

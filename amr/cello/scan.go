@@ -112,8 +112,8 @@ func (r poolReader) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// openH5 opens a file of the directory. shown is its name in errors.
-func (d *directory) openH5(name, shown string) (*h5.File, int64, error) {
+// openH5 opens a file of the directory.
+func (d *directory) openH5(name string) (*h5.File, int64, error) {
 	path := d.pathOf(name + cellodir.DataSuffix)
 	f, err := d.pool.Get(path, false)
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *directory) openH5(name, shown string) (*h5.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	h, err := h5.NewFile(poolReader{d.pool, path}, size, shown)
+	h, err := h5.NewFile(poolReader{d.pool, path}, size, path)
 	return h, size, err
 }
 
@@ -160,7 +160,7 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, finding(Error, spot{file: f.name + cellodir.ListSuffix}, missing(err), aborts, "%v", err))
+			f.finds = append(f.finds, finding(Error, spot{file: f.name + cellodir.ListSuffix}, err, aborts, ""))
 		}
 	})
 }
@@ -174,14 +174,6 @@ func (d *directory) blockList(name string) ([]cellodir.Entry, uint32, error) {
 	}
 	l, err := cellodir.DecodeBlockList(b, path)
 	return l, checksum(b), err
-}
-
-// missing adds the class ErrMissing to an error if a file is absent.
-func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(ErrMissing, err)
-	}
-	return err
 }
 
 // openedFile is a file whose blocks are being scanned.
@@ -255,10 +247,10 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 }
 
 func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
-	h, size, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
+	h, size, err := s.openH5(f.name)
 	f.size = size
 	if err != nil {
-		f.find(Error, spot{}, missing(err), aborts, "%v", err)
+		f.find(Error, spot{}, err, aborts, "")
 		return nil, nil
 	}
 	root, err := h.Root()

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
-	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 )
@@ -76,7 +75,7 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 	if len(list) == 0 {
 		return false, nil
 	}
-	h, _, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
+	h, _, err := s.openH5(f.name)
 	if err != nil {
 		return false, err
 	}

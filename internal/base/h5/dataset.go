@@ -22,7 +22,7 @@ type Dataset struct {
 func (o *Object) Dataset() (*Dataset, error) {
 	f := o.f
 	if o.Kind() != KindDataset {
-		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a dataset", f.name, o.path, o.Kind())
+		return nil, o.not(KindDataset)
 	}
 	d := &Dataset{Object: o}
 	tm, sm := o.h.find(msgDatatype), o.h.find(msgDataspace)

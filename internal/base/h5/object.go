@@ -61,6 +61,15 @@ func (o *Object) Kind() Kind {
 	return KindUnknown
 }
 
+// not returns the error for an object that is not of a kind. An object of no kind is damaged.
+func (o *Object) not(want Kind) error {
+	kind := o.Kind()
+	if kind == KindUnknown {
+		return o.f.errAt(o.f.base+o.h.addr, o.path, fault.ErrCorrupt, "object header without the messages of a group, dataset or datatype, want a %s", want)
+	}
+	return fault.Class(fault.ErrUsage, "%s: %s is a %s, not a %s", o.f.name, o.path, kind, want)
+}
+
 // Root returns the root group.
 func (f *File) Root() (*Group, error) {
 	o, err := f.Open(f.root, "/")
@@ -123,7 +132,7 @@ func (o *Object) Group() (*Group, error) {
 		return g, nil
 	}
 	if o.Kind() != KindGroup {
-		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
+		return nil, o.not(KindGroup)
 	}
 	if m := o.h.find(msgLinkInfo); m != nil {
 		d, err := f.decodeLinkInfo(m)

@@ -82,6 +82,15 @@ func TestUserBlock(t *testing.T) {
 	}
 }
 
+// TestNoKind: an object without messages of a kind is damaged.
+func TestNoKind(t *testing.T) {
+	file := build(t, NewBuilder(), nil)
+	file[0x70] = 0 // type of the only message of the root group
+	if _, err := openBytes(t, file).Root(); !errors.Is(err, fault.ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
 // TestReadErrors tests invalid uses of a reader.
 func TestReadErrors(t *testing.T) {
 	b := NewBuilder()
