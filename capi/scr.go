@@ -259,7 +259,7 @@ func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32
 			if namep != 0 {
 				name, err = edge.String("name", namep)
 			}
-			if err == nil && flags&^int32(scr.Checkpoint|scr.Output) != 0 {
+			if err == nil && (flags == 0 || flags&^int32(scr.Checkpoint|scr.Output) != 0) {
 				err = edge.Usage("flags %#x, want SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT or both", flags)
 			}
 			return err

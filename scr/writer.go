@@ -85,7 +85,7 @@ func (wr *writer) sameName(ctx context.Context, name string, flags Flags) (creat
 	}
 	switch {
 	case flags == 0 || flags&^(Checkpoint|Output) != 0:
-		err = fault.Usage("flags %d", flags)
+		err = fault.Usage("flags %#x, want Checkpoint, Output or both", flags)
 	case len(b) < head:
 		err = fault.Usage("message of rank 0 has %d bytes, want at least %d", len(b), head)
 	case b[0] != byte(flags):

@@ -5,6 +5,7 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -78,9 +79,14 @@ func (f *Folder) CheckOwner() error {
 		}
 	}
 	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
-		if err := vfs.CheckOwner(f.fs(), dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		err := vfs.CheckOwner(f.fs(), dir, access)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		if vfs.CheckOwner(f.fs(), dir, vfs.Shared) == nil {
+			return fmt.Errorf("%w; %s=1 accepts this", err, EnvShared)
+		}
+		return err
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"blobio/internal/base/vfs"
@@ -42,6 +43,9 @@ func TestOwner(t *testing.T) {
 			d.Shared = false
 			if mode != 0o770 || os.Geteuid() != os.Getegid() {
 				expect(name+" "+mode.String(), false)
+				if err := d.CheckOwner(); strings.Contains(err.Error(), EnvShared) != shared {
+					t.Errorf("the way out, if there is one: %v", err)
+				}
 			}
 		}
 		must(t, os.Chmod(name, 0o700))
