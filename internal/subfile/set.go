@@ -54,7 +54,11 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		for _, s := range sets {
 			names = append(names, filepath.Base(s.Base))
 		}
-		return nil, fault.Usage("%s: the directory has %d datasets; give one of: %s", path, len(sets), strings.Join(names, ", "))
+		what := "datasets"
+		if sets[0].Single { // perhaps no datasets
+			what = "files"
+		}
+		return nil, fault.Usage("%s: the directory has %d %s; give one of: %s", path, len(sets), what, strings.Join(names, ", "))
 	case err == nil && !info.Mode().IsRegular(): // opening a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

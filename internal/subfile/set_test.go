@@ -54,6 +54,10 @@ func TestFind(t *testing.T) {
 	if s, err := Find(m, "plain"); err != nil || !s.Single || s.Base != "plain/c.nc" {
 		t.Errorf("a directory with one plain file: %+v, %v", s, err)
 	}
+	touch(t, m, "plain/notes.txt")
+	if _, err := Find(m, "plain"); err == nil || !strings.Contains(err.Error(), "the directory has 2 files; give one of: c.nc, notes.txt") {
+		t.Errorf("a directory with two plain files: %v", err)
+	}
 	for mark, want := range map[string]string{"zarr.json": "Zarr 3", ".zarray": "Zarr 2", ".zgroup": "Zarr 2"} {
 		touch(t, m, "empty/"+mark)
 		if _, err := Find(m, "empty"); !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), want) {

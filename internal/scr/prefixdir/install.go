@@ -235,10 +235,12 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			at := filepath.Join(i.place.Data, filepath.FromSlash(f.Path))
-			st, err := vfs.Lstat(i.dir.fs(), Hidden(at))
+			final := filepath.Join(i.place.Data, filepath.FromSlash(f.Path))
+			at := Hidden(final)
+			st, err := vfs.Lstat(i.dir.fs(), at)
 			renamed := errors.Is(err, fs.ErrNotExist)
 			if renamed {
+				at = final
 				st, err = vfs.Lstat(i.dir.fs(), at)
 			}
 			switch {
@@ -247,7 +249,7 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 			case err != nil:
 				return nil, err
 			case !st.Mode().IsRegular() || st.Size() != f.Size:
-				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d bytes", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
+				return fmt.Errorf("%s of rank %d: %w: mode %v and %d bytes, want a file of %d bytes", at, rank, fault.ErrCorrupt, st.Mode(), st.Size(), f.Size), nil
 			case !renamed:
 			case f.HasCRC:
 				crc, _, err := vfs.SumFile(ctx, i.dir.fs(), at)

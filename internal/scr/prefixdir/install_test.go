@@ -2,6 +2,7 @@ package prefixdir
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,7 @@ func holds(t *testing.T, d *Dir) string {
 
 // TestFinishInstalls interrupts the renames at each point. FinishInstalls must then complete the installation or give it up.
 func TestFinishInstalls(t *testing.T) {
+	var log strings.Builder
 	for _, x := range []struct {
 		what    string
 		renamed int
@@ -81,6 +83,7 @@ func TestFinishInstalls(t *testing.T) {
 		{"the map is gone", 0, func(d *Dir) error { return d.FS.Remove("p/.scr/scr.dataset.2/rank2file") }, "1122 ckpt.1"},
 	} {
 		d := installing(t, x.renamed)
+		d.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		if x.hurt != nil {
 			must(t, x.hurt(d))
 		}
@@ -90,6 +93,9 @@ func TestFinishInstalls(t *testing.T) {
 				t.Errorf("%s: %s, want %s", x.what, got, x.want)
 			}
 		}
+	}
+	if want := "p/s/.scr.y.nc of rank 0"; !strings.Contains(log.String(), want) {
+		t.Errorf("logged %s, want %s", &log, want)
 	}
 }
 
