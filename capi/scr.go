@@ -174,7 +174,12 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 //
 //export blobioGoScrRoute
 func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure) int32 {
-	return alone(e, func() error {
+	return alone(e, func() (err error) {
+		defer func() {
+			if err != nil && filep != 0 { // the program may not see the error and write to an older path
+				err = errors.Join(err, edge.PutString("file", filep, size, ""))
+			}
+		}()
 		if err := begun(); err != nil && !checkpoints.off {
 			return err
 		}

@@ -176,10 +176,11 @@ FORTRAN(scr_config, const char *config, char *value, int *rc, length n, length s
 }
 
 FORTRAN(scr_route_file, const char *name, char *file, int *rc, length n, length size) {
-	char *text = from_fortran(name, n), path[SCR_MAX_FILENAME];
+	char *text = from_fortran(name, n), path[SCR_MAX_FILENAME] = "";
 	*rc = text ? SCR_Route_file(text, path) : SCR_FAILURE;
+	int fits = to_fortran("SCR_ROUTE_FILE", path, file, size);
 	if (*rc == SCR_SUCCESS)
-		*rc = to_fortran("SCR_ROUTE_FILE", path, file, size);
+		*rc = fits;
 	free(text);
 }
 

@@ -49,7 +49,7 @@ SCR_API const char *SCR_Config(const char *config);
 SCR_API const char *SCR_Configf(const char *format, ...) SCR_PRINTF;
 
 /* Returns in file the path where this rank must write the file between a start and its complete function, or where it can read
- * the file. The buffer file has SCR_MAX_FILENAME bytes. */
+ * the file. The buffer file has SCR_MAX_FILENAME bytes; after an error it is empty. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* name is NULL or has SCR_MAX_FILENAME bytes. A flag that is NULL, here and below, is an error only on this rank. If valid is 0

@@ -55,7 +55,7 @@ static void names(const char *prefix, char *mine, char *all) {
 }
 
 static void misuse(const char *prefix) {
-	char file[SCR_MAX_FILENAME];
+	char file[SCR_MAX_FILENAME] = "of the last checkpoint";
 	int flag;
 	BAD(SCR_Init());
 	BAD(SCR_Complete_output(1));
@@ -71,6 +71,7 @@ static void misuse(const char *prefix) {
 	BAD(SCR_Start_output(NULL, SCR_FLAG_NONE));
 	BAD(SCR_Start_output("two\nlines", SCR_FLAG_CHECKPOINT));
 	BAD(SCR_Route_file("x", file)); // otherwise the file would be written unprotected to its final place
+	WANT("file is not empty", !*file);
 	GOOD(SCR_Start_output("./a name/", SCR_FLAG_CHECKPOINT));
 	BAD(SCR_Complete_output(0));
 	GOOD(SCR_Start_output("", SCR_FLAG_CHECKPOINT)); // SCR chooses the name

@@ -60,6 +60,8 @@ program scr
   end do
   call scr_start_checkpoint(ierr)
   call good('SCR_START_CHECKPOINT')
+  call scr_route_file('/elsewhere', file, ierr)
+  call yes(ierr /= SCR_SUCCESS .and. file == ' ', 'a file outside of the prefix directory')
   call scr_complete_checkpoint(merge(1, 0, rank /= 0), ierr)
   call yes(ierr /= SCR_SUCCESS, 'a checkpoint that one rank calls invalid')
   call scr_delete('none', ierr)
