@@ -348,6 +348,7 @@ contains
   ! Each rank has some columns of an array of m*ranks columns, with a hole after each column, in arrays of rank 1 to 7, for
   ! several records.
   subroutine darrays()
+    use pio_kinds ! has no i1 and no i2
     type(var_desc_t) :: vi, vr, vd, vf
     type(io_desc_t) :: di, dr, dd, db, dall, older
     integer :: x, y, t, k, ndims

@@ -6,7 +6,7 @@ program test
   use pio_errors
   use pio_support, only: replace_c_null, checkmpireturn, debug
   use pionfput_mod, only: put_var
-  use pio_kinds, only: i1
+  use, intrinsic :: iso_fortran_env, only: i1 => int8
   implicit none
   type(iosystem_desc_t), target :: ios
   type(file_desc_t) :: f
