@@ -122,9 +122,9 @@ module pio_c
       type(c_ptr), value :: p
       integer(c_int) :: rc
     end function blobio_pio_get
-    function blobio_pio_put_text(fh, varid, nstart, start, ncount, count, length, have, p) result(rc) bind(c)
+    function blobio_pio_put_text(fh, varid, nstart, start, ncount, count, flags, length, have, p) result(rc) bind(c)
       import
-      integer(c_int), value :: fh, varid, nstart, ncount
+      integer(c_int), value :: fh, varid, nstart, ncount, flags
       integer(c_int), intent(in) :: start(*), count(*)
       integer(PIO_OFFSET_KIND), value :: length, have
       type(c_ptr), value :: p
