@@ -483,6 +483,6 @@ contains
     call pio_writedof(fname=trim(dir) // '/dof', gdims=[n, m * ranks], map=dof, comm=MPI_COMM_WORLD)
     call pio_readdof(trim(dir) // '/dof', ndims, dims, back, MPI_COMM_WORLD, ierr)
     call ok(ierr, 'readdof')
-    call yes(ndims == 2 .and. all(dims == [n, m * ranks]) .and. all(back == dof), 'a map')
+    call yes(ndims == 2 .and. all(dims == [m * ranks, n]) .and. all(back == dof), 'a map')
   end subroutine darrays
 end program test

@@ -8,6 +8,8 @@ program pioncar
   character(len=4096) :: name
   type(var_desc_t) :: v
   integer :: rank, rc, n
+  integer, pointer :: dims(:)
+  integer(pio_offset_kind), pointer :: map(:)
   call MPI_Init(rc)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, rc)
   call get_command_argument(1, name)
@@ -37,6 +39,9 @@ program pioncar
   call want(0, pio_get_var(f, vardesc=v, ival=n))
   call want(5, n)
   call pio_closefile(f)
+  call pio_writedof(trim(name) // 'map', [2, 3], [1_pio_offset_kind], MPI_COMM_WORLD)
+  call pio_readdof(trim(name) // 'map', n, dims, map, MPI_COMM_WORLD)
+  call want(2, dims(1))
   call pio_finalize(ios, rc)
   call MPI_Finalize(rc)
   if (rank == 0) print '(a)', 'good'
