@@ -153,7 +153,8 @@ static int text_part(int nc, int v, int put, int nstart, const int *start, int n
 
 static PIO_Offset less(PIO_Offset a, PIO_Offset b) { return a < b ? a : b; }
 
-PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, PIO_Offset len, PIO_Offset have, const char *p) {
+PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start, int ncount, const int *count, int flags, PIO_Offset len, PIO_Offset have, const char *p) {
+	int place = nstart && !ncount, trim = place != !!(flags & PIO_OF_NCAR); // SCORPIO trims at a place only, NCAR everywhere else
 	PIO_Offset cstart[MAX_RANK], ccount[MAX_RANK], chars, strings, most = len;
 	int rc = blobio_pio_agree(nc, PIO_NOERR, (word)&most); // use the base rank's length, so that all ranks get the same part
 	if (rc)
@@ -166,13 +167,13 @@ PIO_API int blobio_pio_put_text(int nc, int varid, int nstart, const int *start,
 		free(text);
 		return rc;
 	}
-	if (ncount && len < chars && len * have >= chars * strings) { // pack shorter strings without gaps, one character per element
+	if (!place && len < chars && len * have >= chars * strings) { // pack shorter strings without gaps, one character per element
 		have = strings;
 		len = chars;
 	}
 	for (PIO_Offset i = 0; i < less(strings, have); i++) {
 		PIO_Offset n = len;
-		while (n > 0 && p[i * len + n - 1] == ' ')
+		while (trim && n > 0 && p[i * len + n - 1] == ' ')
 			n--;
 		memcpy(text + i * chars, p + i * len, (size_t)less(n, chars));
 	}

@@ -257,6 +257,15 @@ contains
     type(var_desc_t) :: v, w, u
     character(len=8) :: names(3), one
     character(len=12) :: long
+    character(len=24) :: bytes
+    interface
+      function PIOc_get_var_text(nc, var, text) result(rc) bind(c, name='PIOc_get_var_text')
+        import
+        integer(c_int), value :: nc, var
+        character(kind=c_char), intent(inout) :: text(*)
+        integer(c_int) :: rc
+      end function PIOc_get_var_text
+    end interface
     call ok(pio_createfile(ios, f, pio_iotype_pnetcdf, trim(dir) // '/texts'), 'create')
     call ok(pio_def_dim(f, 'c', 8, c), 'def_dim')
     call ok(pio_def_dim(f, 'k', 3, k), 'def_dim')
@@ -270,6 +279,15 @@ contains
     call ok(pio_put_var(f, u, [1, 2], [8, 1], ['second  ']), 'put a record')
     call ok(pio_get_var(f, v, names), 'get strings')
     call yes(names(1) == 'one' .and. names(3) == 'three', 'strings')
+    call ok(PIOc_get_var_text(f%fh, v%varid - 1, bytes), 'get bytes')
+    call yes(bytes == 'one     two     three', 'blanks in the file')
+    call ok(pio_put_var(f, w, [3], 'x '), 'put with a blank')
+    call ok(PIOc_get_var_text(f%fh, w%varid - 1, bytes), 'get bytes')
+    call yes(bytes(:8) == 'tex' // repeat(c_null_char, 5), 'no blank in the file')
+    call ok(pio_put_var(f, w, ['t', 'e', 'x', 't', ' ', ' ', '!', '?']), 'put characters of one string')
+    call ok(pio_get_var(f, w, one), 'get them')
+    call yes(one == 'text  !?', 'characters of one string')
+    call ok(pio_put_var(f, w, 'text'), 'put a string')
     call ok(pio_put_var(f, v, [1, 2], 'zwei'), 'put one of the strings')
     call ok(pio_put_var(f, v, [2, 3], 'HREE' // repeat('x', merge(0, 9, rank == ranks - 1))), 'put a part of one')
     call ok(pio_get_var(f, v%varid, names), 'get strings')
@@ -348,6 +366,7 @@ contains
   ! Each rank has some columns of an array of m*ranks columns, with a hole after each column, in arrays of rank 1 to 7, for
   ! several records.
   subroutine darrays()
+    use pio_kinds ! has no i1 and no i2
     type(var_desc_t) :: vi, vr, vd, vf
     type(io_desc_t) :: di, dr, dd, db, dall, older
     integer :: x, y, t, k, ndims
@@ -464,6 +483,6 @@ contains
     call pio_writedof(fname=trim(dir) // '/dof', gdims=[n, m * ranks], map=dof, comm=MPI_COMM_WORLD)
     call pio_readdof(trim(dir) // '/dof', ndims, dims, back, MPI_COMM_WORLD, ierr)
     call ok(ierr, 'readdof')
-    call yes(ndims == 2 .and. all(dims == [n, m * ranks]) .and. all(back == dof), 'a map')
+    call yes(ndims == 2 .and. all(dims == [m * ranks, n]) .and. all(back == dof), 'a map')
   end subroutine darrays
 end program test

@@ -6,7 +6,8 @@ program test
   use pio_errors
   use pio_support, only: replace_c_null, checkmpireturn, debug
   use pionfput_mod, only: put_var
-  use pio_kinds, only: i1
+  use pio_nf_utils, only: copy_pio_var
+  use, intrinsic :: iso_fortran_env, only: i1 => int8
   implicit none
   type(iosystem_desc_t), target :: ios
   type(file_desc_t) :: f
@@ -26,6 +27,7 @@ program test
   call kinds()
   call storage()
   call helpers()
+  call copies()
   call pio_finalize(ios, ierr)
   call ok(ierr, 'finalize')
   call MPI_Allreduce(failures, all_failures, 1, MPI_INTEGER, MPI_SUM, comm)
@@ -164,4 +166,44 @@ contains
     call yes(text == 'abc' .and. .not. debug, 'NUL')
     call checkmpireturn('no error', 0)
   end subroutine helpers
+
+  subroutine copies()
+    type(file_desc_t) :: g
+    type(var_desc_t) :: v(3), copy(3)
+    integer :: x, y, i
+    real :: out(2, 3), back(2, 3)
+    character(len=2) :: strings(3)
+    call ok(pio_createfile(ios, f, pio_iotype_pnetcdf, trim(dir) // '/from', PIO_CLOBBER), 'create')
+    call ok(pio_createfile(ios, g, pio_iotype_pnetcdf, trim(dir) // '/to', PIO_CLOBBER), 'create')
+    call define(f, v)
+    call define(g, copy)
+    call ok(pio_put_var(f, v(1), 7), 'put')
+    out = reshape([(i + 0.5, i = 1, 6)], [2, 3])
+    call ok(pio_put_var(f, v(2), out), 'put')
+    call ok(pio_put_var(f, v(3), ['ab', 'cd', 'ef']), 'put')
+    call copy_pio_var(f, g, v(1), copy(1), 1)
+    call copy_pio_var(f, g, v(2), copy(2), [2, 3])
+    call copy_pio_var(f, g, v(3), copy(3), 2, 3, ierr)
+    call ok(ierr, 'copy text')
+    call ok(pio_get_var(g, copy(1), x), 'get')
+    call ok(pio_get_var(g, copy(2), back), 'get')
+    call ok(pio_get_var(g, copy(3), strings), 'get')
+    call yes(x == 7 .and. all(back == out) .and. all(strings == ['ab', 'cd', 'ef']), 'copies of variables')
+    call copy_pio_var(f, g, v(2), copy(2), 2, ierr=y)
+    call yes(y == PIO_EINVAL, 'a copy of too few numbers')
+    call pio_closefile(f)
+    call pio_closefile(g)
+  end subroutine copies
+
+  subroutine define(file, v)
+    type(file_desc_t), intent(inout) :: file
+    type(var_desc_t), intent(out) :: v(3)
+    integer :: x, y
+    call ok(pio_def_dim(file, 'x', 2, x), 'def_dim')
+    call ok(pio_def_dim(file, 'y', 3, y), 'def_dim')
+    call ok(pio_def_var(file, 'number', PIO_int, v(1)), 'def_var')
+    call ok(pio_def_var(file, 'plane', PIO_real, [x, y], v(2)), 'def_var')
+    call ok(pio_def_var(file, 'text', PIO_char, [x, y], v(3)), 'def_var')
+    call ok(pio_enddef(file), 'enddef')
+  end subroutine define
 end program test

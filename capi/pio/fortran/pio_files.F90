@@ -6,8 +6,10 @@
 #define dlen len
 #define dimlen len
 #define prev_fillmode old_mode
+#define HANDLE_LEN_TYPE integer
 #else
 #define HANDLE_ARG fh
+#define HANDLE_LEN_TYPE integer(PIO_OFFSET_KIND)
 #endif
 #define MODULE_OF_FORM pio_of_file
 #define FILE_TYPE type(file_desc_t)
@@ -25,5 +27,5 @@
 #define FILE_TYPE integer
 #define FILE HANDLE_ARG
 #define FH HANDLE_ARG
-#define LEN_TYPE integer(PIO_OFFSET_KIND)
+#define LEN_TYPE HANDLE_LEN_TYPE
 #include "pio_files.inc"

@@ -2,7 +2,7 @@
 #include "pio_names.inc"
 #define ZERO 0
 #define MODULE_OF_KIND pio_of_byte
-#define KIND integer(i1)
+#define KIND integer(c_int8_t)
 #define MEM PIO_byte
 #include "pio_numbers.inc"
 #undef MODULE_OF_KIND
@@ -10,7 +10,7 @@
 #undef MEM
 
 #define MODULE_OF_KIND pio_of_short
-#define KIND integer(i2)
+#define KIND integer(c_int16_t)
 #define MEM PIO_short
 #include "pio_numbers.inc"
 #undef MODULE_OF_KIND

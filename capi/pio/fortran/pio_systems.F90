@@ -363,7 +363,12 @@ contains
     type(*), intent(in) :: comm
     integer, optional, intent(in) :: ioid
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_writemap_from_f90(text_of_c(DOF_FILE_ARG), 0, size(gdims), gdims, size(DOF_ARG, kind=PIO_OFFSET_KIND), DOF_ARG, &
+    integer :: dims(size(gdims))
+    dims = gdims
+#ifndef PIO_NCAR
+    dims = dims(size(dims):1:-1) ! the order of C, which SCORPIO's readdof does not reverse
+#endif
+    call tell(PIOc_writemap_from_f90(text_of_c(DOF_FILE_ARG), 0, size(dims), dims, size(DOF_ARG, kind=PIO_OFFSET_KIND), DOF_ARG, &
       blobio_pio_comm(comm)), ierr)
   end subroutine writedof
 

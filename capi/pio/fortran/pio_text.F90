@@ -1,6 +1,6 @@
 #include "pio_names.inc"
-! Text consists of strings of equal length. In the file, NULs replace trailing
-! blanks.
+! Text consists of strings of equal length. Shorter strings are padded with NULs
+! in the file.
 module pio_of_text
   use, intrinsic :: iso_c_binding
   use pio_kinds
@@ -30,21 +30,23 @@ contains
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid
     character(len=*), contiguous, target, intent(in) :: VALUE_ARG(..)
-    ierr = blobio_pio_put_text(file%fh, varid, 0, [0], 0, [0], len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
+    ierr = blobio_pio_put_text(file%fh, varid, 0, [0], 0, [0], FLAVOUR, len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), &
+      c_loc(VALUE_ARG))
   end function put_varid
 
   integer function put_varid1(file, varid, INDEX_ARG, STRING_ARG) result(ierr)
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid, INDEX_ARG(:)
     character(len=*), target, intent(in) :: STRING_ARG
-    ierr = blobio_pio_put_text(file%fh, varid, size(INDEX_ARG), INDEX_ARG, 0, [0], len(STRING_ARG, kind=wide), 1_wide, c_loc(STRING_ARG))
+    ierr = blobio_pio_put_text(file%fh, varid, size(INDEX_ARG), INDEX_ARG, 0, [0], FLAVOUR, len(STRING_ARG, kind=wide), 1_wide, &
+      c_loc(STRING_ARG))
   end function put_varid1
 
   integer function put_varida(file, varid, start, COUNT_ARG, VALUE_ARG) result(ierr)
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid, start(:), COUNT_ARG(:)
     character(len=*), contiguous, target, intent(in) :: VALUE_ARG(..)
-    ierr = blobio_pio_put_text(file%fh, varid, size(start), start, size(COUNT_ARG), COUNT_ARG, &
+    ierr = blobio_pio_put_text(file%fh, varid, size(start), start, size(COUNT_ARG), COUNT_ARG, FLAVOUR, &
       len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
   end function put_varida
 

@@ -2,6 +2,7 @@
 ! SCORPIO, with PIO_NCAR those of NCAR.
 #ifdef PIO_NCAR
 #define HANDLE_ARG ncid
+#define vdesc vardesc
 #define vname name
 #define vtype xtype
 #define vdimids dimids

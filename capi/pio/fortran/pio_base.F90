@@ -7,7 +7,10 @@ module pio_kinds
   public
   integer, parameter :: char_len = 360
   integer, parameter :: log_kind = kind(.true.), int_kind = kind(1)
-  integer, parameter :: i1 = selected_int_kind(2), i2 = selected_int_kind(4), i4 = selected_int_kind(6), i8 = selected_int_kind(13)
+  integer, parameter :: i4 = selected_int_kind(6), i8 = selected_int_kind(13)
+#ifdef PIO_NCAR
+  integer, parameter :: i2 = selected_int_kind(4)
+#endif
   integer, parameter :: r4 = selected_real_kind(6), r8 = selected_real_kind(13)
   integer, parameter :: PIO_OFFSET_KIND = c_long_long
   private :: c_long_long
@@ -15,10 +18,10 @@ end module pio_kinds
 
 module pio_types
   use, intrinsic :: iso_c_binding, only: c_int, c_bool
-  use pio_kinds
+  use pio_kinds, only: i4
   implicit none
   public
-  private :: c_int, c_bool, char_len, log_kind, int_kind, i1, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! programs have these names too
+  private :: c_int, c_bool, i4 ! programs have these names too
 
   type :: iosystem_desc_t
     integer(c_int) :: iosysid = -1
@@ -119,9 +122,9 @@ module pio_c
       type(c_ptr), value :: p
       integer(c_int) :: rc
     end function blobio_pio_get
-    function blobio_pio_put_text(fh, varid, nstart, start, ncount, count, length, have, p) result(rc) bind(c)
+    function blobio_pio_put_text(fh, varid, nstart, start, ncount, count, flags, length, have, p) result(rc) bind(c)
       import
-      integer(c_int), value :: fh, varid, nstart, ncount
+      integer(c_int), value :: fh, varid, nstart, ncount, flags
       integer(c_int), intent(in) :: start(*), count(*)
       integer(PIO_OFFSET_KIND), value :: length, have
       type(c_ptr), value :: p
