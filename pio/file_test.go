@@ -82,6 +82,12 @@ func TestCodes(t *testing.T) {
 		is("base", err, EINVAL)
 		_, err = NewSystem(ctx, s.c, &SystemOptions{IOTasks: 3, Stride: 2})
 		is("tasks", err, EINVAL)
+		_, err = NewSystem(ctx, s.c, &SystemOptions{IOTasks: 3, Stride: 3})
+		is("three tasks", err, EINVAL)
+		_, err = NewSystem(ctx, s.c, &SystemOptions{IOTasks: 2, Stride: 3})
+		is("the last task on the last rank", err, 0)
+		_, err = NewSystem(ctx, s.c, &SystemOptions{IOTasks: 1, Stride: 8})
+		is("a stride above the number of ranks", err, 0)
 		w, err := NewSystem(ctx, s.c, &SystemOptions{IOTasks: 2, Stride: 2, Base: 3})
 		is("tasks from the last rank on", err, 0)
 		if n := w.IOTask(); n != []int{-1, 1, -1, 0}[s.c.Rank()] {

@@ -33,7 +33,7 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 	if s.opt.Stride == 0 {
 		s.opt.Stride = 1
 	}
-	fit := c.Size() / max(s.opt.Stride, 1)
+	fit := (c.Size()-1)/max(s.opt.Stride, 1) + 1
 	if s.opt.IOTasks == 0 {
 		s.opt.IOTasks = fit
 	}
