@@ -119,15 +119,17 @@ func blobioGoPioDefChunking(nc, v, way int32, sizesp uintptr, e *C.blobio_pio_fa
 			if err != nil {
 				return err
 			}
+			chunks = slices.Clone(given)
 			for i, n := range given {
 				switch {
+				case n == 0: // netCDF chooses the size
+					chunks[i] = max(dims[i], 1)
 				case n < 0:
 					return fmt.Errorf("%s: chunk size %d of %q: %w", x.f.Path(), n, w.Name, pio.ERANGE)
-				case n == 0 || dims[i] > 0 && n > dims[i]:
-					return fmt.Errorf("%s: chunk size %d of %q, want 1 to %d: %w", x.f.Path(), n, w.Name, dims[i], eBadChunk)
+				case dims[i] > 0 && n > dims[i]:
+					return fmt.Errorf("%s: chunk size %d of %q, want 0 to %d: %w", x.f.Path(), n, w.Name, dims[i], eBadChunk)
 				}
 			}
-			chunks = slices.Clone(given)
 		}
 		s.way, s.chunks = way, chunks
 		return nil

@@ -314,6 +314,10 @@ static void storage(void) {
 	NOT(PIO_EINVAL, PIOc_def_var_chunking(nc, v, 1, NULL));
 	NOT(PIO_EBADCHUNK, PIOc_def_var_chunking(nc, v, 0, large));
 	NOT(PIO_ERANGE, PIOc_def_var_chunking(nc, v, 0, negative));
+	PIO_Offset zeros[2] = {0, 0}; // sizes of the library's choice
+	OK(PIOc_def_var_chunking(nc, v, 0, zeros));
+	OK(PIOc_inq_var_chunking(nc, v, NULL, back));
+	EQ(back[0] * 10 + back[1], 16);
 	OK(PIOc_def_var_chunking(nc, v, 0, sizes));
 	OK(PIOc_inq_var_chunking(nc, v, NULL, back));
 	EQ(back[1], 3);

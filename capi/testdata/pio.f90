@@ -432,6 +432,11 @@ contains
     call pio_setframe(f, vd, 1_pio_offset_kind)
     call pio_write_darray(f, vd, dd, reshape(0.5d0 * real(dof, 8), shape(d2)), ierr)
     call ok(ierr, 'write doubles')
+    k = 0
+    call pio_initdecomp(ios, pio_int, [n, m * ranks], dof(:k), older)
+    call pio_write_darray(f, vf, older, i3(:, 1, :k), ierr)
+    call ok(ierr, 'write nothing')
+    call pio_freedecomp(ios, older)
     call pio_write_darray(f, vf, di, i1, ierr)
     call ok(ierr, 'write without records')
     call pio_write_darray(f, vf, di, i1(2:), ierr)

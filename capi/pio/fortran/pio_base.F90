@@ -668,6 +668,14 @@ contains
     c = trim(s) // c_null_char
   end function text_of_c
 
+  ! Returns the number of elements of an array of this shape. gfortran may give an empty
+  ! section that is passed as an assumed-rank array a negative extent, and then size, too,
+  ! is negative.
+  pure integer(PIO_OFFSET_KIND) function elements(extents)
+    integer(PIO_OFFSET_KIND), intent(in) :: extents(:)
+    elements = product(max(extents, 0_PIO_OFFSET_KIND))
+  end function elements
+
   subroutine tell(rc, ierr)
     integer(c_int), intent(in) :: rc
     integer, optional, intent(out) :: ierr

@@ -30,7 +30,8 @@ contains
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid
     character(len=*), contiguous, target, intent(in) :: VALUE_ARG(..)
-    ierr = blobio_pio_put_text(file%fh, varid, 0, [0], 0, [0], FLAVOUR, len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), &
+    ierr = blobio_pio_put_text(file%fh, varid, 0, [0], 0, [0], FLAVOUR, len(VALUE_ARG, kind=wide), &
+      elements(shape(VALUE_ARG, wide)), &
       c_loc(VALUE_ARG))
   end function put_varid
 
@@ -47,7 +48,7 @@ contains
     integer, intent(in) :: varid, start(:), COUNT_ARG(:)
     character(len=*), contiguous, target, intent(in) :: VALUE_ARG(..)
     ierr = blobio_pio_put_text(file%fh, varid, size(start), start, size(COUNT_ARG), COUNT_ARG, FLAVOUR, &
-      len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
+      len(VALUE_ARG, kind=wide), elements(shape(VALUE_ARG, wide)), c_loc(VALUE_ARG))
   end function put_varida
 
   integer function put_vdesc(file, vdesc, VALUE_ARG) result(ierr)
@@ -77,7 +78,8 @@ contains
     type(file_desc_t), intent(in) :: file
     integer, intent(in) :: varid
     character(len=*), contiguous, target, intent(inout) :: VALUE_ARG(..)
-    ierr = blobio_pio_get_text(file%fh, varid, 0, [0], 0, [0], len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
+    ierr = blobio_pio_get_text(file%fh, varid, 0, [0], 0, [0], len(VALUE_ARG, kind=wide), &
+      elements(shape(VALUE_ARG, wide)), c_loc(VALUE_ARG))
   end function get_varid
 
   integer function get_varid1(file, varid, INDEX_ARG, STRING_ARG) result(ierr)
@@ -92,7 +94,7 @@ contains
     integer, intent(in) :: varid, start(:), COUNT_ARG(:)
     character(len=*), contiguous, target, intent(inout) :: VALUE_ARG(..)
     ierr = blobio_pio_get_text(file%fh, varid, size(start), start, size(COUNT_ARG), COUNT_ARG, &
-      len(VALUE_ARG, kind=wide), size(VALUE_ARG, kind=wide), c_loc(VALUE_ARG))
+      len(VALUE_ARG, kind=wide), elements(shape(VALUE_ARG, wide)), c_loc(VALUE_ARG))
   end function get_varida
 
   integer function get_vdesc(file, vdesc, VALUE_ARG) result(ierr)
@@ -125,7 +127,7 @@ contains
     character(len=*), intent(in) :: attname
     character(len=*), contiguous, target, intent(in) :: attval(..)
     integer(wide) :: n
-    n = len(attval, kind=wide) * size(attval, kind=wide)
+    n = len(attval, kind=wide) * elements(shape(attval, wide))
     select rank (attval)
     rank (0)
       n = len_trim(attval, kind=wide)
@@ -153,7 +155,8 @@ contains
     integer, intent(in) :: fh, varid
     character(len=*), intent(in) :: attname
     character(len=*), contiguous, target, intent(inout) :: attval(..)
-    ierr = blobio_pio_get_att_text(fh, varid, text_of_c(attname), len(attval, kind=wide), size(attval, kind=wide), c_loc(attval))
+    ierr = blobio_pio_get_att_text(fh, varid, text_of_c(attname), len(attval, kind=wide), &
+      elements(shape(attval, wide)), c_loc(attval))
   end function get_att_fh
 
   integer function get_att_varid(file, varid, attname, attval) result(ierr)
