@@ -13,8 +13,8 @@ import (
 
 // Agree is a collective that shares errors. Each rank passes its error or nil, and either all ranks return nil or all return an
 // error. The agreed error is a *RankError with the error of the lowest failing rank. Another failing rank returns its own error
-// joined with the agreed error. An agreed error does not break the Comm. If the ranks of c have agreed on an error before, the
-// error keeps its rank and text.
+// joined with the agreed error; if both have the same text, the text appears once. An agreed error does not break the Comm. If the
+// ranks of c have agreed on an error before, the error keeps its rank and text.
 //
 // On ranks that share a heap with the failing rank, errors.Is finds all errors that the failing rank's error wraps. Other ranks
 // get the text of the error, and errors.Is finds only wrapped sentinels of this module, of package context, and some of package
@@ -116,11 +116,21 @@ func with(own, other error) error {
 	if strings.Contains(own.Error(), other.Error()) {
 		return own
 	}
+	if re, ok := other.(*RankError); ok && own.Error() == re.Err.Error() {
+		return &RankError{re.Rank, &agreedError{own, re.Err}, re.in}
+	}
 	return &agreedError{own, other}
 }
 
 // agreedError joins a rank's own error and the agreed error.
 type agreedError struct{ own, other error }
 
-func (e *agreedError) Error() string   { return fmt.Sprintf("%v (and %v)", e.own, e.other) }
+func (e *agreedError) Error() string {
+	own, other := e.own.Error(), e.other.Error()
+	if own == other {
+		return own
+	}
+	return fmt.Sprintf("%s (and %s)", own, other)
+}
+
 func (e *agreedError) Unwrap() []error { return []error{e.own, e.other} }
