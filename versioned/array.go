@@ -239,7 +239,7 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 func (a *Array) Restore(ctx context.Context, version int64) error {
 	rec := a.cat.record()
 	v, err := rec.find(version)
-	if err := comm.Agree(ctx, a.c, cmp.Or(a.broken, err)); err != nil {
+	if err := sameVersions(ctx, a.c, cmp.Or(a.broken, err), version); err != nil {
 		return err
 	}
 	if _, err := a.resize(ctx, v.Shape, false); err != nil {

@@ -3,6 +3,8 @@ package versioned
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"hash/fnv"
 	"slices"
 
 	"blobio/comm"
@@ -96,7 +98,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 			b, bad = rec.encode()
 		}
 	}
-	if err := comm.Agree(ctx, a.c, bad); err != nil {
+	if err := sameVersions(ctx, a.c, bad, version); err != nil {
 		return err
 	}
 	b, err := a.c.Bcast(ctx, 0, b)
@@ -132,13 +134,27 @@ func (a *Array) Taint(ctx context.Context, versions ...int64) error {
 			bad = fault.Usage("array %s: version %d belongs to a snapshot; use Hierarchy.Taint", a.spec.Name, n)
 		}
 	}
-	if err := comm.Agree(ctx, a.c, bad); err != nil || !changed {
+	if err := sameVersions(ctx, a.c, bad, versions...); err != nil || !changed {
 		return err
 	}
 	if err := a.writeRecord(ctx, rec); err != nil {
 		return err
 	}
 	return a.install(ctx, rec)
+}
+
+// sameVersions is Agree that returns an error on all ranks if they pass different versions.
+func sameVersions(ctx context.Context, c comm.Comm, bad error, versions ...int64) error {
+	h := fnv.New64a()
+	for _, n := range versions {
+		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
+	sum := int64(h.Sum64())
+	ends, err := comm.AgreeMin(ctx, c, bad, sum, ^sum)
+	if err == nil && ends[0] != ^ends[1] { // all ranks take this branch
+		err = fault.Usage("the ranks pass different versions, rank %d %v", c.Rank(), versions)
+	}
+	return err
 }
 
 // marked returns a copy of the record in which the versions have the mark tainted. changed reports whether this changes any mark.
@@ -161,6 +177,9 @@ func (r *record) marked(tainted bool, versions []int64) (rec *record, changed bo
 // Snapshots are marked first, so that a kill never leaves an untainted snapshot that contains the error. Taint is collective, and
 // all ranks must pass the same arguments.
 func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) error {
+	if err := sameVersions(ctx, h.c, nil, append([]int64{int64(level)}, versions...)...); err != nil {
+		return err
+	}
 	if level < -1 || level >= len(h.levels) { // all ranks take this branch
 		return comm.Agree(ctx, h.c, h.has(level))
 	}

@@ -271,3 +271,32 @@ func TestTaintedSnapshots(t *testing.T) {
 		return errors.Join(at(ctx, h, 9), h.Close(ctx))
 	})
 }
+
+// TestDifferentVersions: if ranks pass different versions to a collective, all ranks get an error, and nothing changes.
+func TestDifferentVersions(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, taintSpec, nil)
+		must(t, err)
+		h, err := CreateHierarchy(ctx, c, nil, hierarchySpec(1, 1), nil)
+		must(t, err)
+		for n := int64(1); n <= 3; n++ {
+			must(t, advanceTo(ctx, c, a, n, storyState(n)))
+		}
+		mine := int64(c.Rank()) + 1
+		for i, call := range []func() error{
+			func() error { return a.Restore(ctx, mine) },
+			func() error { return a.Drop(ctx, mine) },
+			func() error { return a.Taint(ctx, mine) },
+			func() error { return a.Taint(ctx, []int64{1, 2}[:mine]...) },
+			func() error { return h.Taint(ctx, c.Rank(), 0) },
+		} {
+			if err := call(); !errors.Is(err, fault.ErrUsage) {
+				t.Errorf("call %d, rank %d: %v", i, c.Rank(), err)
+			}
+		}
+		if n := len(a.Versions()); n != 4 {
+			t.Errorf("%d versions, want 4", n)
+		}
+		return stands(ctx, a, 3, storyState(3))
+	})
+}
