@@ -76,7 +76,7 @@ func openArray(t team, dirp, namep uintptr, version int64, optp, out uintptr) er
 		}
 		return o.Name, err
 	}, func(ctx context.Context, c comm.Comm) (*versioned.Array, error) {
-		if version >= 0 {
+		if version != -1 {
 			return versioned.OpenAt(ctx, c, st, o.Name, version, &o.Options)
 		}
 		return versioned.Open(ctx, c, st, o.Name, &o.Options)

@@ -92,7 +92,7 @@ func blobioGoStoreRecover(h uintptr, id int32, got uintptr, e *C.blobio_failure)
 		return err
 	}, func(ctx context.Context, s *ffstore.Store) error {
 		n, err := id, error(nil)
-		if id >= 0 {
+		if id != -1 {
 			err = s.RecoverID(ctx, id)
 		} else {
 			n, _, err = s.Recover(ctx)

@@ -136,11 +136,11 @@ var (
 
 var (
 	// ErrNoVersion means that the version does not exist or was dropped.
-	ErrNoVersion = errors.New("no such version")
+	ErrNoVersion = fault.ErrNoVersion
 	// ErrConflict means that another program has changed the store since this program opened it.
 	ErrConflict = fault.ErrInUse
 	// ErrTainted means that versions are marked as tainted. OpenAt can open such versions.
-	ErrTainted = errors.New("tainted")
+	ErrTainted = fault.ErrTainted
 	// ErrKey means that the store is encrypted, and the key is missing or wrong.
 	ErrKey = errors.New("wrong key")
 )

@@ -38,6 +38,10 @@ var (
 	ErrInUse = errors.New("in use")
 	// ErrChanged: a file was changed while it was being encoded.
 	ErrChanged = errors.New("file changed while it was encoded")
+	// ErrNoVersion: a version of an array does not exist or was dropped.
+	ErrNoVersion = errors.New("no such version")
+	// ErrTainted: a version of an array is marked as tainted.
+	ErrTainted = errors.New("tainted")
 	// ErrUsage: an argument is wrong.
 	ErrUsage = errors.New("wrong argument")
 )

@@ -29,6 +29,7 @@ var sentinels = [...]error{
 	context.Canceled, context.DeadlineExceeded,
 	fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed,
 	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, syscall.EDQUOT, errors.ErrUnsupported, fault.ErrInUse, fault.ErrChanged,
+	fault.ErrNoVersion, fault.ErrTainted,
 }
 
 const maxErrorText = 16 << 10 // in bytes; enough for a panic with its stack
