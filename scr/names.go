@@ -45,7 +45,7 @@ func (j *job) absolute(name string) (string, error) {
 		in = false
 	}
 	if !in {
-		return "", fmt.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
+		return "", fmt.Errorf("%s: %w %s", abs, ErrOutside, j.p.prefix)
 	}
 	return abs, nil
 }

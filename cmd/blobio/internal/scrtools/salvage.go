@@ -60,7 +60,7 @@ func salvageText(err error) string {
 }
 
 // scrOtherName is advice for the most common cause of an apparently empty cache.
-const scrOtherName = "scr check --control lists the contents; if the directory had another name on the node, use --control THERE=HERE"
+const scrOtherName = "scr check --control lists the contents; if the directory had another name on the node, use --control THERE=HERE, and --cache THERE=HERE for its cache"
 
 // scrLack describes the missing data of a rank.
 type scrLack struct {
