@@ -47,7 +47,7 @@ func TestExchange(t *testing.T) {
 		{3, []int{0, 2}, []int{1}, "", ""},
 		{3, []int{0, 2}, []int{1, 2}, "files of 2 of the 3 ranks", ""},
 		{3, []int{2}, []int{2}, "", "no cable"},
-		{2, []int{2}, nil, "", "unexpected EOF"}, // of member 0, whose copy has become shorter
+		{2, []int{2}, nil, "", "copy or parity file of group member 0: byte 1000: unexpected EOF"}, // the copy has become shorter
 	} {
 		t.Run(fmt.Sprint(c.level, c.file, c.backup), func(t *testing.T) {
 			all := make([]share, k)
@@ -105,7 +105,7 @@ func TestExchange(t *testing.T) {
 					return err
 				}
 				if c.fails != "" {
-					if (x.err != nil) != (me == 0) || me == 0 && x.err.Error() != c.fails || x.torn != (me == 2) {
+					if (x.err != nil) != (me == 0) || me == 0 && !strings.Contains(x.err.Error(), c.fails) || x.torn != (me == 2) {
 						return fmt.Errorf("member %d: %v, %v", me, x.err, x.torn)
 					}
 					return nil

@@ -3,6 +3,7 @@ package fti
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"slices"
@@ -143,7 +144,11 @@ func (x *exchange) read(e element, off, n int64) []byte {
 	if errors.Is(err, io.EOF) { // the file has become shorter
 		err = io.ErrUnexpectedEOF
 	}
-	x.err = err
+	what := "file"
+	if e.backup {
+		what = "copy or parity file"
+	}
+	x.err = fmt.Errorf("%s of group member %d: byte %d: %w", what, e.member, off+int64(m), err)
 	return nil
 }
 
