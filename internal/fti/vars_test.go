@@ -1,19 +1,39 @@
 package fti
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
-// TestManyVariables: Protect finds each of many variables at once. A search through the list would take half a minute.
-func TestManyVariables(t *testing.T) {
+// TestOrderOfVariables: variables keep the order of their first protection, with the data of the last one.
+func TestOrderOfVariables(t *testing.T) {
 	s := &Session{cfg: &Config{MaxVarID: maxVarID}}
-	memory := [2][]byte{make([]byte, 8), make([]byte, 16)}
-	for _, b := range memory {
-		for id := range maxVarID + 1 {
-			must(t, s.Protect(maxVarID-int64(id), b, int64(len(b))))
+	for _, size := range []int64{8, 16} {
+		for _, id := range []int64{maxVarID, 0, 7} {
+			must(t, s.Protect(id, make([]byte, size), size))
 		}
 	}
 	bufs, err := s.vars.bufs()
 	must(t, err)
-	if len(bufs) != maxVarID+1 || bufs[0].ID != maxVarID || bufs[maxVarID].ID != 0 || len(bufs[7].Data) != 16 {
-		t.Errorf("%d variables, the first is %d with %d bytes", len(bufs), bufs[0].ID, len(bufs[0].Data))
+	if len(bufs) != 3 || bufs[0].ID != maxVarID || bufs[1].ID != 0 || bufs[2].ID != 7 || len(bufs[2].Data) != 16 {
+		t.Errorf("got %+v", bufs)
+	}
+}
+
+// BenchmarkProtect protects all ids again, as a program does at each step. A call must not take longer with more ids.
+func BenchmarkProtect(b *testing.B) {
+	for _, ids := range []int64{10, maxVarID + 1} {
+		b.Run(fmt.Sprint(ids), func(b *testing.B) {
+			s := &Session{cfg: &Config{MaxVarID: maxVarID}}
+			data := make([]byte, 8)
+			for id := range ids {
+				must(b, s.Protect(id, data, 8))
+			}
+			id := int64(0)
+			for b.Loop() {
+				must(b, s.Protect(id, data, 8))
+				id = (id + 1) % ids
+			}
+		})
 	}
 }
