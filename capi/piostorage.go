@@ -122,7 +122,7 @@ func blobioGoPioDefChunking(nc, v, way int32, sizesp uintptr, e *C.blobio_pio_fa
 			chunks = slices.Clone(given)
 			for i, n := range given {
 				switch {
-				case n == 0: // netCDF chooses the size
+				case n == 0: // the default: the whole dimension
 					chunks[i] = max(dims[i], 1)
 				case n < 0:
 					return fmt.Errorf("%s: chunk size %d of %q: %w", x.f.Path(), n, w.Name, pio.ERANGE)

@@ -176,7 +176,7 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure) int32 {
 	return alone(e, func() (err error) {
 		defer func() {
-			if err != nil && filep != 0 { // the program may not see the error and write to an older path
+			if err != nil && filep != 0 { // a program that ignores the error must not write to an older path
 				err = errors.Join(err, edge.PutString("file", filep, size, ""))
 			}
 		}()

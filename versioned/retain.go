@@ -143,7 +143,7 @@ func (a *Array) Taint(ctx context.Context, versions ...int64) error {
 	return a.install(ctx, rec)
 }
 
-// sameVersions is Agree that returns an error on all ranks if they pass different versions.
+// sameVersions is comm.Agree, but also returns an error on all ranks if they pass different numbers.
 func sameVersions(ctx context.Context, c comm.Comm, bad error, versions ...int64) error {
 	h := fnv.New64a()
 	for _, n := range versions {
@@ -152,7 +152,7 @@ func sameVersions(ctx context.Context, c comm.Comm, bad error, versions ...int64
 	sum := int64(h.Sum64())
 	ends, err := comm.AgreeMin(ctx, c, bad, sum, ^sum)
 	if err == nil && ends[0] != ^ends[1] { // all ranks take this branch
-		err = fault.Usage("the ranks pass different versions, rank %d %v", c.Rank(), versions)
+		err = fault.Usage("the ranks pass different versions or levels, want the same on all ranks")
 	}
 	return err
 }
