@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"blobio/blob"
 	"blobio/comm"
@@ -22,6 +23,7 @@ type place struct {
 	durability blob.Durability
 	number     int64 // handle number, the same on all ranks: two handles of one path need different hidden blobs
 	aside      bool  // on the root: an ordinary file now has a hidden name
+	linked     bool  // on the root: standIn made a link
 }
 
 // hidden returns the name of the blobs that Close converts to a canonical file.
@@ -90,9 +92,32 @@ func idle(what, base string) error {
 	return nil
 }
 
+// standIn makes the link F.nc to F.nc.manifest, on the root, so that models that ask for the file F.nc find it after the first
+// commit. There is no link if the file system has none. If the name is taken, the writer of the blobs decides.
+func (p *place) standIn() error {
+	err := os.Symlink(manifestOf(p.path), p.path)
+	p.linked = err == nil
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) {
+		return nil
+	}
+	return err
+}
+
+// standsIn reports whether the file of a dataset's name is a link to its manifest, which need not exist yet, or a copy of it.
+func standsIn(path string) bool {
+	if to, err := os.Readlink(path); err == nil && to == manifestOf(path) {
+		return true
+	}
+	stands, _ := subfile.StandIn(nil, path)
+	return stands
+}
+
+// manifestOf returns the name of a dataset's manifest in its directory.
+func manifestOf(path string) string { return subfile.ManifestName(filepath.Base(path)) }
+
 // clear gives an ordinary file a hidden name, on the root, so that blobs can take its name.
 func (p *place) clear() error {
-	if _, err := os.Lstat(p.path); err != nil {
+	if _, err := os.Lstat(p.path); err != nil || standsIn(p.path) {
 		return nil
 	}
 	if err := durable.Free(vfs.OS, p.path, true); err != nil {
@@ -103,9 +128,13 @@ func (p *place) clear() error {
 	return err
 }
 
-// restore removes the ordinary file that clear renamed, if blobs have taken the name. Otherwise it gives the file its name again.
+// restore removes the ordinary file that clear renamed, if blobs have taken the name. Otherwise it gives the file its name again,
+// or removes the link of standIn.
 func (p *place) restore(taken bool) (err error) {
 	if !p.aside {
+		if _, err := os.Stat(p.path); p.linked && !taken && errors.Is(err, fs.ErrNotExist) {
+			return os.Remove(p.path) // the link to a manifest that will not exist
+		}
 		return nil
 	}
 	if taken {
@@ -157,6 +186,9 @@ func removeAll(path string) error {
 	names, err := filesOf(set)
 	if err != nil {
 		return fmt.Errorf("delete: %w", err)
+	}
+	if standsIn(set.Base) {
+		names = append(names, set.Base)
 	}
 	for _, n := range names {
 		if err := os.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {

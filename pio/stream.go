@@ -78,11 +78,16 @@ func (tx *transaction) begin(ctx context.Context, open bool) error {
 	return nil
 }
 
-// clear frees the name for blobs. Collective.
+// clear frees the name for blobs and makes their stand-in. Collective.
 func (tx *transaction) clear(ctx context.Context) error {
 	var err error
-	if tx.base == nil && tx.opt.Form != Canonical && !tx.opt.NoClobber && tx.s.c.Rank() == tx.s.root() {
-		err = tx.place.clear()
+	if tx.opt.Form != Canonical && tx.s.c.Rank() == tx.s.root() {
+		if tx.base == nil && !tx.opt.NoClobber {
+			err = tx.place.clear()
+		}
+		if err == nil {
+			err = tx.place.standIn()
+		}
 	}
 	return agree(ctx, tx.s.c, err)
 }

@@ -33,7 +33,7 @@ func (s *Set) Len() int {
 }
 
 // Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
-// opens no file. Find treats a name that ends in a number as the name of a subfile, even if it is the name of a dataset or of
+// opens only a file that may be a stand-in. Find treats a name that ends in a number as the name of a subfile, even if it is the name of a dataset or of
 // another file.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	fsys = vfs.OrOS(fsys)
@@ -64,10 +64,16 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err == nil && Base(path) == path { // path is an ordinary file, even if subfiles with this base name exist
-		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
-	}
 	base := Base(path)
+	if err == nil && base == path { // path is an ordinary file, even if subfiles with this base name exist, or a stand-in
+		stands, serr := StandIn(fsys, path)
+		if serr != nil {
+			return nil, serr
+		}
+		if !stands {
+			return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
+		}
+	}
 	if b, _, ok := Split(path); ok {
 		base = b // a subfile of an appended set gives the base of that set
 	}
@@ -231,6 +237,13 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == celloList }) { // a checkpoint's blobio.manifest is not a dataset's manifest
 		return nil, nil, fault.In(dir, "", fault.ErrNotFormat, "the directory is a checkpoint of Cello, not a dataset")
 	}
+	single = slices.DeleteFunc(single, func(s *Set) bool {
+		if bases[filepath.Base(s.Base)] == nil {
+			return false
+		}
+		stands, _ := StandIn(fsys, s.Base) // opening the file reports the error
+		return stands
+	})
 	for b, s := range bases {
 		for _, e := range begin(entries, b) {
 			s.add(strings.TrimSuffix(s.Base, b), b, e.Name())

@@ -58,7 +58,11 @@ func (c *claim) Take() error {
 			return err
 		}
 	}
-	if info, err := fsys.Stat(c.job.Base); err == nil {
+	stands, err := subfile.StandIn(fsys, c.job.Base)
+	if err != nil {
+		return err
+	}
+	if info, err := fsys.Stat(c.job.Base); err == nil && !stands {
 		what := "a file"
 		if info.IsDir() {
 			what = "a directory"
@@ -104,7 +108,7 @@ func (c *claim) Take() error {
 	return err
 }
 
-// blankAt reports whether no name in the directory begins with the name of the dataset. Then Take needs no lookups and removes
+// blankAt reports whether no name in the directory begins with the name of the dataset, except the name itself. Then Take needs no lookups and removes
 // nothing. On a network file system each lookup costs a message, even for a missing name. A directory listing may miss a file
 // that is being renamed, so mayCommit looks up the seal by name.
 func blankAt(fsys vfs.FS, base string) (bool, error) {
@@ -113,7 +117,7 @@ func blankAt(fsys vfs.FS, base string) (bool, error) {
 		return false, err
 	}
 	for _, e := range entries {
-		if foldPrefix(e.Name(), filepath.Base(base)) {
+		if name := filepath.Base(base); e.Name() != name && foldPrefix(e.Name(), name) {
 			return false, nil
 		}
 	}

@@ -121,6 +121,24 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
+// Begins reports whether a file exists and begins with a text.
+func Begins(fsys FS, name, text string) (bool, error) {
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	b := make([]byte, len(text))
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return string(b[:n]) == text, nil
+}
+
 // WriteFile creates a new file with this content, syncs and closes it. The name is durable only after SyncDir of its directory.
 // WriteFile removes a file that it cannot complete.
 func WriteFile(fsys FS, name string, data []byte) error {

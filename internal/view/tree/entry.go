@@ -81,7 +81,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 	}
 	ask := make([]string, 0, len(bases))
 	for b := range bases {
-		if !there[b] {
+		if !there[b] || t.free(filepath.Join(name, b)) {
 			ask = append(ask, b)
 		}
 	}
@@ -129,6 +129,15 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
+}
+
+// free reports whether no file hides the dataset with this base name. A link without a target hides nothing.
+func (t *Tree) free(base string) bool {
+	if _, err := t.root.Stat(base); err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	stands, _ := subfile.StandIn(t.root, base) // opening the file reports the error
+	return stands
 }
 
 // internal reports whether only blobio itself uses a name.
@@ -228,7 +237,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		}
 	}
 	info, err := t.root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if t.free(name) {
 		if st, err = t.stateOf(name); err != nil {
 			return "", Entry{}, st, hide(op, p, err)
 		}
@@ -269,7 +278,7 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		}
 	}
 	if of != name {
-		if _, err := t.root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
+		if t.free(of) {
 			whole, err := t.stateOf(of)
 			if err = exhausted(err); err != nil {
 				return "", Entry{}, st, err

@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"math"
 	"strings"
@@ -161,15 +160,13 @@ func (t *Tree) recorded(base string) (k known, err error) {
 		return known{}, nil
 	case fault.Exhausted(err):
 	case errors.As(err, new(*blob.FormatError)):
-		if k.is, err = t.begins(subfile.ManifestName(base), manifestStart); !k.is && err == nil {
-			k.is, err = t.begins(subfile.NextName(base), manifestStart)
+		if k.is, err = vfs.Begins(t.root, subfile.ManifestName(base), subfile.ManifestStart); !k.is && err == nil {
+			k.is, err = vfs.Begins(t.root, subfile.NextName(base), subfile.ManifestStart)
 		}
 		return k, err
 	}
 	return k, err
 }
-
-const manifestStart = `{"blobio_manifest":`
 
 // foreign examines subfiles without a manifest, written by another program. The first one must exist and be a blob file. key
 // identifies the files with names of manifests; "" if there are none. If there are such files, the blobs are a dataset with an
@@ -188,9 +185,9 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	k, ok := t.facts.states.get(base, st.key)
 	if !ok {
 		k = known{key: st.key}
-		blobs, err := t.begins(first, "CDF")
+		blobs, err := vfs.Begins(t.root, first, "CDF")
 		if !blobs && err == nil {
-			blobs, err = t.begins(first, "\x89HDF")
+			blobs, err = vfs.Begins(t.root, first, "\x89HDF")
 		}
 		if err != nil {
 			return state{}, err // it may be readable next time
@@ -235,24 +232,6 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	}
 	st.key = all.String()
 	return st, nil
-}
-
-// begins reports whether a file exists and begins with a text.
-func (t *Tree) begins(name, text string) (bool, error) {
-	f, err := t.root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	b := make([]byte, len(text))
-	n, err := f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	return string(b[:n]) == text, nil
 }
 
 // fact returns the facts about a dataset, and reads its header if necessary.

@@ -24,6 +24,11 @@ func TestShows(t *testing.T) {
 	write(t, at("sub/c.nc"), 3, 1, blob.Options{Subfiles: 4})
 	write(t, at("sub/foreign.nc"), 4, 2, blob.Options{})
 	ok(t, os.Remove(at("sub/foreign.nc.manifest")))
+	ok(t, os.Symlink("a.nc.manifest", at("a.nc"))) // stand-ins hide nothing
+	manifest, err := os.ReadFile(at("b.nc.manifest"))
+	ok(t, err)
+	ok(t, os.WriteFile(at("b.nc"), manifest, 0o666))
+	ok(t, os.Symlink("foreign.nc.manifest", at("sub/foreign.nc")))
 	for name, text := range map[string]string{"notes.txt": "hello", "log.0000": "1", "log.0001": "CDF but no", "empty.0000": "", "app.manifest": "{}", "sub/.rc": "x", ".blobio.0123456789abcdef.tmp": "x", ".a.nc.lock": "x", "cdf.0000": "CDF\x01 and then nonsense"} {
 		ok(t, os.WriteFile(at(name), []byte(text), 0o666))
 	}
