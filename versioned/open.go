@@ -188,7 +188,7 @@ func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx con
 		return 0, err
 	}
 	if i < 0 {
-		return 0, fmt.Errorf("array %s: none of %d versions is clean: %w", a.spec.Name, len(list), ErrNoVersion)
+		return 0, fmt.Errorf("array %s: none of %d untainted versions is clean: %w", a.spec.Name, len(list), ErrNoVersion)
 	}
 	return list[i], nil
 }
@@ -218,7 +218,7 @@ func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx
 		return 0, err
 	}
 	if i < 0 {
-		return 0, fmt.Errorf("hierarchy %s: none of %d snapshots is clean: %w", h.spec.Name, len(list), ErrNoVersion)
+		return 0, fmt.Errorf("hierarchy %s: none of %d untainted snapshots is clean: %w", h.spec.Name, len(list), ErrNoVersion)
 	}
 	return list[i], nil
 }
