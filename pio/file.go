@@ -86,13 +86,14 @@ func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File
 	f, err := s.newFile(ctx, path, o, false, func() error {
 		p := &place{path: path}
 		noClobber := o != nil && o.NoClobber
-		err := p.free(noClobber)
-		if err == nil {
-			name, err = p.whole()
+		whole, err := p.whole()
+		if err == nil && noClobber && s.begun[whole] > 0 {
+			return failed(EEXIST, "%s: a file that is still open will have the name", path)
 		}
-		if err == nil && noClobber && s.begun[name] > 0 {
-			err = failed(EEXIST, "%s: a file that is still open will have the name", path)
+		if free := p.free(ctx, noClobber); free != nil { // names a missing directory better
+			return free
 		}
+		name = whole
 		return err
 	})
 	if err != nil {

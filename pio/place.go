@@ -61,8 +61,8 @@ func (p *place) rename(from, to string) error {
 	return durable.Rename(vfs.OS, from, to)
 }
 
-// free checks, on the root, that a new file can take the name.
-func (p *place) free(noClobber bool) error {
+// free checks, on the root, that a new file can take the name. What a writer left that died before its first commit is no file.
+func (p *place) free(ctx context.Context, noClobber bool) error {
 	if info, err := os.Stat(subfile.Dir(p.path)); err != nil {
 		return fmt.Errorf("create: %w", err)
 	} else if !info.IsDir() {
@@ -72,6 +72,12 @@ func (p *place) free(noClobber bool) error {
 		return fmt.Errorf("create: %w", err)
 	}
 	set, err := subfile.Find(nil, p.path)
+	if noClobber && err == nil && set.Base == p.path && !set.Manifest && (set.Next || len(set.Partials) > 0) {
+		if _, err := blob.Recover(ctx, p.path, nil); err != nil {
+			return fmt.Errorf("create: %w", err)
+		}
+		set, err = subfile.Find(nil, p.path)
+	}
 	if noClobber && !errors.Is(err, fs.ErrNotExist) {
 		return failed(EEXIST, "%s", p.path)
 	}
