@@ -108,18 +108,25 @@ func (c *claim) Take() error {
 	return err
 }
 
-// blankAt reports whether no name in the directory begins with the name of the dataset, except the name itself. Then Take needs no lookups and removes
-// nothing. On a network file system each lookup costs a message, even for a missing name. A directory listing may miss a file
-// that is being renamed, so mayCommit looks up the seal by name.
+// blankAt reports whether no name in the directory begins with the name of the dataset, except a link that has no target yet; see
+// subfile.StandIn. Then Take needs no lookups and removes nothing. On a network file system each lookup costs a message, even for
+// a missing name. A directory listing may miss a file that is being renamed, so mayCommit looks up the seal by name.
 func blankAt(fsys vfs.FS, base string) (bool, error) {
 	entries, err := fsys.ReadDir(subfile.Dir(base))
 	if err != nil {
 		return false, err
 	}
+	name := filepath.Base(base)
 	for _, e := range entries {
-		if name := filepath.Base(base); e.Name() != name && foldPrefix(e.Name(), name) {
-			return false, nil
+		if !foldPrefix(e.Name(), name) {
+			continue
 		}
+		if e.Name() == name && e.Type()&fs.ModeSymlink != 0 {
+			if _, err := fsys.Stat(base); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		return false, nil
 	}
 	return true, nil
 }
