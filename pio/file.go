@@ -83,18 +83,27 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	ctx = comm.In(ctx, "System.Create")
 	var name string
+	var dead bool // on the root
 	f, err := s.newFile(ctx, path, o, false, func() error {
 		p := &place{path: path}
 		noClobber := o != nil && o.NoClobber
-		err := p.free(noClobber)
-		if err == nil {
-			name, err = p.whole()
+		whole, err := p.whole()
+		if err == nil && noClobber && s.begun[whole] > 0 {
+			return failed(EEXIST, "%s: a file that is still open will have the name", path)
 		}
-		if err == nil && noClobber && s.begun[name] > 0 {
-			err = failed(EEXIST, "%s: a file that is still open will have the name", path)
+		var free error
+		if dead, free = p.free(noClobber); free != nil { // names a missing directory better
+			return free
 		}
+		name = whole
 		return err
 	})
+	if err == nil && f.opt.NoClobber {
+		var all []int64
+		if all, err = agreeMin(ctx, s.c, nil, map[bool]int64{true: -1}[dead]); err == nil {
+			f.opt.NoClobber = all[0] == 0 // a dead writer's remains may be replaced
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

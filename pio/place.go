@@ -61,27 +61,29 @@ func (p *place) rename(from, to string) error {
 	return durable.Rename(vfs.OS, from, to)
 }
 
-// free checks, on the root, that a new file can take the name.
-func (p *place) free(noClobber bool) error {
+// free checks, on the root, that a new file can take the name. dead means that with noClobber only remains of a writer that died
+// before its first commit have the name, which programs do not see.
+func (p *place) free(noClobber bool) (dead bool, err error) {
 	if info, err := os.Stat(subfile.Dir(p.path)); err != nil {
-		return fmt.Errorf("create: %w", err)
+		return false, fmt.Errorf("create: %w", err)
 	} else if !info.IsDir() {
-		return failed(EINVAL, "create: %s is not a directory", subfile.Dir(p.path))
+		return false, failed(EINVAL, "create: %s is not a directory", subfile.Dir(p.path))
 	}
 	if err := durable.Free(vfs.OS, p.path, true); err != nil {
-		return fmt.Errorf("create: %w", err)
+		return false, fmt.Errorf("create: %w", err)
 	}
 	set, err := subfile.Find(nil, p.path)
-	if noClobber && !errors.Is(err, fs.ErrNotExist) {
-		return failed(EEXIST, "%s", p.path)
+	dead = noClobber && err == nil && set.Base == p.path && !set.Manifest && (set.Next || len(set.Partials) > 0)
+	if noClobber && !dead && !errors.Is(err, fs.ErrNotExist) {
+		return false, failed(EEXIST, "%s", p.path)
 	}
 	if err == nil && !set.Single {
 		err = idle("create", set.Base)
 	}
 	if errors.Is(err, blob.ErrInUse) {
-		return err
+		return false, err
 	}
-	return nil
+	return dead, nil
 }
 
 // idle returns an error while a program writes a dataset.

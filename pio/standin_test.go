@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/internal/subfile"
 )
 
@@ -154,4 +155,49 @@ func TestStandInOfNothing(t *testing.T) {
 			t.Errorf("found %v, %v", set, err)
 		}
 	}
+}
+
+// TestStandInOfDeadWriter checks that a model that finds no file, and therefore creates one with NoClobber, can write under the
+// name of a writer that died before its first commit or within it, but not of one that is alive.
+func TestStandInOfDeadWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	o := with(func(o *FileOptions) { o.NoClobber = true })
+	write := func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 2, o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.PutVars(ctx, 0, Part{}, []int32{1, 1}), f.Close(ctx))
+	}
+	if err := errors.Join(os.Symlink("a.nc.manifest", path), os.WriteFile(path+".0000.w1a2b3c4d.partial", []byte("CDF\x05"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for _, die := range []func() error{
+		func() error { return nil }, // before the commit
+		func() error { return os.Rename(path+".manifest", path+".manifest.next") }, // within the commit
+	} {
+		if err := die(); err != nil || exists(path) {
+			t.Fatalf("exists %v, %v", exists(path), err)
+		}
+		together(t, 2, write)
+		if left, err := filepath.Glob(path + "*"); err != nil || len(left) != 3 || !exists(path) {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+	together(t, 2, func(ctx context.Context, s *System) error {
+		if err := s.Delete(ctx, path); err != nil {
+			return err
+		}
+		schema := blob.NewSchema()
+		schema.Var("x", cdf5.Int, []blob.DimID{schema.Dim("n", 2)})
+		w, err := blob.Create(ctx, s.c, path, schema, nil, &blob.Options{Durability: blob.DurableNone})
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		if err := write(ctx, s); !errors.Is(err, blob.ErrInUse) {
+			return fmt.Errorf("over a writer that is alive: %v", err)
+		}
+		return nil
+	})
 }
