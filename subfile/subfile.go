@@ -24,7 +24,8 @@ type Subfile = subfile.Subfile
 type State = subfile.State
 
 // Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
-// reads names, and opens only a file that may be a link to the dataset's manifest. A nil fsys means the file system of the operating system.
+// reads names, and opens only a file that may be a copy of the dataset's manifest. A nil fsys means the file system of the
+// operating system.
 func Find(fsys vfs.FS, path string) (*Set, error) { return subfile.Find(fsys, path) }
 
 // List returns the datasets of subfiles in a directory, sorted by name. List returns files without a number only if there are no

@@ -33,8 +33,8 @@ func (s *Set) Len() int {
 }
 
 // Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
-// opens only a file that may be a stand-in. Find treats a name that ends in a number as the name of a subfile, even if it is the name of a dataset or of
-// another file.
+// opens only a file that may be a stand-in. Find treats a name that ends in a number as the name of a subfile, even if it is the
+// name of a dataset or of another file.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	info, err := fsys.Stat(path)

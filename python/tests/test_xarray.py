@@ -52,6 +52,19 @@ class Recognition(Case):
                 with self.subTest(name=name), xr.open_dataset(name, chunks={}) as ds:
                     np.testing.assert_array_equal(ds["T"], field()["T"][1])
 
+    def test_a_file_stands_in(self):
+        base = self.path()
+        write(base, field())
+        for make in (lambda: os.symlink(os.path.basename(base) + ".manifest", base), lambda: shutil.copy(base + ".manifest", base)):
+            make()  # PIO makes the link, and cp a copy of it
+            with xr.open_dataset(base) as ds:
+                np.testing.assert_array_equal(ds["T"], field()["T"][1])
+            self.assertEqual(recognise.expand(glob.glob, base + "*"), [base])
+            os.remove(base)
+        write(self.path("lone"), field())
+        os.rename(self.path("lone.manifest"), self.path("lone"))
+        self.assertFalse(recognise.is_dataset(self.path("lone")))
+
     def test_what_real_programs_wrote(self):
         for d in replayed():
             for name in d["base"], d["base"] + ".0000":

@@ -56,7 +56,8 @@ def _whole(path, bases):
     """The base name of the dataset that a file is part of, or path itself: of others, and where the base name is another file."""
     directory, name = os.path.split(path)
     base = next((name[:-len(s)] for s in _seals if name.endswith(s)), _number.sub("", name))
-    if base == name or os.path.lexists(os.path.join(directory, base)):
+    whole = os.path.join(directory, base)
+    if base == name or os.path.exists(whole) and not _is_seal(whole):
         return path
     if directory not in bases:
         bases[directory] = _bases(directory or ".")
@@ -79,7 +80,8 @@ def _bases(directory):
 
 
 def _is_seal(path):
-    if not path.endswith(_seals):
+    """True if path is a manifest, or PIO's link to the manifest of the dataset path, or a copy of that."""
+    if not path.endswith(_seals) and not os.path.exists(path + _seals[0]):
         return False
     try:
         with open(path, "rb") as f:
