@@ -73,14 +73,14 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
 		files := d.maps.Files()
 		for _, f := range files {
-			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name)
+			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name, !rd.p.noSums)
 			if err != nil {
 				return err
 			}
 			if size != f.Meta.Size {
 				return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, size, f.Meta.Size)
 			}
-			f.Meta.CRC, f.Meta.HasCRC = crc, true
+			f.Meta.CRC, f.Meta.HasCRC = crc, !rd.p.noSums
 			d.maps.Put(f)
 		}
 		return syncFolders(rd.cfg.FS, files)

@@ -192,7 +192,7 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 // begin makes the jobs, and creates the redundancy file without its payload. After an error the jobs can run without this file.
 func (e *encoding) begin() error {
 	s := e.s
-	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true}
+	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true, noSums: s.o.NoSums}
 	for c := range e.lay.stripes() {
 		j := &job{c: c, worker: e.lay.worker(c)}
 		for _, el := range e.lay.elems(c) {
@@ -208,7 +208,9 @@ func (e *encoding) begin() error {
 				j.code = noCoder{err}
 			}
 		}
-		e.eng.jobs = append(e.eng.jobs, j)
+		if len(j.out) > 0 || !s.o.NoSums {
+			e.eng.jobs = append(e.eng.jobs, j)
+		}
 	}
 	e.store = &store{in: newLogical(e.fs, false)}
 	for i, f := range e.files {

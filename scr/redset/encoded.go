@@ -18,8 +18,10 @@ func (e *encoding) finish() error {
 			return err
 		}
 	}
-	if err := e.sum(); err != nil {
-		return err
+	if !e.s.o.NoSums {
+		if err := e.sum(); err != nil {
+			return err
+		}
 	}
 	err := e.store.payOut.wait()
 	if err1 := e.temps.Finish(); err == nil {

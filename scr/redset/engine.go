@@ -59,6 +59,7 @@ type engine struct {
 	c      comm.Comm // Comm of the set; nil if all stores are known
 	me     int       // this member; -1: the engine works for all members
 	jobs   []*job    // same on all members
+	noSums bool      // no checksums are needed; they are 0
 	fresh  bool      // the results are new files, so that checksums need not be compared with earlier bytes
 
 	in, out [][]outcome // outcomes by job and element; run sets them on the worker, and tell on all members
@@ -231,7 +232,7 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 	_, adds := w.j.code.(xorCoder)
 	for _, s := range w.out {
-		if adds && e.fresh {
+		if adds && e.fresh && !e.noSums {
 			s.crc = []uint32{xorSum(w.in, e.lay.length(w.j.c))}
 		}
 		e.out[i] = append(e.out[i], outcome{crc: s.crc})

@@ -71,7 +71,9 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				w.lose(i, err)
 			}
 		}
-		w.in[i].add(in[i], off)
+		if !e.noSums {
+			w.in[i].add(in[i], off)
+		}
 	}
 	if len(j.out) == 0 {
 		return nil
@@ -90,7 +92,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	}
 	for i, el := range j.out {
 		switch {
-		case adds && e.fresh: // see keepOutcome
+		case adds && e.fresh || e.noSums: // see keepOutcome
 		case same:
 			w.out[i] = w.in[0]
 		default:
@@ -124,7 +126,9 @@ func (w *worker) pass(ctx context.Context, off, n int64) error {
 		if err := e.stores[from.member].read(from, off, b); err != nil {
 			w.lose(0, err)
 		}
-		w.in[0].add(b, off)
+		if !e.noSums {
+			w.in[0].add(b, off)
+		}
 		w.out[0] = w.in[0]
 		return nil
 	})
