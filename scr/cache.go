@@ -2,8 +2,11 @@ package scr
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"strings"
 
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
@@ -164,7 +167,10 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 		}
 	}
 	d.usable = false // the dataset is unusable even if the deletion fails in part
-	err := ca.removeDir(d.level, d.Path)
+	err := ca.removeOwn(d)
+	if err == nil {
+		err = ca.removeDir(d.level, d.Path)
+	}
 	if err := ca.agree(ctx, err); err != nil {
 		return fmt.Errorf("delete %s: %w", d.Path, err)
 	}
@@ -179,6 +185,23 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 		if e == d {
 			ca.sets = append(ca.sets[:i:i], ca.sets[i+1:]...)
 			break
+		}
+	}
+	return nil
+}
+
+// removeOwn deletes this rank's files in the folder of a dataset, while other ranks delete theirs. The first rank of the device may
+// find some of them gone, and deletes the rest.
+func (ca *cache) removeOwn(d *cachedSet) error {
+	if d.maps == nil || d.Bypass {
+		return nil
+	}
+	for _, f := range d.maps.Files() {
+		if !strings.HasPrefix(f.Name, d.Path+"/") {
+			continue
+		}
+		if err := ca.fs.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil

@@ -155,6 +155,7 @@ type params struct {
 	rate         int64
 	percent      float64
 	crcDelete    bool
+	noSums       bool // the user has set SCR_CRC_ON_COPY=0: no checksums of files in the caches
 	containers   bool
 	containerMax int64
 	metadata     bool
@@ -236,6 +237,7 @@ func parseParams(set *config.Set) (*params, error) {
 		rate:         get(r, set.Size, "SCR_FLUSH_ASYNC_BW"),
 		percent:      get(r, set.Float, "SCR_FLUSH_ASYNC_PERCENT"),
 		crcDelete:    get(r, set.Flag, "SCR_CRC_ON_DELETE"),
+		noSums:       set.IsSet("SCR_CRC_ON_COPY") && !get(r, set.Flag, "SCR_CRC_ON_COPY"),
 		containers:   get(r, set.Flag, "SCR_USE_CONTAINERS"),
 		containerMax: get(r, set.Size, "SCR_CONTAINER_SIZE"),
 		metadata:     get(r, set.Flag, "SCR_COPY_METADATA"),

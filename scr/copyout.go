@@ -113,7 +113,7 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 	var res []transfer.Result
 	files := d.maps.Files()
 	for _, f := range files {
-		crc, size, err := syncFile(ctx, cp.cfg.FS, f.Name)
+		crc, size, err := syncFile(ctx, cp.cfg.FS, f.Name, true)
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // syncFile syncs a file and returns its CRC-32 and size. The caller syncs the folder.
-func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, error) {
+func syncFile(ctx context.Context, fsys vfs.FS, name string, sum bool) (uint32, int64, error) {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
 		return 0, 0, err
@@ -23,6 +23,10 @@ func syncFile(ctx context.Context, fsys vfs.FS, name string) (uint32, int64, err
 	defer f.Close()
 	if err := f.Sync(); err != nil {
 		return 0, 0, err
+	}
+	if !sum {
+		size, err := f.Size()
+		return 0, size, err
 	}
 	return vfs.Sum(ctx, f, nil)
 }

@@ -106,7 +106,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	}
 	l.set, err = redset.New(ctx, j.c, redset.Options{
 		Scheme: scheme, Group: "group " + host, SetSize: int(l.SetSize), Replicas: int(max(l.Replicas, 1)), K: int(max(l.SetFailures, 1)),
-		Downgrade: !j.cfg.Strict,
+		Downgrade: !j.cfg.Strict, NoSums: j.p.noSums,
 	})
 	if err != nil {
 		return err

@@ -119,22 +119,32 @@ func (wr *writer) ownName(w *writing, base string) string {
 // share a folder after a restart. moved is set if the files are already in the cache.
 func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
 	if wr.knobs.together {
+		w.shared = true
 		return nil
 	}
+	const none, entry = 0, 16 // an entry is the hash of the name in the cache, or none, and of the application's name
 	var mine []byte
 	for _, f := range w.maps.Files() {
+		at := uint64(none)
 		if path.Dir(f.Name) == w.Path {
-			mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(path.Base(f.Name)))
+			at = xxh3.HashString(path.Base(f.Name))
 		}
+		mine = binary.BigEndian.AppendUint64(mine, at)
+		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name)))
 	}
 	all, err := wr.c.Allgather(ctx, mine)
 	if err != nil {
 		return err
 	}
-	count := map[uint64]int{}
+	count, seen := map[uint64]int{}, map[uint64]bool{}
 	for _, b := range all {
-		for ; len(b) >= 8; b = b[8:] {
-			count[binary.BigEndian.Uint64(b)]++
+		for ; len(b) >= entry; b = b[entry:] {
+			if at := binary.BigEndian.Uint64(b); at != none {
+				count[at]++
+			}
+			name := binary.BigEndian.Uint64(b[8:])
+			w.shared = w.shared || seen[name]
+			seen[name] = true
 		}
 	}
 	for _, f := range w.maps.Files() {

@@ -32,7 +32,8 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 		for _, f := range d.maps.Files() {
 			g.files = append(g.files, f.Name)
 		}
-		if err := rd.encode(ctx, d, &g, mine); err != nil {
+		var err error
+		if mine, err = rd.encode(ctx, d, &g, mine); err != nil {
 			return err
 		}
 		sums := d.level.set.Sums()
@@ -50,13 +51,14 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 			mine = fmt.Errorf("file map: %w", mine)
 		}
 	}
-	if err := rd.encode(ctx, d, &g, mine); err != nil {
+	mine, err := rd.encode(ctx, d, &g, mine)
+	if err != nil {
 		return err
 	}
 	entry := d.Cached
 	entry.Dataset = ds
 	entry.Dataset.Complete = true // this entry is written when all of the redundancy is on disk
-	return rd.seal(ctx, d.level, entry, append(sealed, g), nil)
+	return rd.seal(ctx, d.level, entry, append(sealed, g), mine)
 }
 
 // group lists this rank's files of a group.
@@ -65,37 +67,39 @@ type group struct {
 	files []string // protected files, then redundancy files
 }
 
-// sumBypassed makes files in the prefix directory durable and records their checksums in the file maps. Collective. At a restart the
-// files are compared with the cached maps.
+// sumBypassed makes files in the prefix directory durable and records their checksums in the file maps, unless the user wants none.
+// Collective. At a restart the files are compared with the cached maps.
 func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	return rd.window(ctx, rd.p.flushWidth, func() error {
 		files := d.maps.Files()
 		for _, f := range files {
-			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name)
+			crc, size, err := syncFile(ctx, rd.cfg.FS, f.Name, !rd.p.noSums)
 			if err != nil {
 				return err
 			}
 			if size != f.Meta.Size {
 				return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, size, f.Meta.Size)
 			}
-			f.Meta.CRC, f.Meta.HasCRC = crc, true
+			f.Meta.CRC, f.Meta.HasCRC = crc, !rd.p.noSums
 			d.maps.Put(f)
 		}
 		return syncFolders(rd.cfg.FS, files)
 	})
 }
 
-// encode protects the files of a group, and adds their redundancy files to the group. mine is the error that this rank already has.
-func (rd *redundancy) encode(ctx context.Context, d *cachedSet, g *group, mine error) error {
-	if err := rd.agree(ctx, mine); err != nil {
-		return err
-	}
+// encode protects the files of a group, and adds their redundancy files to the group. mine is the error that this rank already has,
+// and own the one that it has afterwards; see EncodeNext.
+func (rd *redundancy) encode(ctx context.Context, d *cachedSet, g *group, mine error) (own, err error) {
 	set, prefix := d.level.set, groupPrefix(d.Path, g.name)
-	if err := set.Encode(ctx, rd.fs, g.files, prefix); err != nil {
-		return fmt.Errorf("redundancy: %w", err)
+	own, err = set.EncodeNext(ctx, rd.fs, g.files, prefix, mine)
+	if err != nil {
+		return nil, fmt.Errorf("redundancy: %w", err)
+	}
+	if own != nil {
+		own = fmt.Errorf("redundancy: %w", own)
 	}
 	g.files = append(g.files, set.Names(prefix)...)
-	return nil
+	return own, nil
 }
 
 // seal writes, for each group, a list of the files on this device by rank, and marks the group as whole. e is the catalogue entry

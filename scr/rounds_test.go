@@ -72,10 +72,10 @@ func TestRounds(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "4 21 4 21"},
-		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "4 19 4 19"},
-		{[]string{"SCR_COPY_TYPE", "XOR"}, "4 19 4 19"},
-		{[]string{"SCR_CACHE_BYPASS", "1"}, "4 15 4 16"},
+		{[]string{"SCR_COPY_TYPE", "SINGLE"}, "4 14 4 14"},
+		{[]string{"SCR_COPY_TYPE", "PARTNER"}, "4 12 4 12"},
+		{[]string{"SCR_COPY_TYPE", "XOR"}, "4 12 4 12"},
+		{[]string{"SCR_CACHE_BYPASS", "1"}, "4 12 4 13"},
 	} {
 		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""
 		cl.wrap = func(c comm.Comm) comm.Comm { return counting{commtest.Isolate(c), new(int)} }

@@ -40,6 +40,7 @@ type writing struct {
 	mapFile vfs.File          // with bypass: the file map, until Complete; nil if there are no files yet
 	over    bool              // with bypass: a file with one of the final names exists and may belong to another dataset
 	claims  *prefixdir.Claims // read only if a file already exists
+	shared  bool              // several ranks may have written to a file of the prefix directory with the same name; the same on all ranks
 	whole   bool              // with bypass: the prefix directory lists the dataset as whole, and its files will get their final names
 }
 
@@ -223,7 +224,7 @@ func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
 // sameContent returns an error if ranks have written different bytes to the same file of the prefix directory. In the cache each
 // rank has a copy of its own, but a flush could keep only one of them. Collective.
 func (wr *writer) sameContent(ctx context.Context, w *writing) error {
-	if w.Bypass {
+	if w.Bypass || !w.shared {
 		return nil
 	}
 	type sum struct {

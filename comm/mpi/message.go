@@ -34,6 +34,7 @@ type sending struct {
 type mail struct {
 	sends []sending
 	early map[address][][]byte // messages received before the matching Recv was called
+	kept  int                  // number of bytes of idle
 	idle  []block              // freed buffers of large messages, for the next ones, so that their pages need not be made again
 }
 
@@ -43,11 +44,13 @@ type block struct {
 	size int
 }
 
-// Buffers of 64 KiB to 1 MiB, with the envelope, are used again. A rank keeps at most maxIdle of them.
+func (b block) bytes(n int) []byte { return unsafe.Slice((*byte)(b.p), n) }
+
+// Buffers of 64 KiB to 1 MiB, with the envelope, are used again. A rank keeps at most maxIdle bytes of them.
 const (
 	minBlock = 64 << 10
 	maxBlock = 1<<20 + envelopeMPI
-	maxIdle  = 4
+	maxIdle  = 4 * maxBlock
 )
 
 // block returns memory of at least n bytes.
@@ -56,6 +59,7 @@ func (m *mail) block(n int) block {
 		for i, b := range m.idle {
 			if b.size >= n {
 				m.idle = slices.Delete(m.idle, i, i+1)
+				m.kept -= b.size
 				return b
 			}
 		}
@@ -64,11 +68,12 @@ func (m *mail) block(n int) block {
 }
 
 func (m *mail) release(b block) {
-	if b.size < minBlock || b.size > maxBlock || len(m.idle) == maxIdle {
+	if b.size < minBlock || b.size > maxBlock || m.kept+b.size > maxIdle {
 		C.free(b.p)
 		return
 	}
 	m.idle = append(m.idle, b)
+	m.kept += b.size
 }
 
 // close frees the buffers that are kept.
@@ -125,11 +130,8 @@ func (r *rank) deliver(to, tag int, b []byte) error {
 	}
 	n := min(len(b), r.e.opts.Piece-envelopeMPI)
 	buf := r.e.block(envelopeMPI + n)
-	first := unsafe.Slice((*byte)(buf.p), envelopeMPI+n)
-	binary.NativeEndian.PutUint64(first, uint64(len(b)))
-	binary.NativeEndian.PutUint64(first[8:], uint64(r.serial))
-	copy(first[envelopeMPI:], b[:n])
-	if err := r.send(buf, len(first), to, tag); err != nil {
+	copy(buf.bytes(envelopeMPI + n)[envelopeMPI:], b[:n])
+	if err := r.post(buf, n, len(b), to, tag); err != nil {
 		return err
 	}
 	for b = b[n:]; len(b) > 0; b = b[n:] {
@@ -139,6 +141,14 @@ func (r *rank) deliver(to, tag int, b []byte) error {
 		}
 	}
 	return nil
+}
+
+// post sends the first n bytes of a message of size bytes. They follow the space for the envelope in buf.
+func (r *rank) post(buf block, n, size, to, tag int) error {
+	b := buf.bytes(envelopeMPI + n)
+	binary.NativeEndian.PutUint64(b, uint64(size))
+	binary.NativeEndian.PutUint64(b[8:], uint64(r.serial))
+	return r.send(buf, len(b), to, tag)
 }
 
 func (l *link) send(b block, n, to, tag int) error {
@@ -153,16 +163,29 @@ func (l *link) send(b block, n, to, tag int) error {
 
 func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
 	err = r.call(ctx, func() error {
-		b, err = r.receive(ctx, from, tag)
-		return err
+		m, err := r.receive(ctx, from, tag)
+		if err != nil {
+			return err
+		}
+		if b = m.b; m.buf.p != nil {
+			b = append([]byte{}, b...)
+			r.e.release(m.buf)
+		}
+		return nil
 	})
 	return b, err
 }
 
+// received is a message. If it is in C memory, buf is this memory.
+type received struct {
+	b   []byte
+	buf block
+}
+
 // receive does the work of Recv. It runs on a thread that may call MPI.
-func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
+func (r *rank) receive(ctx context.Context, from, tag int) (received, error) {
 	if err := r.checkMessage(from, tag); err != nil {
-		return nil, err
+		return received{}, err
 	}
 	want := address{r.link, r.serial, from, tag}
 	for {
@@ -171,48 +194,54 @@ func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 				if r.e.early[want] = q[1:]; len(q) == 1 {
 					delete(r.e.early, want)
 				}
-				return q[0], nil
+				return received{b: q[0]}, nil
 			}
 		}
 		// If the message is for another Comm of the link, keep it.
-		serial, got, err := r.message(ctx, from, tag)
+		serial, m, err := r.message(ctx, from, tag)
 		if err != nil {
-			return nil, err
+			return received{}, err
 		}
 		if serial == r.serial {
-			return got, nil
+			return m, nil
 		}
 		at := want
 		at.serial = serial
-		r.e.keep(at, got)
+		r.e.keep(at, append([]byte{}, m.b...))
+		if m.buf.p != nil {
+			r.e.release(m.buf)
+		}
 	}
 }
 
 // message receives the next message of a rank, for any Comm of the link.
-func (l *link) message(ctx context.Context, from, tag int) (serial int64, b []byte, err error) {
-	first, err := l.recv(ctx, from, tag)
+func (l *link) message(ctx context.Context, from, tag int) (serial int64, m received, err error) {
+	first, n, err := l.recv(ctx, from, tag)
 	if err != nil {
-		return 0, nil, err
+		return 0, m, err
 	}
-	size := int(binary.NativeEndian.Uint64(first))
-	serial = int64(binary.NativeEndian.Uint64(first[8:]))
-	b = first[envelopeMPI:]
+	b := first.bytes(n)
+	size := int(binary.NativeEndian.Uint64(b))
+	serial = int64(binary.NativeEndian.Uint64(b[8:]))
+	b = b[envelopeMPI:]
 	if len(b) == size {
-		return serial, b, nil
+		return serial, received{b, first}, nil
 	}
-	b = append(make([]byte, 0, size), b...)
-	for len(b) < size {
-		next, err := l.recv(ctx, from, tag)
+	m.b = append(make([]byte, 0, size), b...)
+	l.e.release(first)
+	for len(m.b) < size {
+		next, n, err := l.recv(ctx, from, tag)
 		if err != nil {
-			return 0, nil, err
+			return 0, m, err
 		}
-		b = append(b, next...)
+		m.b = append(m.b, next.bytes(n)...)
+		l.e.release(next)
 	}
-	return serial, b, nil
+	return serial, m, nil
 }
 
-// recv receives one MPI message.
-func (l *link) recv(ctx context.Context, from, tag int) ([]byte, error) {
+// recv receives one MPI message of n bytes. The caller must release the memory.
+func (l *link) recv(ctx context.Context, from, tag int) (buf block, _ int, _ error) {
 	var flag, n C.int
 	var m C.MPI_Message
 	err := l.e.poll(ctx, waiting{byMPI: true}, func() (bool, error) {
@@ -227,19 +256,18 @@ func (l *link) recv(ctx context.Context, from, tag int) ([]byte, error) {
 		return false, nil
 	})
 	if err != nil {
-		return nil, err
+		return block{}, 0, err
 	}
-	buf := l.e.block(int(n))
+	buf = l.e.block(int(n))
 	var req C.MPI_Request
 	if err := l.e.mpi("MPI_Imrecv", C.msg_recv(buf.p, n, &m, &req)); err != nil {
-		return nil, err
+		return block{}, 0, err
 	}
 	l.tidy.received++
 	if err := l.e.wait(ctx, &req, false); err != nil {
 		l.tidy.left = append(l.tidy.left, leftover{req, noHeader}) // MPI may still write to buf
 		l.e.live++
-		return nil, err
+		return block{}, 0, err
 	}
-	defer l.e.release(buf)
-	return append([]byte{}, unsafe.Slice((*byte)(buf.p), n)...), nil
+	return buf, int(n), nil
 }

@@ -24,6 +24,11 @@ func (l *layout) newCoder(c int, in, out []elem) (coder, error) {
 	return copyCoder{}, nil
 }
 
+// noCoder stands for a coder that could not be made.
+type noCoder struct{ err error }
+
+func (c noCoder) code(_, _ [][]byte) error { return c.err }
+
 // copyCoder copies one element.
 type copyCoder struct{}
 
@@ -34,19 +39,19 @@ func (copyCoder) code(out, in [][]byte) error {
 	return nil
 }
 
-// xorCoder computes the missing element. It is the XOR of all others, because the XOR of all elements of a stripe is zero.
+// xorCoder computes the missing element. It is the XOR of all others, because the XOR of all elements of a stripe is zero. There is
+// one output, which may be the first input.
 type xorCoder struct{}
 
 func (xorCoder) code(out, in [][]byte) error {
-	for _, o := range out {
-		if len(in) == 1 {
-			copy(o, in[0])
-			continue
-		}
-		subtle.XORBytes(o, in[0], in[1])
-		for _, b := range in[2:] {
-			subtle.XORBytes(o, o, b)
-		}
+	o := out[0]
+	if len(in) == 1 {
+		copy(o, in[0])
+		return nil
+	}
+	subtle.XORBytes(o, in[0], in[1])
+	for _, b := range in[2:] {
+		subtle.XORBytes(o, o, b)
 	}
 	return nil
 }

@@ -41,40 +41,70 @@ type encoding struct {
 // files; the error has the same class on all ranks. Encode reads each byte of the protected files once. It neither changes nor
 // syncs them.
 func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix string) error {
-	fsys = vfs.OrOS(fsys)
-	e := &encoding{s: s, fs: fsys, prefix: prefix}
-	s.sums = nil
-	err := e.run(ctx, files)
+	e := s.newEncoding(fsys, prefix)
+	own, err := e.run(ctx, files, Drop(e.fs, prefix, s.p.world))
+	if err == nil {
+		err = comm.Agree(ctx, s.world, own)
+	}
 	if err != nil {
 		e.undo()
 	}
 	return err
 }
 
-func (e *encoding) run(ctx context.Context, files []string) error {
+// EncodeNext is Encode as one of several collective steps that share their exchanges of errors. mine is this rank's error of the
+// step before; then all ranks return an error. If err is nil, own is an error of only this rank, and the caller must make it known
+// to the other ranks, for example as mine of the next step. After such an error redundancy files may be left. There must be no
+// redundancy files with the same prefix and rank.
+func (s *Set) EncodeNext(ctx context.Context, fsys vfs.FS, files []string, prefix string, mine error) (own, err error) {
+	e := s.newEncoding(fsys, prefix)
+	own, err = e.run(ctx, files, mine)
+	if err != nil {
+		e.undo()
+	}
+	return own, err
+}
+
+func (s *Set) newEncoding(fsys vfs.FS, prefix string) *encoding {
+	s.sums = nil
+	return &encoding{s: s, fs: vfs.OrOS(fsys), prefix: prefix}
+}
+
+// run does the work of EncodeNext.
+func (e *encoding) run(ctx context.Context, files []string, err error) (own, _ error) {
 	s := e.s
-	var own []byte
-	err := e.prepare(files)
+	var list []byte
 	if err == nil {
-		own, err = e.list()
+		err = e.prepare(files)
+	}
+	if err == nil {
+		list, err = e.list()
 	}
 	if err != nil {
-		own = nil
+		list = nil
 	}
-	ok, xerr := e.exchange(ctx, own)
+	ok, xerr := e.exchange(ctx, list)
 	if err == nil {
 		err = xerr
 	}
-	if err == nil && ok {
-		err = e.begin()
+	if err == nil && ok { // the same on all members of the set
+		err = e.compute(ctx, e.begin())
 	}
 	if err := comm.Agree(ctx, s.world, err); err != nil {
-		return err
+		return nil, err
 	}
+	return e.commit(), nil
+}
+
+// compute writes the redundancy, under temporary names. A member that has failed takes part, because the others wait for it.
+func (e *encoding) compute(ctx context.Context, failed error) error {
 	if err := e.eng.share(ctx, e.store); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
-	err = e.eng.run(ctx)
+	err := e.eng.run(ctx)
+	if failed != nil {
+		err = failed
+	}
 	if err == nil {
 		err = e.unchanged()
 	}
@@ -85,17 +115,11 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err == nil && ok {
 		err = e.finish()
 	}
-	if err := comm.Agree(ctx, s.world, err); err != nil {
-		return err
-	}
-	return comm.Agree(ctx, s.world, e.commit())
+	return err
 }
 
-// prepare examines the files and removes the results of an earlier Encode.
+// prepare examines the files.
 func (e *encoding) prepare(files []string) error {
-	if err := Drop(e.fs, e.prefix, e.s.p.world); err != nil {
-		return err
-	}
 	seen := map[string]bool{}
 	for _, name := range files {
 		if name == "" || strings.ContainsRune(name, 0) || seen[name] {
@@ -165,10 +189,10 @@ func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 	return parseCurrent(t, p)
 }
 
-// begin creates the redundancy file without its payload, and makes the jobs.
+// begin makes the jobs, and creates the redundancy file without its payload. After an error the jobs can run without this file.
 func (e *encoding) begin() error {
 	s := e.s
-	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true}
+	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, fresh: true, noSums: s.o.NoSums}
 	for c := range e.lay.stripes() {
 		j := &job{c: c, worker: e.lay.worker(c)}
 		for _, el := range e.lay.elems(c) {
@@ -181,10 +205,12 @@ func (e *encoding) begin() error {
 		if j.worker == s.p.rank && len(j.out) > 0 {
 			var err error
 			if j.code, err = e.lay.newCoder(c, j.in, j.out); err != nil {
-				return err
+				j.code = noCoder{err}
 			}
 		}
-		e.eng.jobs = append(e.eng.jobs, j)
+		if len(j.out) > 0 || !s.o.NoSums {
+			e.eng.jobs = append(e.eng.jobs, j)
+		}
 	}
 	e.store = &store{in: newLogical(e.fs, false)}
 	for i, f := range e.files {
@@ -233,88 +259,6 @@ func (e *encoding) unchanged() error {
 		}
 	}
 	return nil
-}
-
-// finish writes the remaining files under temporary names and syncs all files.
-func (e *encoding) finish() error {
-	p := &e.s.p
-	if name := p.descName(e.prefix); name != "" {
-		b, err := encodePlaces(e.lay, e.descs, p.rank)
-		if err != nil {
-			return err
-		}
-		if err := e.temp(name, b); err != nil {
-			return err
-		}
-	}
-	sums, err := e.gather()
-	if err != nil {
-		return err
-	}
-	b, err := encodeSums(e.lay, e.ext, sums, p.rank)
-	if err != nil {
-		return err
-	}
-	if err := e.temp(p.sumName(e.prefix), b); err != nil {
-		return err
-	}
-	e.s.sums = map[string]uint32{}
-	for i, crc := range sums[p.rank].fileSums(e.ext[p.rank], len(e.files)) {
-		e.s.sums[e.files[i].name] = crc
-	}
-	err = e.store.payOut.wait()
-	if err1 := e.temps.Finish(); err == nil {
-		err = err1
-	}
-	if err1 := e.store.close(); err == nil {
-		err = err1
-	}
-	return err
-}
-
-// temp begins a small file under a temporary name. The redundancy file is the first temporary file, and is the last that gets its
-// name.
-func (e *encoding) temp(name string, b []byte) error {
-	t, err := small(e.fs, name, b)
-	if err == nil {
-		e.temps.AddFirst(t)
-	}
-	return err
-}
-
-// gather collects the checksums of this member and of its left neighbours.
-func (e *encoding) gather() ([]*memberSums, error) {
-	sums := make([]*memberSums, e.s.p.n)
-	for _, m := range append(e.lay.left(e.s.p.rank), e.s.p.rank) {
-		sums[m] = e.lay.newSums(e.ext[m])
-		h := e.header(m)
-		if _, err := h.encode(); err != nil {
-			return nil, err
-		}
-		sums[m].header = h.crc
-	}
-	for i, j := range e.eng.jobs {
-		for x, el := range j.in {
-			e.lay.keep(sums, e.ext, j.c, el, e.eng.in[i][x].crc)
-		}
-		for x, el := range j.out {
-			e.lay.keep(sums, e.ext, j.c, el, e.eng.out[i][x].crc)
-		}
-	}
-	return sums, nil
-}
-
-func (e *encoding) commit() error { return e.temps.Commit(true) }
-
-// undo removes all new files.
-func (e *encoding) undo() {
-	_ = e.store.close()
-	e.temps.Discard()
-	names := e.temps.Names()
-	slices.Reverse(names) // remove the redundancy file first, because without it the others are not trusted
-	for _, name := range names {
-		_ = durable.Remove(e.fs, name)
-	}
 }
 
 // dirOf returns the directory of the files whose paths begin with prefix.

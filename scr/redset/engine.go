@@ -7,16 +7,16 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
-	"blobio/internal/comm/remote"
+	"blobio/internal/comm/inplace"
 )
 
 // The pieces of all members of a typical set fit in the processor's cache together, so that bytes that were read are still there
 // when they are written. Messages are larger than pieces, because each message costs a wake-up.
 const (
 	localPiece   = 64 << 10  // in bytes
-	messagePiece = 256 << 10 // in bytes
+	messagePiece = 512 << 10 // in bytes
 	piecesAhead  = 4         // number of pieces of an element that are sent before the piece in work
-	maxAhead     = 64        // maximum number of pieces sent ahead, for all elements together
+	maxAhead     = 32        // maximum number of pieces sent ahead, for all elements together
 	meetEvery    = 4         // all members meet after this multiple of the number of pieces sent ahead
 	minLane      = 4 << 20   // minimum number of bytes of an element for one worker
 	maxLanes     = 256       // maximum number of lanes of one element
@@ -59,6 +59,7 @@ type engine struct {
 	c      comm.Comm // Comm of the set; nil if all stores are known
 	me     int       // this member; -1: the engine works for all members
 	jobs   []*job    // same on all members
+	noSums bool      // no checksums are needed; they are 0
 	fresh  bool      // the results are new files, so that checksums need not be compared with earlier bytes
 
 	in, out [][]outcome // outcomes by job and element; run sets them on the worker, and tell on all members
@@ -135,7 +136,6 @@ func (e *engine) rounds(ctx context.Context) error {
 			workers[i] = e.newWorker(j, &b)
 		}
 	}
-	buf := make([]byte, messagePiece)
 	send := func(p turn) error {
 		j := e.jobs[p.job]
 		if e.stores[j.worker] != nil {
@@ -145,11 +145,15 @@ func (e *engine) rounds(ctx context.Context) error {
 			if el.member != e.me {
 				continue
 			}
-			b := buf[:p.n]
-			if err := e.stores[e.me].read(el, p.off, b); err != nil {
-				b = notRead(err, p.n)
+			var failed error
+			err := inplace.Send(ctx, e.c, j.worker, tagIn, int(p.n), func(b []byte) error {
+				failed = e.stores[e.me].read(el, p.off, b)
+				return failed
+			})
+			if failed != nil {
+				err = e.c.Send(ctx, j.worker, tagIn, notRead(failed, p.n))
 			}
-			if err := e.c.Send(ctx, j.worker, tagIn, b); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -176,13 +180,14 @@ func (e *engine) rounds(ctx context.Context) error {
 			if el.member != e.me || !j.writes(x) {
 				continue
 			}
-			b, err := e.c.Recv(ctx, j.worker, tagOut)
+			b, done, err := inplace.Recv(ctx, e.c, j.worker, tagOut)
 			if err != nil {
 				return err
 			}
 			if sticky == nil {
 				keep(e.stores[e.me].write(el, p.off, b))
 			}
+			done()
 		}
 		return nil
 	}
@@ -219,16 +224,6 @@ func (e *engine) rounds(ctx context.Context) error {
 	return sticky
 }
 
-// notRead returns a message to a worker. It explains why the n bytes that the worker expects could not be read. The worker
-// recognizes it by its length, which differs from n.
-func notRead(err error, n int64) []byte {
-	b := remote.Encode(err)
-	if int64(len(b)) == n {
-		b = append(b, '.')
-	}
-	return b
-}
-
 // keepOutcome stores the results of a worker for job i. The worker may be on another member.
 func (e *engine) keepOutcome(i int, w *worker) {
 	e.in[i], e.out[i] = nil, nil
@@ -237,7 +232,7 @@ func (e *engine) keepOutcome(i int, w *worker) {
 	}
 	_, adds := w.j.code.(xorCoder)
 	for _, s := range w.out {
-		if adds && e.fresh {
+		if adds && e.fresh && !e.noSums {
 			s.crc = []uint32{xorSum(w.in, e.lay.length(w.j.c))}
 		}
 		e.out[i] = append(e.out[i], outcome{crc: s.crc})

@@ -95,6 +95,7 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 	if max(e.me, 0) < cores%len(queues) {
 		workers++
 	}
+	workers = min(workers, len(list))
 	all := queues[0]
 	errs := make([]error, workers)
 	par.Do(workers, workers, func(x int) {

@@ -22,6 +22,9 @@ type Options struct {
 	// Downgrade makes all ranks use Single if a set has too few members for the scheme. SCR does this silently. Set.Downgraded
 	// reports it. Without Downgrade the error is a *GroupsError.
 	Downgrade bool
+	// NoSums makes Encode write no checksums, as SCR does. With Single, Encode then reads no data. Damage is found only as in sets
+	// of SCR; see Report.Verified.
+	NoSums bool
 	// Root is the directory that relative file names refer to, by default the working directory. Headers contain the names as
 	// the caller gave them.
 	Root string

@@ -1,8 +1,10 @@
 package redset
 
 import (
-	"blobio/internal/comm/remote"
 	"context"
+
+	"blobio/internal/comm/inplace"
+	"blobio/internal/comm/remote"
 )
 
 // buffers holds buffers that are used again for each job.
@@ -44,16 +46,20 @@ func (e *engine) newWorker(j *job, b *buffers) *worker {
 // for.
 func (w *worker) piece(ctx context.Context, off, n int64) error {
 	e, j := w.e, w.j
+	if w.passes() {
+		return w.pass(ctx, off, n)
+	}
 	var first error
 	in, out := make([][]byte, len(j.in)), make([][]byte, len(j.out))
 	for i, el := range j.in {
 		s := e.stores[el.member]
 		if s == nil {
-			p, err := e.c.Recv(ctx, el.member, tagIn)
+			p, done, err := inplace.Recv(ctx, e.c, el.member, tagIn)
 			if err != nil {
 				w.broken = true
 				return err
 			}
+			defer done()
 			if int64(len(p)) != n { // see notRead
 				w.lose(i, remote.Decode(p))
 				p = w.b.get(&w.b.in, i, n)
@@ -65,27 +71,28 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				w.lose(i, err)
 			}
 		}
-		w.in[i].add(in[i], off)
+		if !e.noSums {
+			w.in[i].add(in[i], off)
+		}
 	}
 	if len(j.out) == 0 {
 		return nil
 	}
 	_, same := j.code.(copyCoder)
 	_, adds := j.code.(xorCoder)
-	alias := same || adds && len(j.in) == 1 // the output is the input
 	for i := range j.out {
-		if alias {
+		if same || adds { // the output is the input, or the sum replaces the first input
 			out[i] = in[0]
 		} else {
 			out[i] = w.b.get(&w.b.out, i, n)
 		}
 	}
-	if !alias {
+	if !same {
 		first = j.code.code(out, in)
 	}
 	for i, el := range j.out {
 		switch {
-		case adds && e.fresh: // see keepOutcome
+		case adds && e.fresh || e.noSums: // see keepOutcome
 		case same:
 			w.out[i] = w.in[0]
 		default:
@@ -104,6 +111,39 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 		}
 	}
 	return first
+}
+
+// passes reports whether the job only passes a copy of this member's bytes to one other member.
+func (w *worker) passes() bool {
+	_, same := w.j.code.(copyCoder)
+	return same && len(w.j.out) == 1 && w.j.writes(0) && w.e.stores[w.j.in[0].member] != nil && w.e.stores[w.j.out[0].member] == nil
+}
+
+// pass is piece for such a job. It reads the bytes into the message.
+func (w *worker) pass(ctx context.Context, off, n int64) error {
+	e, from := w.e, w.j.in[0]
+	err := inplace.Send(ctx, e.c, w.j.out[0].member, tagOut, int(n), func(b []byte) error {
+		if err := e.stores[from.member].read(from, off, b); err != nil {
+			w.lose(0, err)
+		}
+		if !e.noSums {
+			w.in[0].add(b, off)
+		}
+		w.out[0] = w.in[0]
+		return nil
+	})
+	w.broken = err != nil
+	return err
+}
+
+// notRead returns a message to a worker. It explains why the n bytes that the worker expects could not be read. The worker
+// recognizes it by its length, which differs from n.
+func notRead(err error, n int64) []byte {
+	b := remote.Encode(err)
+	if int64(len(b)) == n {
+		b = append(b, '.')
+	}
+	return b
 }
 
 // lose records that element i could not be read.

@@ -120,8 +120,14 @@ func (g *Group) Names() (list []string) {
 // Finish syncs the contents, if requested, and closes the files. The syncs run at once, so that a journaling file system can commit
 // them together.
 func (g *Group) Finish() error {
-	errs := make([]error, len(g.temps))
-	par.Do(8, len(g.temps), func(i int) { errs[i] = g.temps[i].Finish() })
+	var open []*Temp
+	for _, t := range g.temps {
+		if t.File != nil {
+			open = append(open, t)
+		}
+	}
+	errs := make([]error, len(open))
+	par.Do(8, len(open), func(i int) { errs[i] = open[i].Finish() })
 	return errors.Join(errs...)
 }
 

@@ -39,13 +39,12 @@ func Do(workers, n int, f func(i int)) {
 		return
 	}
 	p := pool{n: n}
-	p.start(context.Background(), min(workers, n), func(w *worker) error {
+	_ = p.run(context.Background(), min(workers, n), func(w *worker) error {
 		for w.take() {
 			f(w.at)
 		}
 		return nil
 	})
-	_ = p.wait()
 }
 
 // Each calls f for items 0 to n-1, on at most workers goroutines, and waits. It returns the error of the lowest item. Without an
@@ -82,8 +81,7 @@ func Crew(ctx context.Context, workers, n int, work func(ctx context.Context, it
 		}
 	} else {
 		p.cancels = true
-		p.start(ctx, workers, crew)
-		if err := p.wait(); err != nil {
+		if err := p.run(ctx, workers, crew); err != nil {
 			return err
 		}
 	}
@@ -222,8 +220,8 @@ func (p *pool) fail(at int, err error, panics *Panic, exits bool) {
 	}
 }
 
-// start calls work on goroutines.
-func (p *pool) start(ctx context.Context, workers int, work func(w *worker) error) {
+// add adds workers.
+func (p *pool) add(ctx context.Context, workers int) {
 	p.workers = make([]*worker, workers)
 	for i := range p.workers {
 		w := &worker{p: p, ctx: ctx, at: -1}
@@ -232,43 +230,69 @@ func (p *pool) start(ctx context.Context, workers int, work func(w *worker) erro
 		}
 		p.workers[i] = w
 	}
+}
+
+// start calls work on goroutines.
+func (p *pool) start(ctx context.Context, workers int, work func(w *worker) error) {
+	p.add(ctx, workers)
 	for _, w := range p.workers {
-		p.group.Go(func() {
-			returned := false
-			defer func() {
-				if returned {
-					return
-				}
-				if v := recover(); v != nil {
-					pv, ok := v.(*Panic)
-					if !ok {
-						pv = &Panic{v, debug.Stack()}
-					}
-					p.fail(w.at, nil, pv, false)
-				} else {
-					p.fail(w.at, nil, nil, true)
-				}
-				if p.onPanic != nil {
-					p.onPanic()
-				}
-			}()
-			err := work(w)
-			returned = true
-			if err != nil {
-				p.fail(w.at, err, nil, false)
-			}
-		})
+		p.group.Go(func() { w.do(work) })
 	}
 }
 
-// wait waits for all workers. It panics if an item did.
-func (p *pool) wait() error {
+// run calls work on goroutines and waits. The first worker is the caller's goroutine, because otherwise the caller would be put to
+// sleep and woken up again. That is slow if it is bound to a thread, as in a call from C.
+func (p *pool) run(ctx context.Context, workers int, work func(w *worker) error) error {
+	p.add(ctx, workers)
+	for _, w := range p.workers[1:] {
+		p.group.Go(func() { w.do(work) })
+	}
+	defer p.end() // if work calls Goexit
+	p.workers[0].do(work)
+	return p.wait()
+}
+
+// do calls work, and ends the work of all workers after an error, a panic or Goexit.
+func (w *worker) do(work func(w *worker) error) {
+	p := w.p
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			pv, ok := v.(*Panic)
+			if !ok {
+				pv = &Panic{v, debug.Stack()}
+			}
+			p.fail(w.at, nil, pv, false)
+		} else {
+			p.fail(w.at, nil, nil, true)
+		}
+		if p.onPanic != nil {
+			p.onPanic()
+		}
+	}()
+	err := work(w)
+	returned = true
+	if err != nil {
+		p.fail(w.at, err, nil, false)
+	}
+}
+
+// end waits for all workers.
+func (p *pool) end() {
 	p.group.Wait()
 	for _, w := range p.workers {
 		if w.cancel != nil {
 			w.cancel(nil)
 		}
 	}
+}
+
+// wait waits for all workers. It panics if an item did.
+func (p *pool) wait() error {
+	p.end()
 	switch {
 	case p.panics != nil:
 		panic(p.panics)

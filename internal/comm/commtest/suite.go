@@ -49,6 +49,7 @@ func Suite(t *testing.T, run Runner) {
 		{"FloatOrder", testFloatOrder},
 		{"SendRecv", testSendRecv},
 		{"LongMessages", testLongMessages},
+		{"InPlace", testInPlace},
 		{"Split", testSplit},
 		{"SplitNode", testSplitNode},
 		{"Share", testShare},

@@ -89,7 +89,7 @@ var params = [...]Param{
 	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: kindNumber, Negative: true, Gen: "AB", Help: "limit of the CPU time of a background flush, in percent of a core; 0: none"},
 	{Name: "SCR_FLUSH_ASYNC_USLEEP", Default: "1000", Kind: kindInteger, Gen: "C", Help: "time between two polls of a background flush, in microseconds; without effect here"},
 	{Name: "SCR_CRC_ON_FLUSH", Default: "1", Kind: kindFlag, Gen: "AB", Help: "1: record the CRC-32 of each flushed file, and check it when the file is fetched (in C without effect; here always on)"},
-	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: kindFlag, Gen: "AB", Help: "1: record and check the CRC-32 of redundancy and rebuilt files (in C without effect; here always on)"},
+	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: kindFlag, Gen: "AB", Help: "1: record and check the CRC-32 of files in the caches and of redundancy (here also if it is not set); 0: do not"},
 	{Name: "SCR_CRC_ON_DELETE", Default: "0", Kind: kindFlag, Gen: "AB", Help: "1: check the CRC-32 of files before they are deleted (in C without effect)"},
 	{Name: "SCR_PRESERVE_DIRECTORIES", Default: "1", Kind: kindFlag, Gen: "B", Help: "1: keep the user's directories in the prefix directory (in C and here always on)"},
 	{Name: "SCR_USE_CONTAINERS", Default: "0", Kind: kindFlag, Gen: "AB", Help: "1: flushes pack files into containers"},
