@@ -126,8 +126,12 @@ func (g *Group) Finish() error {
 			open = append(open, t)
 		}
 	}
+	workers := 8
+	if len(open) > 0 && vfs.InMemory(open[0].File) {
+		workers = 1 // a switch to another goroutine takes longer than the syncs
+	}
 	errs := make([]error, len(open))
-	par.Do(8, len(open), func(i int) { errs[i] = open[i].Finish() })
+	par.Do(workers, len(open), func(i int) { errs[i] = open[i].Finish() })
 	return errors.Join(errs...)
 }
 

@@ -45,6 +45,11 @@ func (f *osFile) memory(fs *unix.Statfs_t) error {
 	})
 }
 
+func (f *osFile) inMemory() bool {
+	var fs unix.Statfs_t
+	return f.memory(&fs) == nil && int64(fs.Type) == unix.TMPFS_MAGIC
+}
+
 // allocate reserves blocks and keeps the size. The file then has the same size as on file systems that cannot reserve.
 func (f *osFile) allocate(off, n int64) error {
 	var fs unix.Statfs_t

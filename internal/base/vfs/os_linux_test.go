@@ -38,6 +38,30 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestInMemory compares InMemory with the type that statfs returns for the directory.
+func TestInMemory(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), "/dev/shm"} {
+		var st unix.Statfs_t
+		f, err := os.CreateTemp(dir, "blobio")
+		if err != nil {
+			continue
+		}
+		name := f.Name()
+		ok(t, errors.Join(f.Close(), unix.Statfs(dir, &st)))
+		g, err := OS.Open(name)
+		ok(t, err)
+		if want := int64(st.Type) == unix.TMPFS_MAGIC; InMemory(g) != want {
+			t.Errorf("%s: %v, want %v", dir, !want, want)
+		}
+		ok(t, errors.Join(g.Close(), os.Remove(name)))
+	}
+	g, err := NewMem().Create("f")
+	ok(t, err)
+	if InMemory(g) { // unknown, because it is no file of the system
+		t.Error("a file of another FS")
+	}
+}
+
 // TestAllocateTooMuch: Allocate of more than the free space of a tmpfs fails before a write.
 func TestAllocateTooMuch(t *testing.T) {
 	var st unix.Statfs_t

@@ -7,6 +7,7 @@ import (
 )
 
 func (f *osFile) allocate(off, n int64) error { return nil }
+func (f *osFile) inMemory() bool              { return false }
 
 func (f *osFile) sync() error { return f.File.Sync() }
 

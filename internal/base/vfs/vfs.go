@@ -89,6 +89,12 @@ func OrOS(fsys FS) FS {
 	return fsys
 }
 
+// InMemory reports whether a file is known to be on a file system in memory, where a sync takes no time.
+func InMemory(f File) bool {
+	o, ok := f.(*osFile)
+	return ok && o.inMemory()
+}
+
 // OpenOwn opens a file that blobio made for reading. On OS it follows no link and takes one system call.
 func OpenOwn(fsys FS, name string) (File, error) {
 	if _, ok := OrOS(fsys).(osFS); ok {
