@@ -27,9 +27,7 @@ func (e *encoding) finish() error {
 	if err1 := e.temps.Finish(); err == nil {
 		err = err1
 	}
-	if err1 := e.store.close(); err == nil {
-		err = err1
-	}
+	_ = e.store.close() // Finish has closed the redundancy file
 	return err
 }
 
