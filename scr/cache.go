@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
+	"blobio/internal/scr/spath"
 )
 
 // counters holds the numbers of the last dataset and the last checkpoint.
@@ -197,7 +197,7 @@ func (ca *cache) removeOwn(d *cachedSet) error {
 		return nil
 	}
 	for _, f := range d.maps.Files() {
-		if !strings.HasPrefix(f.Name, d.Path+"/") {
+		if !spath.IsChild(d.Path, f.Name) {
 			continue
 		}
 		if err := ca.fs.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -110,6 +110,25 @@ func TestNameOutlivesPower(t *testing.T) {
 	}
 }
 
+// TestRemoveOwnFolder: a damaged file map names a file outside of the dataset's folder. The deletion of the dataset must spare it.
+func TestRemoveOwnFolder(t *testing.T) {
+	mem := vfs.NewMem()
+	d := &cachedSet{Cached: cachedir.Cached{Path: "/cache/scr.dataset.1"}, maps: cachedir.NewFilemap()}
+	mkdirs(t, mem, d.Path)
+	own, other := d.Path+"/x", d.Path+"/../y"
+	for _, name := range []string{own, other} {
+		must(t, put(mem, name, []byte("x")))
+		d.maps.Put(cachedir.MapFile{Name: name})
+	}
+	must(t, (&cache{job: &job{fs: vfs.NewBind(mem, nil)}}).removeOwn(d))
+	if _, err := mem.Stat(own); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v, want it deleted", own, err)
+	}
+	if _, err := mem.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRemainsOfOlder cuts the power of all nodes while the oldest cached dataset is deleted. The newest is damaged and cannot be
 // rebuilt. The remains of the oldest look like a dataset of fewer ranks, which is saved to the prefix directory. The restart must
 // still use the newest, which was flushed.
