@@ -18,12 +18,18 @@ func (r *rank) SendInPlace(ctx context.Context, to, tag, n int, write func([]byt
 		r.e.give(buf)
 		return err
 	}
-	return r.call(ctx, func() error {
+	posted := false
+	err := r.call(ctx, func() error {
 		if err := r.checkMessage(to, tag); err != nil {
 			return err
 		}
+		posted = true
 		return r.post(buf, n, n, to, tag)
 	})
+	if !posted {
+		r.e.give(buf)
+	}
+	return err
 }
 
 // RecvInPlace implements inplace.Recv.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/comm/inplace"
 )
 
 // TestJobManyFailures: a program may fail more often than MPI has communicators, with windows, common memory and groups in use.
@@ -34,7 +35,8 @@ func TestJobManyFailures(t *testing.T) {
 	}
 }
 
-// TestJobKeptBuffers: Finalize frees the buffers kept for later messages, also if MPI objects stay.
+// TestJobKeptBuffers: a message that cannot be sent gives its buffer back. Finalize frees the buffers kept for later messages, also if
+// MPI objects stay.
 func TestJobKeptBuffers(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -49,6 +51,11 @@ func TestJobKeptBuffers(t *testing.T) {
 	kept := len(e.idle)
 	e.mpiFailed = true // nothing may be freed
 	e.Fail(errors.New("a failure"))
+	next := (e.world.rank + 1) % e.world.size
+	err = inplace.Send(t.Context(), e.World(), next, 0, minBlock-envelopeMPI, func([]byte) error { return nil })
+	if err == nil || len(e.idle) != kept {
+		t.Errorf("%d of %d buffers are left after a failed send: %v", len(e.idle), kept, err)
+	}
 	if err := e.Finalize(t.Context()); err != nil || len(e.idle) > 0 || e.live == 0 || kept == 0 && e.world.size > 1 {
 		t.Errorf("%d of %d buffers and %d objects are left: %v", len(e.idle), kept, e.live, err)
 	}
