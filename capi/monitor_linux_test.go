@@ -8,7 +8,17 @@ import (
 
 // The threads of the Go runtime have a larger timer slack, and the program's thread keeps its own; see monitor.c.
 func TestTimerSlack(t *testing.T) {
-	out := run(t, compile(t, "gcc", "testdata/slack.c", library(t), "blobio"))
+	t.Run("shared", func(t *testing.T) { slack(t, library(t)) })
+	t.Run("static", func(t *testing.T) {
+		dir := t.TempDir()
+		need(t, "gcc", "make", "go")
+		run(t, "make", "static", "CC=gcc", "BUILD="+dir)
+		slack(t, dir)
+	})
+}
+
+func slack(t *testing.T, dir string) {
+	out := run(t, compile(t, "gcc", "testdata/slack.c", dir, "blobio"))
 	own, others := 0, 0
 	for line := range strings.Lines(out) {
 		var slack int
