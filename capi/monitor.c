@@ -7,21 +7,21 @@
 
 #include <sys/prctl.h>
 
-enum { SLACK = 1000000 }; // in ns
+static const unsigned long SLACK = 1000000; // in ns
 
 static int before = -1; // slack of the program's thread in ns; -1: unknown
 
 // Go's initializer has no priority. Initializers with a priority run before it, and the others in the order of the linker, which
-// takes Go's object file first.
+// takes Go's object file first. The C library reads all five arguments of prctl.
 __attribute__((constructor(101))) static void begin(void) {
-	before = prctl(PR_GET_TIMERSLACK);
-	if (before > 0 && before < SLACK)
-		prctl(PR_SET_TIMERSLACK, SLACK);
+	before = prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);
+	if (before > 0 && (unsigned long)before < SLACK)
+		prctl(PR_SET_TIMERSLACK, SLACK, 0UL, 0UL, 0UL);
 }
 
 __attribute__((constructor)) static void end(void) {
-	if (before > 0 && before < SLACK)
-		prctl(PR_SET_TIMERSLACK, before);
+	if (before > 0 && (unsigned long)before < SLACK)
+		prctl(PR_SET_TIMERSLACK, (unsigned long)before, 0UL, 0UL, 0UL);
 }
 
 void blobio_monitor(void) {} // see monitor_linux.go
