@@ -233,7 +233,8 @@ func TestDefect4TruncatedParity(t *testing.T) {
 	}
 }
 
-// TestDefect7OutsideIsAnError uses a path outside of the prefix directory; the error has the absolute path. The original SCR aborts the whole job in this case.
+// TestDefect7OutsideIsAnError uses a path outside of the prefix directory; the error has the absolute path. The original SCR aborts
+// the whole job in this case.
 func TestDefect7OutsideIsAnError(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {

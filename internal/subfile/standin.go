@@ -8,9 +8,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ManifestStart is the beginning of each manifest.
-const ManifestStart = `{"blobio_manifest":`
-
 // StandIn reports whether the file base stands in for the dataset base, so that programs that ask whether a file of this name
 // exists find one. A stand-in is a link to the manifest, or the manifest's text, which a copy of the link has. It does not hide
 // the dataset, as any other file does.
@@ -32,5 +29,5 @@ func StandIn(fsys vfs.FS, base string) (bool, error) {
 	case os.SameFile(info, manifest):
 		return true, nil
 	}
-	return vfs.Begins(fsys, base, ManifestStart)
+	return vfs.Begins(fsys, base, vfs.ManifestStart)
 }

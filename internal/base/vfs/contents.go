@@ -24,8 +24,11 @@ var kinds = []struct{ magic, what, who string }{
 	{"\x0e\x03\x13\x01", "an HDF4 file", "the HDF4 library reads it"},
 	{"\x7fELF", "an ELF program", ""},
 	{"\x89PNG", "a PNG picture", ""},
-	{`{"blobio_manifest":`, "the manifest of a dataset", "blobio needs its subfiles beside it, and the dataset's name"},
+	{ManifestStart, "the manifest of a dataset", "blobio needs its subfiles beside it, and the dataset's name"},
 }
+
+// ManifestStart is the beginning of the manifest of a dataset.
+const ManifestStart = `{"blobio_manifest":`
 
 // Kind returns the format that the first bytes of a file show, and the program that reads the format. Both are "" if the format
 // is unknown.

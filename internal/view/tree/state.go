@@ -160,8 +160,8 @@ func (t *Tree) recorded(base string) (k known, err error) {
 		return known{}, nil
 	case fault.Exhausted(err):
 	case errors.As(err, new(*blob.FormatError)):
-		if k.is, err = vfs.Begins(t.root, subfile.ManifestName(base), subfile.ManifestStart); !k.is && err == nil {
-			k.is, err = vfs.Begins(t.root, subfile.NextName(base), subfile.ManifestStart)
+		if k.is, err = vfs.Begins(t.root, subfile.ManifestName(base), vfs.ManifestStart); !k.is && err == nil {
+			k.is, err = vfs.Begins(t.root, subfile.NextName(base), vfs.ManifestStart)
 		}
 		return k, err
 	}
