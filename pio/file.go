@@ -92,16 +92,20 @@ func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File
 			return failed(EEXIST, "%s: a file that is still open will have the name", path)
 		}
 		var free error
-		if dead, free = p.free(noClobber); free != nil { // names a missing directory better
+		if dead, free = p.free(noClobber); free != nil { // this error says more about a missing directory
 			return free
 		}
 		name = whole
 		return err
 	})
 	if err == nil && f.opt.NoClobber {
+		keep := int64(1)
+		if dead { // the remains of a dead writer may be replaced
+			keep = 0
+		}
 		var all []int64
-		if all, err = agreeMin(ctx, s.c, nil, map[bool]int64{true: -1}[dead]); err == nil {
-			f.opt.NoClobber = all[0] == 0 // a dead writer's remains may be replaced
+		if all, err = agreeMin(ctx, s.c, nil, keep); err == nil {
+			f.opt.NoClobber = all[0] != 0
 		}
 	}
 	if err != nil {
